@@ -1,0 +1,1 @@
+"""What every node shares, and nothing heavier: messages, the bus, lifecycle, configuration, Lean text types. Never torch."""

@@ -1,0 +1,353 @@
+"""Every message that crosses the broker, as a typed struct: msgpack on the wire, validated when it is decoded.
+
+Each message is a msgpack map with a `type` (which struct), a `v` (schema version) and its fields, so `msgpack` alone can read any of
+them. `decode` raises MalformedMessage or UnknownVersion and nothing else; what a node does about them is the bus's business.
+
+Subjects are listed in `common.subjects`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from common.lean import Outcome, ProofTree, Step, Theorem
+
+SCHEMA_VERSION = 1
+"""Raised whenever a field changes its meaning or a required field is added. Nodes refuse versions they do not know."""
+
+MAX_MESSAGE_BYTES = 512 * 1024
+"""Nothing larger goes through a subject (the broker's own limit is 1 MiB): weights and long logs go by object store."""
+
+
+class MessageError(ValueError):
+    """A payload that is not a message of the expected type."""
+
+
+class MalformedMessage(MessageError):
+    """Not msgpack, not the expected type, a missing field or a wrong one; the text says which."""
+
+
+class UnknownVersion(MessageError):
+    """A message of a schema version that this node does not know."""
+
+
+class OversizedMessage(MessageError):
+    """A message over MAX_MESSAGE_BYTES."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """Base of all messages."""
+
+    v: int = SCHEMA_VERSION
+
+
+# --- answers that any request may get -------------------------------------------------------------------------------
+
+
+class Busy(Message):
+    """The queue is full (or the service is paused): ask again after `retry_after` seconds, here or anywhere."""
+
+    retry_after: float
+    reason: str = "busy"
+
+
+class Failure(Message):
+    """The request cannot be answered, and asking again will not help."""
+
+    reason: str
+    kind: str = "error"
+    """Machine-readable: `malformed`, `version`, `oversized`, `bad-statement`, `unknown-weights`, `error`."""
+
+
+# --- tactics: prover -> inference -----------------------------------------------------------------------------------
+
+
+class TacticRequest(Message):
+    """Sample tactics for a proof state and estimate its value."""
+
+    state: str
+    samples: int
+    seed: int
+    """Sampling depends on (seed, sample index) alone, never on which rows shared the batch."""
+    weights: int | None = None
+    """Wanted weight version; None is the latest. A node that cannot serve it answers Failure(kind="unknown-weights")."""
+    temperature: float = 1.0
+
+
+class SampledTactic(msgspec.Struct, frozen=True):
+    """One sample of the policy."""
+
+    tactic: str
+    log_probability: float
+    """Sum of the tokens' log-probabilities under the policy at temperature 1, end-of-tactic token included."""
+    complete: bool = True
+    """False: the completion was cut off. It is never sent to Lean."""
+
+
+class TacticReply(Message):
+    """Samples in order (duplicates are kept: their count is the prior) and the value of the state."""
+
+    tactics: tuple[SampledTactic, ...]
+    value: float
+    """V: minus the expected number of remaining tactics (<= 0)."""
+    weights: int
+    """The version that answered."""
+
+
+# --- Lean: prover and learner -> lean-proxy -------------------------------------------------------------------------
+
+
+class LeanRunRequest(Message):
+    """Run candidate tactics on the state that `path` leads to. With no tactics: open the theorem (path empty) or show the state."""
+
+    theorem: Theorem
+    path: tuple[Step, ...] = ()
+    tactics: tuple[str, ...] = ()
+    timeout: float = 10.0
+    """Wall-clock seconds for each candidate when it runs alone."""
+
+
+class LeanRunReply(Message):
+    """One outcome per candidate, in order."""
+
+    state: str
+    """The text of the state at the end of the path."""
+    outcomes: tuple[Outcome, ...] = ()
+    elapsed: float = 0.0
+    """Seconds of Lean time, queueing excluded."""
+
+
+class LeanVerifyRequest(Message):
+    """Check a proof in fresh processes (three files, axioms). Asked for by the learner: a prover's word is no proof."""
+
+    theorem: Theorem
+    script: str
+    """The tactic block that stands after `:= by`."""
+
+
+class LeanVerifyReply(Message):
+    accepted: bool
+    reason: str = ""
+    """Why not, for the person who reads it."""
+    axioms: tuple[str, ...] = ()
+    lean_version: str = ""
+    elapsed: float = 0.0
+
+
+# --- attempts: learner -> prover -> learner -------------------------------------------------------------------------
+
+
+class Transition(msgspec.Struct, frozen=True):
+    """One training example: at `state`, play `tactic`; `remaining_steps` tactics were left on the longest branch, this one included."""
+
+    state: str
+    tactic: str
+    remaining_steps: int
+
+
+class Attempt(Message):
+    """One attempt to prove (or disprove) a theorem: leased, not given (see the architecture page, Delivery)."""
+
+    attempt_id: str
+    theorem_id: str
+    theorem: Theorem
+    """What is to be proved: for a disproof, already the negation."""
+    purpose: str
+    """`train`, `eval`, `disprove` or `interactive`."""
+    simulations: int
+    seed: int
+    weights: int | None = None
+    """Pinned weight version (evaluation); None is the latest."""
+    samples: int = 6
+    """Tactics sampled per expansion (K)."""
+
+
+class AttemptStatistics(msgspec.Struct, frozen=True):
+    simulations: int = 0
+    expansions: int = 0
+    nodes: int = 0
+    tactics_tried: int = 0
+    tactics_failed: int = 0
+    seconds: float = 0.0
+    seconds_policy: float = 0.0
+    """Waiting for inference, summed over expansions (expansions overlap)."""
+    seconds_lean: float = 0.0
+    weights_first: int = 0
+    weights_last: int = 0
+
+
+class AttemptResult(Message):
+    """The outcome of an attempt. Large results travel in parts: every part repeats the ids, transitions are divided."""
+
+    attempt_id: str
+    theorem_id: str
+    purpose: str
+    prover_id: str
+    outcome: str
+    """`proved`, `failed` (budget or search exhausted), `bad-statement` (Lean refuses the statement) or `error` (infrastructure)."""
+    message: str = ""
+    proof: ProofTree | None = None
+    script: str = ""
+    transitions: tuple[Transition, ...] = ()
+    statistics: AttemptStatistics = AttemptStatistics()
+    part: int = 0
+    parts: int = 1
+
+
+# --- state in the key-value bucket ----------------------------------------------------------------------------------
+
+
+class WeightsState(Message):
+    """Key `weights`: the version that inference serves, and where it is. Named by version, never by a path from a message."""
+
+    version: int
+    digest: str
+    """blake2b of the safetensors file, hex."""
+    object_name: str
+    """Name in the object store of the run."""
+    step: int = 0
+    pinned: tuple[PinnedWeights, ...] = ()
+    """Versions that must stay available (evaluation), each with its object."""
+
+
+class PinnedWeights(msgspec.Struct, frozen=True):
+    version: int
+    digest: str
+    object_name: str
+
+
+class PauseHold(Message):
+    """Key `pause`: the learner's hold on the compute until `until`; inference goes on when it runs out or is released."""
+
+    epoch: int
+    until: float
+    """Unix time in seconds; 0 is released."""
+
+
+class PauseRequest(Message):
+    epoch: int
+    until: float
+
+
+class PauseAcknowledged(Message):
+    """An inference node has parked its batch for this epoch (or resumed, with `paused=False`)."""
+
+    epoch: int
+    node_id: str
+    paused: bool = True
+
+
+# --- registry and telemetry -----------------------------------------------------------------------------------------
+
+
+class NodeInfo(Message):
+    """A node's entry in the registry, renewed while it lives (the bucket has a time-to-live)."""
+
+    node_id: str
+    role: str
+    host: str
+    pid: int
+    version: str
+    started: float
+    metrics_url: str = ""
+    capacity: dict[str, int] = {}
+    state: str = "running"
+    """`starting`, `running`, `paused`, `draining`, `unhealthy`."""
+
+
+class Heartbeat(Message):
+    """`telemetry.<role>.<id>.heartbeat`: counters and gauges for the monitor, about once a second."""
+
+    node_id: str
+    role: str
+    time: float
+    state: str
+    values: dict[str, float] = {}
+
+
+class LogRecord(Message):
+    """`telemetry.<role>.<id>.log`."""
+
+    node_id: str
+    role: str
+    time: float
+    level: str
+    event: str
+    fields: dict[str, str] = {}
+
+
+class ProofFound(Message):
+    """`telemetry.learner.<id>.proof`: a verified proof, for the monitor."""
+
+    theorem_id: str
+    attempt_id: str
+    purpose: str
+    time: float
+    lean: str
+    """The theorem with its proof, as Lean text."""
+    simulations: int = 0
+
+
+class Point(Message):
+    """`telemetry.learner.<id>.point`: one line of metrics.jsonl, for the monitor's curves."""
+
+    time: float
+    step: int
+    values: dict[str, float]
+
+
+AnyMessage = TypeVar("AnyMessage", bound=Message)
+
+_encoder = msgspec.msgpack.Encoder()
+_decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
+
+
+class _Envelope(msgspec.Struct):
+    """What is read of a payload that did not decode, to say why."""
+
+    type: str = ""
+    v: int = 0
+
+
+def encode(message: Message) -> bytes:
+    """The message as msgpack. Raises OversizedMessage."""
+    payload = _encoder.encode(message)
+    if len(payload) > MAX_MESSAGE_BYTES:
+        raise OversizedMessage(
+            f"{type(message).__name__} of {len(payload)} bytes; a message may have {MAX_MESSAGE_BYTES}. "
+            "Split it in parts or send it through the object store"
+        )
+    return payload
+
+
+def decode(payload: bytes, *types: type[AnyMessage]) -> AnyMessage:
+    """Decode a payload into one of the given message types. Raises MalformedMessage, UnknownVersion, OversizedMessage."""
+    if len(payload) > MAX_MESSAGE_BYTES:
+        raise OversizedMessage(f"payload of {len(payload)} bytes; a message may have {MAX_MESSAGE_BYTES}")
+    decoder = _decoders.get(types)
+    if decoder is None:
+        union: Any = types[0]
+        for other in types[1:]:
+            union = union | other
+        decoder = _decoders[types] = msgspec.msgpack.Decoder(union)
+    try:
+        message: AnyMessage = decoder.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _explain(payload, error) from error
+    if message.v != SCHEMA_VERSION:
+        raise UnknownVersion(
+            f"{type(message).__name__} of schema version {message.v}; this node knows {SCHEMA_VERSION}"
+        )
+    return message
+
+
+def _explain(payload: bytes, error: Exception) -> MessageError:
+    try:
+        envelope = msgspec.msgpack.decode(payload, type=_Envelope)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return MalformedMessage(f"not a message: {error}")
+    if envelope.v not in (0, SCHEMA_VERSION):
+        return UnknownVersion(f"{envelope.type} of schema version {envelope.v}; this node knows {SCHEMA_VERSION}")
+    return MalformedMessage(f"{envelope.type or 'a message without type'}: {error}")

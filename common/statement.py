@@ -1,0 +1,60 @@
+"""Reads the text of a theorem statement into a `Theorem`, without Lean: name, binders, conclusion.
+
+Only the shape is checked here (one theorem, balanced brackets, a colon at depth zero). Whether it type-checks is Lean's to say.
+"""
+
+from __future__ import annotations
+
+import re
+
+from common.lean import Theorem
+
+_KEYWORD = re.compile(r"\s*(theorem|lemma|example)\b")
+_NAME = re.compile(r"\s*([^\s(){}\[\]⦃⦄:]+)")
+_PROOF = re.compile(r":=\s*(by\s*)?(sorry\s*)?$")
+_OPEN = {"(": ")", "{": "}", "[": "]", "⟨": "⟩", "⦃": "⦄", "⟦": "⟧"}
+_CLOSE = {close: open_ for open_, close in _OPEN.items()}
+
+
+class StatementError(ValueError):
+    """The text is not one theorem statement; the message says what is wrong with it and where."""
+
+
+def parse_statement(text: str, header: str = "") -> Theorem:
+    """Parse `theorem NAME BINDERS : CONCLUSION`, optionally followed by `:=`, `:= by` or `:= by sorry`.
+
+    `example` statements get the name `t`. Raises StatementError.
+    """
+    keyword = _KEYWORD.match(text)
+    if keyword is None:
+        raise StatementError(f"a statement begins with `theorem NAME`; this begins with {text.strip()[:30]!r}")
+    body = _PROOF.sub("", text[keyword.end() :].strip()).strip()
+    if keyword.group(1) == "example":
+        name = "t"
+    else:
+        match = _NAME.match(body)
+        if match is None:
+            raise StatementError(f"no name after `{keyword.group(1)}`: {text.strip()[:60]!r}")
+        name, body = match.group(1), body[match.end() :]
+    colon = _top_level_colon(body)
+    binders, conclusion = body[:colon].strip(), body[colon + 1 :].strip()
+    if not conclusion:
+        raise StatementError("nothing stands after the colon: the statement has no conclusion")
+    return Theorem(name, binders, conclusion, header)
+
+
+def _top_level_colon(text: str) -> int:
+    """Position of the first colon outside every bracket. Raises StatementError."""
+    stack: list[tuple[str, int]] = []
+    for position, char in enumerate(text):
+        if char in _OPEN:
+            stack.append((char, position))
+        elif char in _CLOSE:
+            if not stack or stack[-1][0] != _CLOSE[char]:
+                raise StatementError(f"unbalanced {char!r} at character {position} of {text.strip()[:80]!r}")
+            stack.pop()
+        elif char == ":" and not stack:
+            return position
+    if stack:
+        raise StatementError(f"{stack[-1][0]!r} at character {stack[-1][1]} is never closed in {text.strip()[:80]!r}")
+    raise StatementError(f"no colon between binders and conclusion in {text.strip()[:80]!r}")

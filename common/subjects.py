@@ -1,0 +1,40 @@
+"""The names of everything on the broker. All begin with the run's name: one broker serves several runs."""
+
+from __future__ import annotations
+
+import re
+
+PURPOSES = ("interactive", "eval", "disprove", "train")
+"""Kinds of attempts, in the order in which provers take them."""
+
+TACTIC_REQUEST = "tactic.request"
+LEAN_RUN = "lean.run"
+LEAN_VERIFY = "lean.verify"
+RESULT = "theorem.result"
+PAUSE = "ctl.inference.pause"
+RESUME = "ctl.inference.resume"
+
+_RUN_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
+
+
+class BadRunName(ValueError):
+    """A run name that cannot name subjects and folders."""
+
+
+def check_run_name(name: str) -> str:
+    """Return the name, or raise BadRunName: 1-40 lower-case letters, digits and inner hyphens."""
+    if not _RUN_NAME.fullmatch(name):
+        raise BadRunName(
+            f"bad run name {name!r}: use 1 to 40 lower-case letters, digits and hyphens, such as `demo-2` "
+            "(the name is part of every subject on the broker)"
+        )
+    return name
+
+
+def todo(purpose: str) -> str:
+    """Subject of attempts of one purpose."""
+    return f"theorem.todo.{purpose}"
+
+
+def telemetry(role: str, node_id: str, kind: str) -> str:
+    return f"telemetry.{role}.{node_id}.{kind}"
