@@ -46,14 +46,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="ty
 # --- answers that any request may get -------------------------------------------------------------------------------
 
 
-class Busy(Message):
+class Busy(Message, frozen=True):
     """The queue is full (or the service is paused): ask again after `retry_after` seconds, here or anywhere."""
 
     retry_after: float
     reason: str = "busy"
 
 
-class Failure(Message):
+class Failure(Message, frozen=True):
     """The request cannot be answered, and asking again will not help."""
 
     reason: str
@@ -64,7 +64,7 @@ class Failure(Message):
 # --- tactics: prover -> inference -----------------------------------------------------------------------------------
 
 
-class TacticRequest(Message):
+class TacticRequest(Message, frozen=True):
     """Sample tactics for a proof state and estimate its value."""
 
     state: str
@@ -86,7 +86,7 @@ class SampledTactic(msgspec.Struct, frozen=True):
     """False: the completion was cut off. It is never sent to Lean."""
 
 
-class TacticReply(Message):
+class TacticReply(Message, frozen=True):
     """Samples in order (duplicates are kept: their count is the prior) and the value of the state."""
 
     tactics: tuple[SampledTactic, ...]
@@ -99,7 +99,7 @@ class TacticReply(Message):
 # --- Lean: prover and learner -> lean-proxy -------------------------------------------------------------------------
 
 
-class LeanRunRequest(Message):
+class LeanRunRequest(Message, frozen=True):
     """Run candidate tactics on the state that `path` leads to. With no tactics: open the theorem (path empty) or show the state."""
 
     theorem: Theorem
@@ -109,7 +109,7 @@ class LeanRunRequest(Message):
     """Wall-clock seconds for each candidate when it runs alone."""
 
 
-class LeanRunReply(Message):
+class LeanRunReply(Message, frozen=True):
     """One outcome per candidate, in order."""
 
     state: str
@@ -119,7 +119,7 @@ class LeanRunReply(Message):
     """Seconds of Lean time, queueing excluded."""
 
 
-class LeanVerifyRequest(Message):
+class LeanVerifyRequest(Message, frozen=True):
     """Check a proof in fresh processes (three files, axioms). Asked for by the learner: a prover's word is no proof."""
 
     theorem: Theorem
@@ -127,7 +127,7 @@ class LeanVerifyRequest(Message):
     """The tactic block that stands after `:= by`."""
 
 
-class LeanVerifyReply(Message):
+class LeanVerifyReply(Message, frozen=True):
     accepted: bool
     reason: str = ""
     """Why not, for the person who reads it."""
@@ -147,7 +147,7 @@ class Transition(msgspec.Struct, frozen=True):
     remaining_steps: int
 
 
-class Attempt(Message):
+class Attempt(Message, frozen=True):
     """One attempt to prove (or disprove) a theorem: leased, not given (see the architecture page, Delivery)."""
 
     attempt_id: str
@@ -178,7 +178,7 @@ class AttemptStatistics(msgspec.Struct, frozen=True):
     weights_last: int = 0
 
 
-class AttemptResult(Message):
+class AttemptResult(Message, frozen=True):
     """The outcome of an attempt. Large results travel in parts: every part repeats the ids, transitions are divided."""
 
     attempt_id: str
@@ -199,7 +199,7 @@ class AttemptResult(Message):
 # --- state in the key-value bucket ----------------------------------------------------------------------------------
 
 
-class WeightsState(Message):
+class WeightsState(Message, frozen=True):
     """Key `weights`: the version that inference serves, and where it is. Named by version, never by a path from a message."""
 
     version: int
@@ -218,7 +218,7 @@ class PinnedWeights(msgspec.Struct, frozen=True):
     object_name: str
 
 
-class PauseHold(Message):
+class PauseHold(Message, frozen=True):
     """Key `pause`: the learner's hold on the compute until `until`; inference goes on when it runs out or is released."""
 
     epoch: int
@@ -226,12 +226,12 @@ class PauseHold(Message):
     """Unix time in seconds; 0 is released."""
 
 
-class PauseRequest(Message):
+class PauseRequest(Message, frozen=True):
     epoch: int
     until: float
 
 
-class PauseAcknowledged(Message):
+class PauseAcknowledged(Message, frozen=True):
     """An inference node has parked its batch for this epoch (or resumed, with `paused=False`)."""
 
     epoch: int
@@ -242,7 +242,7 @@ class PauseAcknowledged(Message):
 # --- registry and telemetry -----------------------------------------------------------------------------------------
 
 
-class NodeInfo(Message):
+class NodeInfo(Message, frozen=True):
     """A node's entry in the registry, renewed while it lives (the bucket has a time-to-live)."""
 
     node_id: str
@@ -257,7 +257,7 @@ class NodeInfo(Message):
     """`starting`, `running`, `paused`, `draining`, `unhealthy`."""
 
 
-class Heartbeat(Message):
+class Heartbeat(Message, frozen=True):
     """`telemetry.<role>.<id>.heartbeat`: counters and gauges for the monitor, about once a second."""
 
     node_id: str
@@ -267,7 +267,7 @@ class Heartbeat(Message):
     values: dict[str, float] = {}
 
 
-class LogRecord(Message):
+class LogRecord(Message, frozen=True):
     """`telemetry.<role>.<id>.log`."""
 
     node_id: str
@@ -278,7 +278,7 @@ class LogRecord(Message):
     fields: dict[str, str] = {}
 
 
-class ProofFound(Message):
+class ProofFound(Message, frozen=True):
     """`telemetry.learner.<id>.proof`: a verified proof, for the monitor."""
 
     theorem_id: str
@@ -290,7 +290,7 @@ class ProofFound(Message):
     simulations: int = 0
 
 
-class Point(Message):
+class Point(Message, frozen=True):
     """`telemetry.learner.<id>.point`: one line of metrics.jsonl, for the monitor's curves."""
 
     time: float
