@@ -1,0 +1,1 @@
+"""The lean-proxy role: owns Lean processes and answers requests about proof states."""

