@@ -1,0 +1,81 @@
+"""The monitor's fold of telemetry: totals, speeds, nodes that leave."""
+
+from common.messages import Heartbeat, LogRecord, NodeInfo, ProofFound
+from ui.mesh_state import GONE_AFTER, MeshState
+
+
+def info(node_id: str, role: str = "prover", started: float = 0.0) -> NodeInfo:
+    return NodeInfo(node_id=node_id, role=role, host="h", pid=1, version="0", started=started)
+
+
+def beat(node_id: str, time: float, role: str = "prover", **values: float) -> Heartbeat:
+    return Heartbeat(node_id=node_id, role=role, time=time, state="running", values=values)
+
+
+def test_totals_add_nodes_of_a_role() -> None:
+    state = MeshState()
+    state.see_registry([info("a"), info("b")], 0)
+    state.see_heartbeat(beat("a", 1, expansions=10, searches=2))
+    state.see_heartbeat(beat("b", 1, expansions=5))
+    assert state.totals() == {"prover.expansions": 15}  # searches is a gauge
+
+
+def test_totals_do_not_fall_when_a_node_is_killed() -> None:
+    state = MeshState()
+    state.see_registry([info("a"), info("b")], 0)
+    state.see_heartbeat(beat("a", 1, roots_solved=7))
+    state.see_heartbeat(beat("b", 1, roots_solved=1))
+    state.see_registry([info("b")], 10)
+    assert state.nodes["a"].state == "gone"
+    assert state.totals()["prover.roots_solved"] == 8
+    state.see_registry([info("b")], 11 + GONE_AFTER)
+    assert "a" not in state.nodes
+    assert state.totals()["prover.roots_solved"] == 8
+
+
+def test_a_late_heartbeat_does_not_revive_a_gone_node() -> None:
+    state = MeshState()
+    state.see_registry([info("a")], 0)
+    state.see_registry([], 1)
+    state.see_heartbeat(beat("a", 2, expansions=1))
+    assert state.nodes["a"].state == "gone"
+
+
+def test_a_node_that_reconnects_is_alive_again() -> None:
+    state = MeshState()
+    state.see_registry([info("a")], 0)
+    state.see_registry([], 1)
+    state.see_registry([info("a")], 2)
+    assert state.nodes["a"].state == "running"
+    assert state.nodes["a"].gone_since is None
+
+
+def test_rates_are_taken_over_the_window() -> None:
+    state = MeshState()
+    state.see_registry([info("a")], 0)
+    for second in range(60):
+        state.see_heartbeat(beat("a", second, expansions=30 * second))
+        state.tick(second)
+    assert state.rates()["prover.expansions"] == 30
+    assert len(state.speeds) == 60
+
+
+def test_a_proof_announced_twice_is_shown_once() -> None:
+    state = MeshState()
+    proof = ProofFound(theorem_id="t", attempt_id="1", purpose="train", time=0, lean="theorem t : True := trivial")
+    state.see_proof(proof)
+    state.see_proof(proof)
+    assert len(state.history()["proofs"]) == 1
+
+
+def test_memory_is_bounded() -> None:
+    state = MeshState(logs=10)
+    for i in range(100):
+        state.see_log(LogRecord(node_id="a", role="prover", time=i, level="info", event=str(i)))
+    assert [record["event"] for record in state.history()["logs"]] == [str(i) for i in range(90, 100)]
+
+
+def test_overview_lists_nodes_by_role_and_age() -> None:
+    state = MeshState()
+    state.see_registry([info("z", "ui"), info("young", started=5), info("old", started=1)], 10)
+    assert [node["id"] for node in state.overview(10)["nodes"]] == ["old", "young", "z"]

@@ -1,0 +1,81 @@
+"""The page is whole without the Internet, and pages that do not keep up cannot slow the monitor."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import ClientSession, web
+
+from common.messages import LogRecord
+from ui import server
+from ui.mesh_state import MeshState
+from ui.server import STATIC, Monitor
+
+
+@pytest.fixture
+async def monitor() -> AsyncIterator[tuple[Monitor, str]]:
+    monitor = Monitor(MeshState(), "demo")
+    runner = web.AppRunner(monitor.application())
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield monitor, f"http://127.0.0.1:{runner.addresses[0][1]}"
+    monitor.close()
+    await runner.cleanup()
+
+
+async def next_event(response) -> tuple[str, dict]:  # type: ignore[no-untyped-def]
+    text = (await asyncio.wait_for(response.content.readuntil(b"\n\n"), 10)).decode()
+    kind, data = text.strip().split("\n")
+    return kind.removeprefix("event: "), json.loads(data.removeprefix("data: "))
+
+
+async def test_everything_the_page_needs_comes_from_this_server(monitor: tuple[Monitor, str]) -> None:
+    _, url = monitor
+    async with ClientSession() as session:
+        page = await (await session.get(url + "/")).text()
+        for address in re.findall(r'(?:src|href)="([^"]+)"', page):
+            assert address.startswith("/"), f"{address} is not on this server"
+            response = await session.get(url + address)
+            assert response.status == 200, address
+            assert await response.read()
+
+
+def test_no_file_of_the_page_names_another_host() -> None:
+    for file in STATIC.iterdir():
+        text = file.read_text().replace("http://www.w3.org/2000/svg", "")
+        assert "//" not in re.sub(r"(?m)^\s*//.*|\s//\s.*", "", text), file.name
+
+
+async def test_a_new_page_gets_history_then_events(monitor: tuple[Monitor, str]) -> None:
+    watching, url = monitor
+    watching.state.see_log(LogRecord(node_id="a", role="prover", time=0, level="info", event="before"))
+    async with ClientSession() as session, session.get(url + "/events") as response:
+        kind, history = await next_event(response)
+        assert kind == "history" and history["run"] == "demo"
+        assert [record["event"] for record in history["logs"]] == ["before"]
+        assert (await next_event(response))[0] == "overview"
+        watching.publish("log", {"event": "after"})
+        assert await next_event(response) == ("log", {"event": "after"})
+
+
+async def test_a_page_that_does_not_read_is_disconnected(
+    monitor: tuple[Monitor, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "QUEUE_LIMIT", 4)
+    watching, url = monitor
+    async with ClientSession() as session, session.get(url + "/events") as response:
+        await next_event(response)
+        await next_event(response)
+        for i in range(50):  # without giving the page a turn
+            watching.publish("log", {"event": str(i)})
+        seen = [line async for line in response.content if line.startswith(b"event")]
+        assert len(seen) < 50  # the stream ended, early
+
+
+async def test_programs_can_read_the_state(monitor: tuple[Monitor, str]) -> None:
+    _, url = monitor
+    async with ClientSession() as session:
+        state = await (await session.get(url + "/api/state")).json()
+    assert state["run"] == "demo" and state["nodes"] == []

@@ -1,0 +1,158 @@
+"""What the monitor knows about the mesh: a pure fold of telemetry messages, with bounded memory.
+
+Counters in heartbeats are totals of one process. A node that leaves takes its counters with it; they are added to what
+has departed: the totals of the mesh never go down when a prover is killed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
+
+COUNTERS = {
+    "prover": ("attempts", "roots_solved", "simulations", "expansions"),
+    "lean-proxy": ("candidates", "proofs_accepted", "proofs_rejected", "worker_restarts"),
+    "inference": ("states", "tokens"),
+    "learner": ("attempts_dispatched", "results", "proofs_verified", "transitions", "train_steps"),
+}
+"""Heartbeat values that only grow, by role; everything else is a gauge."""
+
+RATES = ("prover.expansions", "lean-proxy.candidates", "inference.states")
+"""Totals whose speed is drawn."""
+
+RATE_WINDOW = 10.0
+"""Seconds over which a speed is taken: long enough that a pause for a training step does not read as a stop."""
+
+GONE_AFTER = 60.0
+"""Seconds for which a node that left is still listed, so that a person sees that it was there."""
+
+
+@dataclass
+class NodeView:
+    """One node as the page shows it."""
+
+    info: NodeInfo
+    values: dict[str, float] = field(default_factory=dict)
+    state: str = "starting"
+    seen: float = 0.0
+    """Unix time of the last heartbeat or registry entry."""
+    gone_since: float | None = None
+
+
+class MeshState:
+    """Fold of everything the monitor has heard. Times are Unix seconds and come from the caller."""
+
+    def __init__(self, *, logs: int = 400, proofs: int = 100, points: int = 4000, speeds: int = 3600) -> None:
+        self.nodes: dict[str, NodeView] = {}
+        self.logs: deque[LogRecord] = deque(maxlen=logs)
+        self.proofs: deque[ProofFound] = deque(maxlen=proofs)
+        self.points: deque[Point] = deque(maxlen=points)
+        self.speeds: deque[dict[str, float]] = deque(maxlen=speeds)
+        self._departed: Counter[str] = Counter()
+        self._recent: deque[tuple[float, dict[str, float]]] = deque()
+
+    # --- what arrives -----------------------------------------------------------------------------------------------
+
+    def see_registry(self, infos: list[NodeInfo], now: float) -> None:
+        """Take over the registry: new nodes appear, missing ones are marked as gone and later dropped."""
+        present = {info.node_id: info for info in infos}
+        for node_id, info in present.items():
+            node = self.nodes.setdefault(node_id, NodeView(info, state=info.state))
+            node.info, node.state, node.seen, node.gone_since = info, info.state, now, None
+        for node_id, node in list(self.nodes.items()):
+            if node_id in present:
+                continue
+            if node.gone_since is None:
+                node.gone_since, node.state = now, "gone"
+            elif now - node.gone_since > GONE_AFTER:
+                self._drop(node_id)
+
+    def see_heartbeat(self, heartbeat: Heartbeat) -> None:
+        """Heartbeats of nodes that the registry has not shown yet are ignored; they come again in a second."""
+        node = self.nodes.get(heartbeat.node_id)
+        if node is None or node.gone_since is not None:
+            return
+        node.values, node.state, node.seen = heartbeat.values, heartbeat.state, heartbeat.time
+
+    def see_log(self, record: LogRecord) -> None:
+        self.logs.append(record)
+
+    def see_proof(self, proof: ProofFound) -> None:
+        """A proof is shown once, also when its announcement comes again after a restart of the learner."""
+        if all(proof.attempt_id != known.attempt_id for known in self.proofs):
+            self.proofs.append(proof)
+
+    def see_point(self, point: Point) -> None:
+        self.points.append(point)
+
+    def tick(self, now: float) -> None:
+        """Once a second: note the totals, so that speeds can be taken."""
+        totals = self.totals()
+        self._recent.append((now, totals))
+        while len(self._recent) > 2 and now - self._recent[0][0] > RATE_WINDOW:
+            self._recent.popleft()
+        self.speeds.append({"time": now, **self.rates()})
+
+    # --- what the page shows ----------------------------------------------------------------------------------------
+
+    def totals(self) -> dict[str, float]:
+        """Counters of the whole mesh, `role.name` -> total over living and departed nodes."""
+        totals = Counter(self._departed)
+        for node in self.nodes.values():
+            totals.update(_counters(node))
+        return dict(totals)
+
+    def rates(self) -> dict[str, float]:
+        """Speeds per second over the last RATE_WINDOW seconds."""
+        if len(self._recent) < 2:
+            return dict.fromkeys(RATES, 0.0)
+        (start, before), (end, after) = self._recent[0], self._recent[-1]
+        seconds = max(end - start, 1e-9)
+        return {name: max(0.0, after.get(name, 0.0) - before.get(name, 0.0)) / seconds for name in RATES}
+
+    def overview(self, now: float) -> dict[str, Any]:
+        """What changes every second: nodes, totals, speeds."""
+        order = sorted(self.nodes.values(), key=lambda node: (node.info.role, node.info.started))
+        return {
+            "time": now,
+            "nodes": [_node(node, now) for node in order],
+            "totals": self.totals(),
+            "rates": self.rates(),
+        }
+
+    def history(self) -> dict[str, Any]:
+        """What a page needs once, when it opens."""
+        return {
+            "logs": msgspec.to_builtins(list(self.logs)),
+            "proofs": msgspec.to_builtins(list(self.proofs)),
+            "points": msgspec.to_builtins(list(self.points)),
+            "speeds": list(self.speeds),
+        }
+
+    def _drop(self, node_id: str) -> None:
+        self._departed.update(_counters(self.nodes.pop(node_id)))
+
+
+def _counters(node: NodeView) -> dict[str, float]:
+    role = node.info.role
+    return {f"{role}.{name}": node.values[name] for name in COUNTERS.get(role, ()) if name in node.values}
+
+
+def _node(node: NodeView, now: float) -> dict[str, Any]:
+    return {
+        "id": node.info.node_id,
+        "role": node.info.role,
+        "host": node.info.host,
+        "pid": node.info.pid,
+        "version": node.info.version,
+        "state": node.state,
+        "uptime": max(0.0, now - node.info.started),
+        "silent": max(0.0, now - node.seen),
+        "capacity": node.info.capacity,
+        "values": node.values,
+    }

@@ -1,0 +1,119 @@
+"""The page and its event stream (server-sent events), served by aiohttp. Nothing is fetched from outside this machine.
+
+Each open page has a bounded queue: a page that does not keep up (a laptop asleep) is disconnected, reconnects
+by itself and gets the history again; it never slows the monitor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from ui.mesh_state import MeshState
+
+STATIC = Path(__file__).parent / "static"
+QUEUE_LIMIT = 2000
+"""Events that may wait for one page: some minutes of a busy mesh."""
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+"""Everything from this server only; plotly writes inline styles."""
+
+
+class Monitor:
+    """Serves `state` to any number of pages; `publish` hands them an event."""
+
+    def __init__(self, state: MeshState, run: str) -> None:
+        self.state = state
+        self.run = run
+        self._pages: set[asyncio.Queue[str | None]] = set()
+
+    def publish(self, kind: str, data: Any) -> None:
+        """Send an event to every open page; a page whose queue is full is told to come again."""
+        text = _event(kind, data)
+        for page in list(self._pages):
+            try:
+                page.put_nowait(text)
+            except asyncio.QueueFull:
+                self._pages.discard(page)
+                _close(page)
+
+    def close(self) -> None:
+        """End every page's stream, so that the server can stop."""
+        for page in self._pages:
+            _close(page)
+        self._pages.clear()
+
+    def application(self) -> web.Application:
+        app = web.Application(middlewares=[_headers])
+        app.router.add_get("/", self._index)
+        app.router.add_get("/events", self._events)
+        app.router.add_get("/api/state", self._state)
+        app.router.add_get("/plotly.js", self._plotly)
+        app.router.add_static("/static", STATIC)
+        return app
+
+    async def _index(self, _: web.Request) -> web.StreamResponse:
+        return web.FileResponse(STATIC / "index.html")
+
+    async def _plotly(self, _: web.Request) -> web.StreamResponse:
+        return web.FileResponse(plotly_script(), headers={"Cache-Control": "max-age=86400"})
+
+    async def _state(self, _: web.Request) -> web.StreamResponse:
+        """The same facts for programs: GET /api/state."""
+        return web.json_response({"run": self.run, **self.state.overview(time.time()), **self.state.history()})
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **HEADERS})
+        await response.prepare(request)
+        page: asyncio.Queue[str | None] = asyncio.Queue(QUEUE_LIMIT)
+        self._pages.add(page)
+        try:
+            await response.write(_event("history", {"run": self.run, **self.state.history()}).encode())
+            await response.write(_event("overview", self.state.overview(time.time())).encode())
+            while (text := await page.get()) is not None:
+                await response.write(text.encode())
+        except ConnectionError:
+            return response  # the reader closed the page
+        finally:
+            self._pages.discard(page)
+        return response
+
+
+def plotly_script() -> Path:
+    """The plotly.js that the installed `plotly` package carries (importing the package would take a second)."""
+    spec = importlib.util.find_spec("plotly")
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError("the package `plotly` is not installed; run the set-up again (`just setup`)")
+    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
+
+
+@web.middleware
+async def _headers(request: web.Request, handler: Any) -> web.StreamResponse:
+    response: web.StreamResponse = await handler(request)
+    if not response.prepared:
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+    return response
+
+
+def _event(kind: str, data: Any) -> str:
+    return f"event: {kind}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
+
+
+def _close(page: asyncio.Queue[str | None]) -> None:
+    """Make room for the end mark and put it in."""
+    with contextlib.suppress(asyncio.QueueEmpty):
+        if page.full():
+            page.get_nowait()
+    page.put_nowait(None)

@@ -1,0 +1,171 @@
+// The monitor's page: listens to /events and draws. All text is set with textContent, so nothing a model writes is markup.
+const $ = (id) => document.getElementById(id);
+const LEVELS = { debug: 0, info: 1, warning: 2, error: 3, critical: 3 };
+const LOG_LINES = 400;
+const PROOFS = 60;
+
+// What the counter tiles show: [label, where it is (role.name in totals, or a function of the overview), class].
+const COUNTERS = [
+  ["proofs verified", "learner.proofs_verified", "good"],
+  ["roots solved by provers", "prover.roots_solved"],
+  ["rejected by Lean", "lean-proxy.proofs_rejected"],
+  ["attempts", "prover.attempts"],
+  ["transitions", "learner.transitions"],
+  ["training steps", "learner.train_steps"],
+  ["expansions / s", (o) => o.rates["prover.expansions"]],
+  ["tactics tried by Lean / s", (o) => o.rates["lean-proxy.candidates"]],
+  ["time paused", (o) => percent(gauge(o, "learner", "pause_fraction"))],
+];
+const CHARTS = {
+  "chart-loss": [["loss", "train"], ["valid_loss", "valid"], ["value_loss", "value"]],
+  "chart-solve": [["solve_rate", "train attempts"], ["eval_solve_rate", "test statements"]],
+};
+const SPEEDS = [["prover.expansions", "expansions"], ["inference.states", "states"], ["lean-proxy.candidates", "candidates"]];
+const COLOURS = ["#6d5df6", "#16a37b", "#e08a1e"];
+
+const gauge = (overview, role, name) => overview.nodes.find((n) => n.role === role && name in n.values)?.values[name];
+const percent = (x) => (x === undefined ? "–" : `${(100 * x).toFixed(1)} %`);
+
+function number(x) {
+  if (x === undefined || x === null) return "–";
+  if (typeof x === "string") return x;
+  if (Math.abs(x) >= 1e6) return `${(x / 1e6).toFixed(2)} M`;
+  return Number.isInteger(x) || Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : x.toFixed(x < 10 ? 2 : 1);
+}
+
+function duration(seconds) {
+  const s = Math.floor(seconds), pad = (x) => String(x).padStart(2, "0");
+  return s < 3600 ? `${Math.floor(s / 60)}:${pad(s % 60)}` : `${Math.floor(s / 3600)}:${pad(Math.floor((s % 3600) / 60))}:${pad(s % 60)}`;
+}
+
+function element(tag, className, text) {
+  const e = document.createElement(tag);
+  if (className) e.className = className;
+  if (text !== undefined) e.textContent = text;
+  return e;
+}
+
+// --- overview: counters and nodes, once a second --------------------------------------------------------------------
+function showOverview(overview) {
+  $("counters").replaceChildren(...COUNTERS.map(([label, source, className]) => {
+    const value = typeof source === "function" ? source(overview) : overview.totals[source];
+    const tile = element("div", `counter ${className ?? ""}`);
+    tile.append(element("b", "", number(value)), element("span", "", label));
+    return tile;
+  }));
+  const alive = overview.nodes.filter((n) => n.state !== "gone").length;
+  $("node-count").textContent = `${alive} alive`;
+  $("nodes").tBodies[0].replaceChildren(...overview.nodes.map(nodeRow));
+  const learner = overview.nodes.find((n) => n.role === "learner" && n.state !== "gone");
+  $("phase").textContent = learner?.state ?? "";
+  const left = learner?.values.budget_left_s;
+  $("budget").textContent = left > 0 ? `${duration(left)} left in this phase` : "";
+  setLink(overview.broker === false ? "broker unreachable" : "live", overview.broker === false ? "bad" : "good");
+  if (overview.speed) addSpeed(overview.speed);
+}
+
+function nodeRow(node) {
+  const row = element("tr", node.state === "gone" ? "gone" : "");
+  const values = element("td", "values");
+  for (const [name, value] of Object.entries(node.values)) {
+    values.append(`${name.replaceAll("_", " ")} `, element("b", "", number(value)), "  ");
+  }
+  row.append(element("td", "", node.role), element("td", `dot ${node.state}`, node.state),
+    element("td", "", `${node.host} : ${node.pid}`), element("td", "number", duration(node.uptime)), values);
+  row.title = `${node.id}, version ${node.version}, last heard ${node.silent.toFixed(0)} s ago`;
+  return row;
+}
+
+function setLink(text, className) {
+  $("link").textContent = text;
+  $("link").className = `chip ${className}`;
+}
+
+// --- curves ---------------------------------------------------------------------------------------------------------
+function layout(yTitle, extra = {}) {
+  const style = getComputedStyle(document.documentElement);
+  const ink = style.getPropertyValue("--quiet"), line = style.getPropertyValue("--line");
+  const axis = { gridcolor: line, zerolinecolor: line, color: ink };
+  return { margin: { l: 46, r: 8, t: 6, b: 34 }, paper_bgcolor: "transparent", plot_bgcolor: "transparent",
+    font: { color: ink, size: 11 }, legend: { orientation: "h", y: 1.14 }, showlegend: true,
+    xaxis: { ...axis, type: "date" }, yaxis: { ...axis, title: { text: yTitle }, rangemode: "tozero", ...extra } };
+}
+
+function newChart(id, names, yTitle, extra) {
+  const traces = names.map(([, label], i) => ({ x: [], y: [], name: label, mode: "lines+markers",
+    marker: { size: 4 }, line: { color: COLOURS[i], width: 2 } }));
+  Plotly.newPlot(id, traces, layout(yTitle, extra), { displayModeBar: false, responsive: true });
+}
+
+function drawCharts(history) {
+  newChart("chart-loss", CHARTS["chart-loss"], "nats per token");
+  newChart("chart-solve", CHARTS["chart-solve"], "", { range: [0, 1], tickformat: ".0%" });
+  newChart("chart-speed", SPEEDS, "per second");
+  for (const [id, names] of Object.entries(CHARTS)) extend(id, names, history.points.map((p) => [p.time, p.values]));
+  extend("chart-speed", SPEEDS, history.speeds.map((s) => [s.time, s]));
+}
+
+function extend(id, names, rows) {
+  names.forEach(([name], trace) => {
+    const known = rows.filter(([, values]) => values[name] !== undefined);
+    if (known.length === 0) return;
+    Plotly.extendTraces(id, { x: [known.map(([time]) => new Date(1000 * time))], y: [known.map(([, v]) => v[name])] }, [trace], 4000);
+  });
+}
+
+const addPoint = (point) => Object.entries(CHARTS).forEach(([id, names]) => extend(id, names, [[point.time, point.values]]));
+const addSpeed = (speed) => extend("chart-speed", SPEEDS, [[speed.time, speed]]);
+
+// --- proofs and log -------------------------------------------------------------------------------------------------
+function leanText(text) {
+  const pre = element("pre");
+  for (const part of text.split(/(\b(?:theorem|by|fun|with|at|Prop|Type|Nat)\b|^ +·? ?[a-z_']+)/m)) {
+    const keyword = /^(theorem|by|fun|with|at|Prop|Type|Nat)$/.test(part);
+    pre.append(keyword ? element("span", "keyword", part) : /^ +·? ?[a-z_']+$/.test(part) ? element("span", "tactic", part) : part);
+  }
+  return pre;
+}
+
+function addProof(proof) {
+  $("proofs").querySelector(".empty")?.remove();
+  const item = element("div", "proof");
+  const when = new Date(1000 * proof.time).toLocaleTimeString();
+  item.append(leanText(proof.lean), element("span", "quiet", `${when} · ${proof.purpose} · ${proof.simulations} simulations`));
+  $("proofs").prepend(item);
+  while ($("proofs").children.length > PROOFS) $("proofs").lastChild.remove();
+}
+
+function addLog(record) {
+  const log = $("log"), follow = log.scrollTop + log.clientHeight > log.scrollHeight - 30;
+  const fields = Object.entries(record.fields).map(([k, v]) => `${k}=${v}`).join(" ");
+  const line = element("div", `line ${record.level}`);
+  line.append(element("time", "", new Date(1000 * record.time).toLocaleTimeString()), ` ${record.role}  ${record.event}  ${fields}`);
+  line.dataset.level = LEVELS[record.level] ?? 1;
+  line.hidden = line.dataset.level < $("level").value;
+  log.append(line);
+  while (log.children.length > LOG_LINES) log.firstChild.remove();
+  if (follow) log.scrollTop = log.scrollHeight;
+}
+
+$("level").addEventListener("change", () => {
+  for (const line of $("log").children) line.hidden = line.dataset.level < $("level").value;
+});
+
+// --- the stream -----------------------------------------------------------------------------------------------------
+const events = new EventSource("/events");
+const on = (kind, handler) => events.addEventListener(kind, (event) => handler(JSON.parse(event.data)));
+on("history", (history) => {
+  $("run").textContent = history.run;
+  document.title = `proofmesh · ${history.run}`;
+  $("proofs").replaceChildren();
+  $("log").replaceChildren();
+  if (history.proofs.length === 0) $("proofs").append(element("p", "quiet empty", "No verified proof yet."));
+  drawCharts(history);
+  history.proofs.forEach(addProof);
+  history.logs.forEach(addLog);
+});
+on("overview", showOverview);
+on("proof", addProof);
+on("point", addPoint);
+on("log", addLog);
+events.onerror = () => setLink("monitor unreachable", "bad");
