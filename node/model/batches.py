@@ -1,0 +1,110 @@
+"""Training batches from transitions: bucketed by length, so that little of a batch is padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from common.messages import Transition
+from node.model.prompt import prompt_tokens, tactic_tokens
+from node.model.tokenizer import PAD, Tokenizer
+
+
+@dataclass(frozen=True)
+class Example:
+    """One transition as tokens."""
+
+    tokens: tuple[int, ...]
+    """Prompt and tactic, end-of-tactic token included."""
+    prompt: int
+    """How many of them are the prompt."""
+    remaining_steps: int
+
+    @property
+    def targets(self) -> int:
+        """Supervised tokens: the tactic and its end."""
+        return len(self.tokens) - self.prompt
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One forward pass: B sequences padded on the right to T tokens."""
+
+    tokens: Tensor
+    """(B, T) int64."""
+    policy_at: Tensor
+    """(N,) int64: flattened positions whose next token is supervised."""
+    targets: Tensor
+    """(N,) int64: those next tokens."""
+    value_at: Tensor
+    """(B,) int64: flattened positions where the value is read (the end of each prompt)."""
+    remaining_steps: Tensor
+    """(B,) int64: tactics left on the longest branch, this one included."""
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The batch on a device (asynchronously from pinned memory)."""
+        return Batch(*(getattr(self, field).to(device, non_blocking=True) for field in self.__dataclass_fields__))
+
+    @property
+    def padding(self) -> float:
+        """Share of positions that are padding."""
+        return float((self.tokens == PAD).float().mean())
+
+
+def encode_transition(tokenizer: Tokenizer, transition: Transition, limit: int, tactic_limit: int = 64) -> Example:
+    """Tokens of a transition, at most `limit` in all. The tactic keeps its room (at most `tactic_limit` tokens, the
+    end lost
+    beyond that), the state is shortened to what is left."""
+    tactic = tactic_tokens(tokenizer, transition.tactic)[: min(tactic_limit, limit // 2)]
+    prompt = prompt_tokens(tokenizer, transition.state, limit - len(tactic))
+    return Example((*prompt, *tactic), len(prompt), transition.remaining_steps)
+
+
+def encode_transitions(
+    tokenizer: Tokenizer, transitions: Iterable[Transition], limit: int, tactic_limit: int = 64
+) -> list[Example]:
+    """`encode_transition` for each, in order."""
+    return [encode_transition(tokenizer, transition, limit, tactic_limit) for transition in transitions]
+
+
+def collate(examples: Sequence[Example]) -> Batch:
+    """One batch of all the examples, padded to the longest."""
+    longest = max(len(example.tokens) for example in examples)
+    tokens: list[list[int]] = []
+    policy_at: list[int] = []
+    targets: list[int] = []
+    value_at: list[int] = []
+    for row, example in enumerate(examples):
+        start, length = row * longest, len(example.tokens)
+        tokens.append([*example.tokens, *[PAD] * (longest - length)])
+        policy_at.extend(range(start + example.prompt - 1, start + length - 1))
+        targets.extend(example.tokens[example.prompt :])
+        value_at.append(start + example.prompt - 1)
+    steps = [example.remaining_steps for example in examples]
+    return Batch(*(torch.tensor(part, dtype=torch.int64) for part in (tokens, policy_at, targets, value_at, steps)))
+
+
+def group_by_length(lengths: Sequence[int], token_budget: int) -> list[list[int]]:
+    """Indices in groups of similar length, each of at most `token_budget` padded tokens (one example may pass it
+    alone).
+
+    Groups cover every index once; longest first. Deterministic: ties keep their order.
+    """
+    groups: list[list[int]] = []
+    width = 0
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        if groups and (len(groups[-1]) + 1) * width <= token_budget:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+            width = lengths[index]
+    return groups
+
+
+def make_batches(examples: Sequence[Example], token_budget: int) -> list[Batch]:
+    """Micro-batches of at most `token_budget` padded tokens each that together hold every example once."""
+    lengths = [len(example.tokens) for example in examples]
+    return [collate([examples[index] for index in group]) for group in group_by_length(lengths, token_budget)]

@@ -1,0 +1,86 @@
+"""What checkpoints and weights files share: digests, and building a network from its configuration and tensors."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from node.model.config import ModelConfig, ModelConfigError
+from node.model.tokenizer import Tokenizer
+from node.model.transformer import Transformer
+
+CHUNK = 1 << 20
+"""Bytes read at a time when a file is digested."""
+
+
+class FileMismatch(ValueError):
+    """Configuration, tensors and tokenizer of a file do not belong together; the text says what differs."""
+
+
+def digest(path: Path) -> str:
+    """blake2b of a file, hex: the name by which weights are checked everywhere."""
+    state = hashlib.blake2b()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            state.update(chunk)
+    return state.hexdigest()
+
+
+def sync(path: Path) -> None:
+    """Flush a file or folder to the disk, so that a rename that follows cannot survive without it."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def config_to_dict(config: ModelConfig) -> dict[str, Any]:
+    return dataclasses.asdict(config)
+
+
+def config_from_dict(values: dict[str, Any]) -> ModelConfig:
+    """Raises FileMismatch for fields that this version does not know or that cannot be."""
+    known = {field.name for field in dataclasses.fields(ModelConfig)}
+    if unknown := sorted(set(values) - known):
+        raise FileMismatch(f"the model configuration has fields that this version does not know: {', '.join(unknown)}")
+    try:
+        return ModelConfig(**values).check()
+    except (ModelConfigError, TypeError) as error:
+        raise FileMismatch(f"the model configuration cannot be used: {error}") from error
+
+
+def state_tensors(model: Transformer) -> dict[str, torch.Tensor]:
+    """Tensors to store: contiguous, on the CPU, a tied output matrix once."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    if model.config.tied:
+        del tensors["policy.weight"]
+    return tensors
+
+
+def build_model(config: ModelConfig, tensors: dict[str, torch.Tensor], tokenizer: Tokenizer) -> Transformer:
+    """The network with these weights. Raises FileMismatch when names, shapes or the vocabulary differ."""
+    if tokenizer.vocab_size > config.vocab_size:
+        raise FileMismatch(
+            f"the tokenizer has {tokenizer.vocab_size} tokens and the network {config.vocab_size}: "
+            "they are not of one run"
+        )
+    if config.tied and "embedding.weight" in tensors:
+        tensors = {**tensors, "policy.weight": tensors["embedding.weight"]}
+    model = Transformer(config)
+    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    if expected != found:
+        names = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+        first = names[0]
+        raise FileMismatch(
+            f"{len(names)} tensors do not fit the configuration; first `{first}`: "
+            f"expected shape {expected.get(first, 'no such tensor')}, found {found.get(first, 'none')}"
+        )
+    model.load_state_dict(tensors)
+    return model

@@ -1,0 +1,160 @@
+"""A decoder transformer with a policy and a value, in the manner of nanochat: RMSNorm and QK-norm without gains,
+rotary positions.
+
+One sequence is `<bos> <state> STATE <tactic> TACTIC <eos>`. The policy predicts the tokens after `<tactic>`; the
+value is read at
+`<tactic>`, where the whole state has been seen and no tactic has begun.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from node.model.config import ModelConfig
+
+NORM_FLOOR = 1e-6
+"""Smallest root mean square that normalisation divides by: only keeps an all-zero vector from giving NaN."""
+
+
+def normalize(x: Tensor) -> Tensor:
+    """RMSNorm (arXiv 1910.07467) over the last dimension, without gain: x / max(rms(x), NORM_FLOOR)."""
+    scale = 1.0 / math.sqrt(x.shape[-1])
+    return x / (torch.linalg.vector_norm(x, dim=-1, keepdim=True) * scale).clamp_min(NORM_FLOOR)
+
+
+def rotary_table(config: ModelConfig, device: torch.device | None = None) -> Tensor:
+    """Angles as (cos, sin), float32, shape (context, 2, head_size / 2)."""
+    half = config.head_size // 2
+    frequencies = config.rope_base ** (-torch.arange(half, dtype=torch.float64, device=device) / half)
+    angles = torch.arange(config.context, dtype=torch.float64, device=device)[:, None] * frequencies
+    return torch.stack([angles.cos(), angles.sin()], dim=1).float()
+
+
+def rotate(x: Tensor, table: Tensor) -> Tensor:
+    """Rotary embedding of x (..., T, heads, head_size) by `table` (T, 2, head_size / 2): neighbours (2i, 2i + 1) turn
+    as a pair."""
+    cos, sin = table[:, 0, None, :].to(x.dtype), table[:, 1, None, :].to(x.dtype)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+
+class Attention(nn.Module):
+    """Causal grouped-query attention with normalised queries and keys; `gain` (one per head) sets how sharp a head
+    can be."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        kv_width = config.kv_heads * config.head_size
+        self.query = nn.Linear(config.width, config.width, bias=False)
+        self.key = nn.Linear(config.width, kv_width, bias=False)
+        self.value = nn.Linear(config.width, kv_width, bias=False)
+        self.out = nn.Linear(config.width, config.width, bias=False)
+        self.gain = nn.Parameter(torch.ones(config.heads))
+
+    def forward(self, x: Tensor, table: Tensor) -> Tensor:
+        """x (B, T, width) -> (B, T, width)."""
+        size = self.config.head_size
+        query = rotate(normalize(self.query(x).unflatten(-1, (-1, size))), table) * self.gain[:, None]
+        key = rotate(normalize(self.key(x).unflatten(-1, (-1, size))), table)
+        value = self.value(x).unflatten(-1, (-1, size))
+        group = self.config.heads // self.config.kv_heads
+        if group > 1:
+            key, value = key.repeat_interleave(group, dim=-2), value.repeat_interleave(group, dim=-2)
+        heads = [part.transpose(1, 2).to(value.dtype) for part in (query, key, value)]
+        mixed = F.scaled_dot_product_attention(heads[0], heads[1], heads[2], is_causal=True)
+        return self.out(mixed.transpose(1, 2).flatten(-2))
+
+
+class FeedForward(nn.Module):
+    """Two matrices with a squared ReLU between them (Primer, arXiv 2109.08668)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.up = nn.Linear(config.width, config.hidden, bias=False)
+        self.down = nn.Linear(config.hidden, config.width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(F.relu(self.up(x)).square())
+
+
+class Block(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.attention = Attention(config)
+        self.feed_forward = FeedForward(config)
+
+    def forward(self, x: Tensor, table: Tensor) -> Tensor:
+        x = x + self.attention(normalize(x), table)
+        return x + self.feed_forward(normalize(x))
+
+
+class Transformer(nn.Module):
+    """The network. Called through `forward` only, so that DistributedDataParallel can wrap it."""
+
+    table: Tensor
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config.check()
+        self.embedding = nn.Embedding(config.vocab_size, config.width)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
+        self.policy = nn.Linear(config.width, config.vocab_size, bias=False)
+        self.value = nn.Linear(config.width, config.value_bins, bias=False)
+        if config.tied:
+            self.policy.weight = self.embedding.weight
+        self.register_buffer("table", rotary_table(config), persistent=False)
+        self.reset()
+
+    @torch.no_grad()
+    def reset(self, generator: torch.Generator | None = None) -> None:
+        """Fresh weights: uniform with variance 1 / inputs; matrices that write into the residual stream, and both
+        heads, start small.
+
+        (nanochat's scheme: at the start every block is the identity and every prediction nearly uniform.)
+        """
+        for name, parameter in self.named_parameters():
+            if name.endswith("gain"):
+                parameter.fill_(1.0)
+            elif name == "embedding.weight":
+                parameter.normal_(0.0, 0.02 if self.config.tied else 1.0, generator=generator)
+            elif name in ("policy.weight", "value.weight"):
+                parameter.normal_(0.0, 0.001, generator=generator)
+            elif name.endswith(("out.weight", "down.weight")):
+                parameter.zero_()
+            else:
+                bound = math.sqrt(3.0 / parameter.shape[1])
+                parameter.uniform_(-bound, bound, generator=generator)
+
+    def hidden(self, tokens: Tensor) -> Tensor:
+        """Normalised final states (B, T, width) of tokens (B, T). Padding on the right changes nothing to its left."""
+        table = self.table[: tokens.shape[1]]
+        x = normalize(self.embedding(tokens))
+        for block in self.blocks:
+            x = block(x, table)
+        return normalize(x)
+
+    def forward(self, tokens: Tensor, policy_at: Tensor, value_at: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits where they are wanted, and nowhere else.
+
+        tokens (B, T) int64; `policy_at` (N,) and `value_at` (M,) index the flattened (B * T) positions.
+        Returns policy logits (N, vocab_size) and value logits (M, value_bins), both float32.
+        """
+        states = self.hidden(tokens).flatten(0, 1)
+        policy = self.policy(states.index_select(0, policy_at))
+        value = self.value(states.index_select(0, value_at))
+        return policy.float(), value.float()
+
+    def parameter_count(self) -> int:
+        """Trainable numbers, shared ones once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+def expected_value(value_logits: Tensor) -> Tensor:
+    """V = -sum_b p_b * b, in steps (AlphaProof): (..., bins) -> (...)."""
+    bins = torch.arange(value_logits.shape[-1], dtype=torch.float32, device=value_logits.device)
+    return -(value_logits.float().softmax(-1) @ bins)
