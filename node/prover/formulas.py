@@ -1,0 +1,123 @@
+"""The rules by which a simulation walks down the tree and its value walks up (AlphaProof, Nature 2025, pseudocode).
+
+Values V are minus the number of remaining tactics on the longest branch (<= -1 for an open state). In the walk N
+counts the visits plus those in flight; a visit in flight counts as a loss (virtual loss), so that leaves in flight
+together differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from node.prover.parameters import SearchParameters
+from node.prover.tree import Action, StateNode
+
+
+def q_value(value: float, parameters: SearchParameters) -> float:
+    """Q = γ^(-1-V), in (0, 1] for V <= -1: one for an action that closes its state."""
+    return math.pow(parameters.discount, -1.0 - value)
+
+
+def unvisited_q(parent_value: float, parameters: SearchParameters) -> float:
+    """Q of a child that no simulation has reached: V(parent) minus a penalty in steps, or zero by option."""
+    return 0.0 if parameters.unvisited_zero else q_value(parent_value - parameters.unvisited_penalty, parameters)
+
+
+def exploration(total: int, parameters: SearchParameters) -> float:
+    """c · sqrt(ΣN), with c = c_init + log((ΣN + c_base + 1) / c_base); still to be multiplied by P / (1 + N)."""
+    growth = math.log((total + parameters.c_base + 1.0) / parameters.c_base)
+    return (parameters.c_init + growth) * math.sqrt(total)
+
+
+def wants_tactics(node: StateNode, parameters: SearchParameters) -> bool:
+    """Progressive sampling: expand again while n_actions <= c · N^exponent. A fresh state has neither, so it is
+    expanded."""
+    if node.exhausted or node.pending:
+        return False
+    return node.live <= parameters.progressive_c * math.pow(node.visits, parameters.progressive_exponent)
+
+
+def is_blocked(action: Action) -> bool:
+    """True when every open branch waits for its first expansion, which is in flight."""
+    return all(child.steps is not None or (child.pending and not child.live) for child in action.children)
+
+
+def select_action(node: StateNode, parameters: SearchParameters) -> Action | None:
+    """OR node: argmax of Q + c · P · sqrt(ΣN) / (1 + N). Ties go to the larger prior. None: nothing here can be
+    selected now."""
+    best = _argmax_action(node, node.actions, parameters)
+    if best is not None and is_blocked(best):
+        return _argmax_action(node, [action for action in node.actions if not is_blocked(action)], parameters)
+    return best
+
+
+def _argmax_action(node: StateNode, actions: Iterable[Action], parameters: SearchParameters) -> Action | None:
+    total = node.visits - node.expansions + node.in_flight - node.pending  # ΣN: every other passage took an action
+    weight = exploration(total, parameters) / node.mass if node.mass else 0.0
+    fresh_q = unvisited_q(node.value, parameters)
+    best, best_score = None, -math.inf
+    for action in actions:
+        if action.dead:
+            continue
+        visits, in_flight = action.visits, action.in_flight
+        score = action.q if visits else fresh_q
+        if in_flight:
+            score *= visits / (visits + in_flight)
+        score += weight * action.mass / (1 + visits + in_flight)
+        if score > best_score:
+            best, best_score = action, score
+    return best
+
+
+def select_branch(action: Action, parameters: SearchParameters) -> StateNode:
+    """AND node: argmax of (1 - Q) + c_AND · c · (1 / n) · sqrt(ΣN) / (1 + N) over the n branches; solved ones are
+    skipped.
+
+    So the hardest branch comes first, and an unvisited one before all: an action is worth no more than its worst
+    branch.
+    """
+    if len(action.children) == 1:
+        return action.children[0]
+    total = sum(child.visits + child.in_flight for child in action.children)
+    weight = parameters.c_and * exploration(total, parameters) / len(action.children)
+    fresh_q = unvisited_q(product_value(action), parameters)
+
+    def score(child: StateNode) -> float:
+        loss = 1.0 - (q_value(child.value, parameters) if child.visits else fresh_q)
+        if child.in_flight:
+            loss *= child.visits / (child.visits + child.in_flight)
+        return loss + weight / (1 + child.visits + child.in_flight)
+
+    waiting = [child for child in action.children if child.steps is None and not (child.pending and not child.live)]
+    return max(waiting, key=score)
+
+
+def product_value(action: Action) -> float:
+    """V of an AND node: the minimum over its branches that are solved or visited; the parent state's value when
+    there is none."""
+    known = [child.value for child in action.children if child.visits or child.steps is not None]
+    return min(known, default=action.parent.value)
+
+
+def backup(actions: list[Action], leaf: StateNode, value: float, parameters: SearchParameters) -> None:
+    """Carry the value of a leaf up the actions that led to it: V(action) = -1 + min over its branches, V(state) =
+    mean."""
+    record(leaf, value)
+    leaf.expansions += 1
+    for action in reversed(actions):
+        if len(action.children) > 1:
+            value = product_value(action)
+        value -= 1.0
+        action.visits += 1
+        action.value_sum += value
+        action.q = q_value(action.value_sum / action.visits, parameters)
+        record(action.parent, value)
+
+
+def record(node: StateNode, value: float) -> None:
+    """Count a simulation of this value at a state."""
+    node.visits += 1
+    node.value_sum += value
+    if node.steps is None:
+        node.value = node.value_sum / node.visits

@@ -1,0 +1,96 @@
+"""How fast is the pure search? Simulations per second with a policy and a Lean that cost nothing.
+
+    python -m scripts.bench.search [--simulations 800] [--searches 20] [--json OUT]
+
+Three toy worlds, expansions prepared in advance so that only `select` and `feed` are timed: `chain` (one branch per
+tactic), `products` (one to three branches per tactic), `merging` (few states, so that most expansions meet known
+ones). Median over the searches.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from common.lean import Branch, Outcome, OutcomeKind
+from common.seeds import derive_seed
+from node.prover.prior import Proposal
+from node.prover.search import Search
+
+SAMPLES = 6
+STUBS = 20_000
+"""Prepared expansions per world, used in turn."""
+
+
+@dataclass
+class Arguments:
+    """Simulations per second of the pure search."""
+
+    simulations: int = 800
+    """Simulations of one search (AlphaProof's pseudocode: 800)."""
+    searches: int = 20
+    """Searches per world; the median is printed."""
+    json: Path | None = None
+    """Write the numbers here as well."""
+
+
+Expansion = tuple[list[Proposal], float, dict[str, Outcome]]
+
+
+def prepare(branches: int, states: int) -> list[Expansion]:
+    """Expansions of `SAMPLES` tactics of which a third fail; states are drawn from `states` names."""
+    proposals = [Proposal(f"t{index}", 1.0 + index) for index in range(SAMPLES)]
+    expansions = []
+    for stub in range(STUBS):
+        outcomes = {}
+        for index, proposal in enumerate(proposals):
+            draw = derive_seed(stub, index)
+            names = [f"s{derive_seed(stub, index, part) % states}" for part in range(1 + draw % branches)]
+            goals = tuple(Branch(name, (part,)) for part, name in enumerate(names))
+            failed = (draw >> 8) % 3 == 0
+            outcomes[proposal.tactic] = Outcome(OutcomeKind.ERROR) if failed else Outcome(OutcomeKind.GOALS, goals)
+        expansions.append((proposals, -1.0 - derive_seed(stub) % 20, outcomes))
+    return expansions
+
+
+def play(expansions: list[Expansion], simulations: int, offset: int) -> tuple[float, Search]:
+    """Seconds for one search, and the search."""
+    search = Search("root")
+    start = time.perf_counter()
+    for turn in range(simulations):
+        request = search.select()
+        if request is None:
+            break
+        search.feed(request.node_id, *expansions[(offset + turn) % STUBS])
+    return time.perf_counter() - start, search
+
+
+def measure(branches: int, states: int, arguments: Arguments) -> dict[str, float]:
+    expansions = prepare(branches, states)
+    runs = [play(expansions, arguments.simulations, 997 * index) for index in range(arguments.searches)]
+    rates = [search.statistics.simulations / seconds for seconds, search in runs]
+    depth = statistics.mean(node.depth for _, search in runs for node in search.tree.nodes if node.visits)
+    nodes = statistics.median(len(search.tree.nodes) for _, search in runs)
+    return {"simulations_per_s": statistics.median(rates), "states": nodes, "mean_depth": depth}
+
+
+def main() -> None:
+    arguments = tyro.cli(Arguments, description=__doc__)
+    worlds = {"chain": (1, 10**9), "products": (3, 10**9), "merging": (2, 2000)}
+    results = {name: measure(*world, arguments) for name, world in worlds.items()}
+    for name, numbers in results.items():
+        print(
+            f"{name:9} {numbers['simulations_per_s']:9.0f} simulations/s   "
+            f"{numbers['states']:.0f} states, mean depth {numbers['mean_depth']:.1f}"
+        )
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2))
+
+
+if __name__ == "__main__":
+    main()
