@@ -40,7 +40,13 @@ def wants_tactics(node: StateNode, parameters: SearchParameters) -> bool:
 
 def is_blocked(action: Action) -> bool:
     """True when every open branch waits for its first expansion, which is in flight."""
-    return all(child.steps is not None or (child.pending and not child.live) for child in action.children)
+    return not any(map(is_open, action.children))
+
+
+def is_open(child: StateNode) -> bool:
+    """An unsolved branch into which a simulation can walk: it has live actions, or its first expansion is not in
+    flight."""
+    return child.steps is None and (child.live > 0 or not child.pending)
 
 
 def select_action(node: StateNode, parameters: SearchParameters) -> Action | None:
@@ -77,8 +83,6 @@ def select_branch(action: Action, parameters: SearchParameters) -> StateNode:
     So the hardest branch comes first, and an unvisited one before all: an action is worth no more than its worst
     branch.
     """
-    if len(action.children) == 1:
-        return action.children[0]
     total = sum(child.visits + child.in_flight for child in action.children)
     weight = parameters.c_and * exploration(total, parameters) / len(action.children)
     fresh_q = unvisited_q(product_value(action), parameters)
@@ -89,8 +93,7 @@ def select_branch(action: Action, parameters: SearchParameters) -> StateNode:
             loss *= child.visits / (child.visits + child.in_flight)
         return loss + weight / (1 + child.visits + child.in_flight)
 
-    waiting = [child for child in action.children if child.steps is None and not (child.pending and not child.live)]
-    return max(waiting, key=score)
+    return max(filter(is_open, action.children), key=score)
 
 
 def product_value(action: Action) -> float:

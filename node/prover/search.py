@@ -179,7 +179,8 @@ def descend(root: StateNode, parameters: SearchParameters) -> _Walk | None:
         if action is None:
             return None
         actions.append(action)
-        node = formulas.select_branch(action, parameters)
+        children = action.children
+        node = children[0] if len(children) == 1 else formulas.select_branch(action, parameters)
     return _Walk(actions, node)
 
 

@@ -115,8 +115,8 @@ class Tree:
         if branches and node.depth >= self.max_depth:
             return None
         known = [self._by_state.get(branch.state) for branch in branches]
-        merged = [child for child in known if child is not None]
-        if merged and not ancestors(node).isdisjoint(merged):
+        expanded = [child for child in known if child is not None and (child.actions or child is node)]
+        if expanded and not ancestors(node).isdisjoint(expanded):  # only what was expanded can lie above
             return None
         twin = find_twin(node, known)
         if twin is not None:
