@@ -100,3 +100,6 @@ class Tokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids; special ids are left out. Bytes that are no UTF-8 become U+FFFD."""
         return self._inner.decode(list(ids), skip_special_tokens=True)
+
+    def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
+        return self._inner.decode_batch([list(ids) for ids in batch], skip_special_tokens=True)
