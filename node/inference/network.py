@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from node.model.transformer import NORM_FLOOR, Transformer
+from node.model.transformer import NORM_FLOOR, Block, Transformer
 
 
 @dataclass
@@ -96,13 +96,13 @@ class Network:
             # RMSNorm divides by |x| / sqrt(width): the root goes into the matrix that follows.
             self.norm_scale = math.sqrt(config.width)
             self.embedding = model.embedding.weight.detach().float()
-            self.layers = [self._layer(block) for block in model.blocks]
+            self.layers = [self._layer(block) for block in model.blocks if isinstance(block, Block)]
             self.policy = (model.policy.weight.detach().float() * self.norm_scale).t().contiguous()
             self.value = (model.value.weight.detach().float() * self.norm_scale).t().contiguous()
             table = model.table.float()
             self.angles = torch.complex(table[:, 0], table[:, 1])[:, None]
 
-    def _layer(self, block: torch.nn.Module) -> _Layer:
+    def _layer(self, block: Block) -> _Layer:
         attention, feed_forward = block.attention, block.feed_forward
         weights = [part.weight.detach().float() for part in (attention.query, attention.key, attention.value)]
         gain = torch.cat([attention.gain.detach().float(), torch.ones(self.kv_heads, device=self.device)])
