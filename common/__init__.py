@@ -1,1 +1,2 @@
-"""What every node shares, and nothing heavier: messages, the bus, lifecycle, configuration, Lean text types. Never torch."""
+"""What every node shares, and nothing heavier: messages, the bus, lifecycle, configuration, Lean text types. Never
+torch."""

@@ -1,11 +1,11 @@
 """Lean text types: theorems, proof states as paths, outcomes of tactics, proofs as trees.
 
-A proof state has no handle. It is a *path*: the steps that lead to it from the root, each a tactic and the branch that was
-followed. So any lean-proxy can answer any request, and a session that is warm is only a cache.
+A proof state has no handle. It is a *path*: the steps that lead to it from the root, each a tactic and the branch
+that was followed. So any lean-proxy can answer any request, and a session that is warm is only a cache.
 
-Goals that share no metavariable are independent *branches* of a state (an AND node of the search); goals that share one stay
-together in one branch. A `layout` records which of Lean's goals went into which branch, so that a path or a finished proof can
-be written down again as Lean text without asking Lean (`common.script`).
+Goals that share no metavariable are independent *branches* of a state (an AND node of the search); goals that share
+one stay together in one branch. A `layout` records which of Lean's goals went into which branch, so that a path or a
+finished proof can be written down again as Lean text without asking Lean (`common.script`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import enum
 import msgspec
 
 Layout = tuple[tuple[int, ...], ...]
-"""Goal positions (0-based, in Lean's order) of each branch. `((0,),)` is the common case: one goal. `()` is no goal: closed.
-At most one branch holds more than one goal, and it comes last (see `common.script`)."""
+"""Goal positions (0-based, in Lean's order) of each branch. `((0,),)` is the common case: one goal. `()` is no goal:
+closed. At most one branch holds more than one goal, and it comes last (see `common.script`)."""
 
 
 class Theorem(msgspec.Struct, frozen=True):

@@ -1,7 +1,8 @@
 """Every message that crosses the broker, as a typed struct: msgpack on the wire, validated when it is decoded.
 
-Each message is a msgpack map with a `type` (which struct), a `v` (schema version) and its fields, so `msgpack` alone can read any of
-them. `decode` raises MalformedMessage or UnknownVersion and nothing else; what a node does about them is the bus's business.
+Each message is a msgpack map with a `type` (which struct), a `v` (schema version) and its fields, so `msgpack` alone
+can read any of them. `decode` raises MalformedMessage or UnknownVersion and nothing else; what a node does about
+them is the bus's business.
 
 Subjects are listed in `common.subjects`.
 """
@@ -72,7 +73,8 @@ class TacticRequest(Message, frozen=True):
     seed: int
     """Sampling depends on (seed, sample index) alone, never on which rows shared the batch."""
     weights: int | None = None
-    """Wanted weight version; None is the latest. A node that cannot serve it answers Failure(kind="unknown-weights")."""
+    """Wanted weight version; None is the latest. A node that cannot serve it answers
+    Failure(kind="unknown-weights")."""
     temperature: float = 1.0
 
 
@@ -100,7 +102,8 @@ class TacticReply(Message, frozen=True):
 
 
 class LeanRunRequest(Message, frozen=True):
-    """Run candidate tactics on the state that `path` leads to. With no tactics: open the theorem (path empty) or show the state."""
+    """Run candidate tactics on the state that `path` leads to. With no tactics: open the theorem (path empty) or
+    show the state."""
 
     theorem: Theorem
     path: tuple[Step, ...] = ()
@@ -140,7 +143,8 @@ class LeanVerifyReply(Message, frozen=True):
 
 
 class Transition(msgspec.Struct, frozen=True):
-    """One training example: at `state`, play `tactic`; `remaining_steps` tactics were left on the longest branch, this one included."""
+    """One training example: at `state`, play `tactic`; `remaining_steps` tactics were left on the longest branch,
+    this one included."""
 
     state: str
     tactic: str
@@ -186,7 +190,8 @@ class AttemptResult(Message, frozen=True):
     purpose: str
     prover_id: str
     outcome: str
-    """`proved`, `failed` (budget or search exhausted), `bad-statement` (Lean refuses the statement) or `error` (infrastructure)."""
+    """`proved`, `failed` (budget or search exhausted), `bad-statement` (Lean refuses the statement) or `error`
+    (infrastructure)."""
     message: str = ""
     proof: ProofTree | None = None
     script: str = ""
@@ -200,7 +205,8 @@ class AttemptResult(Message, frozen=True):
 
 
 class WeightsState(Message, frozen=True):
-    """Key `weights`: the version that inference serves, and where it is. Named by version, never by a path from a message."""
+    """Key `weights`: the version that inference serves, and where it is. Named by version, never by a path from a
+    message."""
 
     version: int
     digest: str
@@ -219,7 +225,8 @@ class PinnedWeights(msgspec.Struct, frozen=True):
 
 
 class PauseHold(Message, frozen=True):
-    """Key `pause`: the learner's hold on the compute until `until`; inference goes on when it runs out or is released."""
+    """Key `pause`: the learner's hold on the compute until `until`; inference goes on when it runs out or is
+    released."""
 
     epoch: int
     until: float
@@ -323,7 +330,8 @@ def encode(message: Message) -> bytes:
 
 
 def decode(payload: bytes, *types: type[AnyMessage]) -> AnyMessage:
-    """Decode a payload into one of the given message types. Raises MalformedMessage, UnknownVersion, OversizedMessage."""
+    """Decode a payload into one of the given message types. Raises MalformedMessage, UnknownVersion,
+    OversizedMessage."""
     if len(payload) > MAX_MESSAGE_BYTES:
         raise OversizedMessage(f"payload of {len(payload)} bytes; a message may have {MAX_MESSAGE_BYTES}")
     decoder = _decoders.get(types)

@@ -1,8 +1,9 @@
 """Writes paths and finished proofs as Lean tactic scripts.
 
-One of several independent goals is worked on inside a bullet. Goals that share a metavariable cannot be split by bullets: they
-stay together and are worked on last, at the level of the tactic that made them, when every other goal has been closed. Lean's
-bullets focus on the first goal, so `rotate_left` brings each bulleted goal to the front; with a plain layout it is never needed.
+One of several independent goals is worked on inside a bullet. Goals that share a metavariable cannot be split by
+bullets: they stay together and are worked on last, at the level of the tactic that made them, when every other goal
+has been closed. Lean's bullets focus on the first goal, so `rotate_left` brings each bulleted goal to the front;
+with a plain layout it is never needed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ INDENT = "  "
 
 
 def indent_tactic(tactic: str, prefix: str) -> list[str]:
-    """Lines of a tactic under `prefix`: the first line starts there, the others keep their indentation relative to it."""
+    """Lines of a tactic under `prefix`: the first line starts there, the others keep their indentation relative to
+    it."""
     return [prefix + line if line.strip() else "" for line in tactic.strip("\n").split("\n")]
 
 
@@ -53,9 +55,11 @@ def _branches(layout: Layout, prefix: str, body: Callable[[int, str], list[str]]
 
 
 def path_lines(path: Sequence[Step], hole: Callable[[str], list[str]], prefix: str = INDENT) -> list[str]:
-    """The script that leads to a state: every step's tactic, `· sorry` for branches not followed, `hole` where the path ends.
+    """The script that leads to a state: every step's tactic, `· sorry` for branches not followed, `hole` where the
+    path ends.
 
-    `hole(prefix)` returns the lines to put at the end of the path, at that indentation; it must return at least one line.
+    `hole(prefix)` returns the lines to put at the end of the path, at that indentation; it must return at least one
+    line.
     """
     if not path:
         return hole(prefix)

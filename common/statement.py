@@ -1,6 +1,7 @@
 """Reads the text of a theorem statement into a `Theorem`, without Lean: name, binders, conclusion.
 
-Only the shape is checked here (one theorem, balanced brackets, a colon at depth zero). Whether it type-checks is Lean's to say.
+Only the shape is checked here (one theorem, balanced brackets, a colon at depth zero). Whether it type-checks is
+Lean's to say.
 """
 
 from __future__ import annotations

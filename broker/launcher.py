@@ -1,0 +1,179 @@
+"""Runs nats-server as a child: private store, JetStream, loopback unless there are credentials, monitoring on
+loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import structlog
+from filelock import FileLock, Timeout
+
+from broker import binary
+from broker.errors import BrokerError
+from broker.settings import BrokerSettings
+from common.process import kill_group, spawn_child
+from common.settings import BusSettings
+
+log = structlog.get_logger("broker")
+
+START_SECONDS = 30.0
+"""Longest wait until the server listens; it takes 0.1 s, more with a large store."""
+
+STOP_SECONDS = 15.0
+"""Time for the server to flush its streams on SIGTERM before it is killed."""
+
+POLL_SECONDS = 0.02
+
+ANY_PORT = -1
+"""What nats-server calls a free port of its own choice."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def configuration(settings: BrokerSettings, credentials: tuple[str, str], ports: Path) -> dict[str, Any]:
+    """nats-server's configuration (it reads JSON). Raises BrokerError: open to others without credentials."""
+    user, password = credentials
+    if not is_loopback(settings.host) and not (user and password):
+        raise BrokerError(
+            f"the broker would listen on {settings.host}, open to others, without credentials: set [bus] user and "
+            "password (or PROOFMESH_NATS_USER and PROOFMESH_NATS_PASSWORD), or listen on 127.0.0.1"
+        )
+    wanted: dict[str, Any] = {
+        "host": settings.host,
+        "port": settings.port or ANY_PORT,
+        "http": f"127.0.0.1:{settings.monitor_port or ANY_PORT}",
+        "ports_file_dir": str(ports),
+        "jetstream": {
+            "store_dir": str(Path(settings.store).resolve()),
+            "max_file_store": settings.max_store_mb * 1024 * 1024,
+            "max_memory_store": settings.max_memory_mb * 1024 * 1024,
+            # Bounds what a power failure can take; a killed server loses nothing that it acknowledged.
+            "sync_interval": "10s",
+        },
+        "max_payload": 1024 * 1024,
+    }
+    if user and password:
+        wanted["authorization"] = {"user": user, "password": password}
+    return wanted
+
+
+class Server:
+    """One nats-server child. `start` returns when it listens; `bus` says how to reach it."""
+
+    def __init__(self, settings: BrokerSettings, credentials: tuple[str, str] = ("", "")) -> None:
+        self.settings = settings
+        self.bus = BusSettings()
+        self.monitor_url = ""
+        self.process: asyncio.subprocess.Process | None = None
+        self._credentials = credentials
+        self._store = Path(settings.store)
+        self._lock: FileLock | None = None
+
+    @property
+    def log_file(self) -> Path:
+        return self._store / "nats-server.log"
+
+    async def start(self) -> None:
+        """Start the server and wait until it listens. Raises BrokerError."""
+        program = await asyncio.to_thread(binary.find, self.settings.binary, allow_old=self.settings.allow_old)
+        self._own_store()
+        try:
+            with tempfile.TemporaryDirectory(prefix="proofmesh-ports-") as ports:
+                config = self._write_configuration(Path(ports))
+                with self.log_file.open("wb") as output:
+                    self.process = await spawn_child([program, "--config", config], stdout=output, stderr=output)
+                await self._wait_for_ports(Path(ports))
+        except BaseException:
+            await self.stop()
+            raise
+        log.info("broker listens", url=self.bus.url, monitor=self.monitor_url, store=str(self._store))
+
+    async def wait(self) -> int:
+        """Wait until the server ends; returns its exit code."""
+        assert self.process is not None
+        return await self.process.wait()
+
+    async def stop(self, grace: float = STOP_SECONDS) -> None:
+        """Let the server flush and end, and free the store. `grace=0` kills it."""
+        if self.process is not None:
+            await kill_group(self.process, grace)
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def last_words(self) -> str:
+        """The end of the server's log."""
+        text = self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+        return "\n".join(text.strip().splitlines()[-5:])
+
+    def _own_store(self) -> None:
+        """Make the store, private to this user, and lock it: two servers on one store destroy it. Raises
+        BrokerError."""
+        try:
+            self._store.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._store.chmod(0o700)
+            lock = FileLock(self._store / "lock", blocking=False)
+            lock.acquire()
+        except Timeout as error:
+            raise BrokerError(
+                f"another broker runs on the store {self._store}; stop it, or choose another with --store"
+            ) from error
+        except OSError as error:
+            raise BrokerError(f"cannot keep a store in {self._store}: {error.strerror}; choose with --store") from error
+        self._lock = lock
+
+    def _write_configuration(self, ports: Path) -> Path:
+        path = self._store / "nats-server.json"
+        path.touch(mode=0o600)  # it may hold a password
+        path.write_text(json.dumps(configuration(self.settings, self._credentials, ports), indent=2))
+        return path
+
+    async def _wait_for_ports(self, ports: Path) -> None:
+        assert self.process is not None
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.returncode is not None:
+                raise BrokerError(self._why_ended())
+            if found := _read_ports(ports):
+                self._listen_on(found)
+                return
+            await asyncio.sleep(POLL_SECONDS)
+        raise BrokerError(f"nats-server did not listen after {START_SECONDS:g} s; its log ends:\n{self.last_words()}")
+
+    def _listen_on(self, ports: dict[str, list[str]]) -> None:
+        user, password = self._credentials
+        address = next((url for url in ports["nats"] if "127.0.0.1" in url), ports["nats"][0])
+        self.bus = BusSettings(url=address, user=user, password=password)
+        self.monitor_url = (ports.get("monitoring") or [""])[0]
+
+    def _why_ended(self) -> str:
+        words = self.last_words()
+        if "address already in use" in words:
+            return (
+                f"port {self.settings.port} (or monitoring port {self.settings.monitor_port}) on {self.settings.host} is "
+                "in use, perhaps by another broker: stop that one, or choose another with --port and --monitor-port"
+            )
+        return f"nats-server ended at once; its log ends:\n{words}"
+
+
+def _read_ports(directory: Path) -> dict[str, list[str]]:
+    """The addresses that nats-server wrote down; empty until they are all there."""
+    for file in directory.glob("*.ports"):
+        try:
+            ports: dict[str, list[str]] = json.loads(file.read_text())
+        except json.JSONDecodeError:
+            return {}  # half written
+        return ports if ports.get("nats") else {}
+    return {}

@@ -1,0 +1,36 @@
+"""Configuration of the broker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class BrokerSettings:
+    """A nats-server with JetStream in a store of its own. User and password are those of [bus]."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on. Anything but loopback needs [bus] user and password."""
+
+    port: int = 4222
+    """Port for nodes; 0 takes a free one and logs it."""
+
+    monitor_port: int = 0
+    """Port of nats-server's own monitoring pages, always on loopback; 0 takes a free one and logs it."""
+
+    store: str = "runs/.broker"
+    """Folder that keeps the streams; made private to this user. A broker that starts again on it continues where it
+    was."""
+
+    binary: str = ""
+    """Path of a nats-server to use; empty looks at NATS_SERVER, PATH, and the cache, and downloads it into the
+    cache."""
+
+    allow_old: bool = False
+    """Use a nats-server older than 2.12.3, which may lose messages when it is killed."""
+
+    max_store_mb: int = 10_240
+    """Most disk that streams may take, in MiB."""
+
+    max_memory_mb: int = 256
+    """Most memory that streams may take, in MiB: only the registry of nodes lives there."""

@@ -1,0 +1,77 @@
+"""What a run keeps on the broker, and how large it may grow. The limits are chosen here, on purpose, in one place."""
+
+from __future__ import annotations
+
+from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, Bus, ConsumerSpec, ObjectStoreSpec, RunSpec, StreamSpec, names
+from common.messages import MAX_MESSAGE_BYTES
+from common.subjects import PURPOSES, RESULT, todo
+
+MIB = 1024 * 1024
+
+TODO_BYTES = 256 * MIB
+"""An attempt has about 1 KiB: a quarter of a million may be outstanding. When it is full, the learner's outbox
+waits."""
+
+RESULTS_BYTES = 1024 * MIB
+"""A result has 10 to 500 KiB: thousands wait while the learner is away. When it is full, provers hold theirs and
+wait."""
+
+DUPLICATE_WINDOW = 600.0
+"""Seconds in which an attempt or result that is published again (after an outage) is dropped by its id. Later copies
+are harmless, only wasteful: the learner counts an attempt id once."""
+
+MAX_ACK_PENDING = 20_000
+"""Leases held at once over a whole mesh, for each consumer. The server's default of 1,000 would cap a mesh of some
+hundred provers silently."""
+
+MAX_WAITING = 4_096
+"""Pulls that wait at once, one for each prover and purpose; the server's default is 512."""
+
+HEADROOM = 4_096
+"""Bytes that headers (the message id) add to the largest message."""
+
+
+def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL) -> RunSpec:
+    """All streams, consumers and buckets of a run. Times in seconds."""
+    largest = MAX_MESSAGE_BYTES + HEADROOM
+    todo_stream, results_stream = names.todo_stream(run), names.results_stream(run)
+    return RunSpec(
+        streams=(
+            StreamSpec(todo_stream, (f"{run}.{todo('*')}",), TODO_BYTES, largest, DUPLICATE_WINDOW),
+            StreamSpec(results_stream, (f"{run}.{RESULT}",), RESULTS_BYTES, largest, DUPLICATE_WINDOW),
+        ),
+        consumers=(
+            *(
+                _consumer(names.TODO_PREFIX + purpose, todo_stream, f"{run}.{todo(purpose)}", ack_wait)
+                for purpose in PURPOSES
+            ),
+            _consumer(names.RESULTS, results_stream, f"{run}.{RESULT}", ack_wait),
+        ),
+        buckets=(
+            # A few keys (weights, pause), each far below a message.
+            BucketSpec(names.state_bucket(run), max_bytes=8 * MIB, max_value_bytes=largest),
+            # Renewed every few seconds, so memory is enough: after a restart of the broker the nodes come again.
+            BucketSpec(
+                names.nodes_bucket(run), max_bytes=16 * MIB, max_value_bytes=64 * 1024, ttl=node_ttl, in_memory=True
+            ),
+        ),
+        # Some versions of some 100 MiB; the learner deletes those that nobody needs.
+        objects=(ObjectStoreSpec(names.weights_bucket(run), max_bytes=4096 * MIB),),
+    )
+
+
+def _consumer(name: str, stream: str, subject: str, ack_wait: float) -> ConsumerSpec:
+    return ConsumerSpec(name, stream, subject, ack_wait, MAX_ACK_PENDING, MAX_WAITING)
+
+
+async def ensure(bus: Bus, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL) -> None:
+    """Create what the bus's run needs, or bring it to these limits; harmless when repeated.
+
+    Raises StreamConflict (exists, and cannot be changed), Unanswered.
+    """
+    await bus.ensure(run_spec(bus.run, ack_wait=ack_wait, node_ttl=node_ttl))
+
+
+async def remove(bus: Bus) -> None:
+    """Delete everything that the bus's run keeps on the broker."""
+    await bus.remove(run_spec(bus.run))

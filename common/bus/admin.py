@@ -1,0 +1,189 @@
+"""Creates and checks what a run keeps on the broker: streams, consumers, buckets. What and how large is
+`broker.streams`'s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from nats.errors import Error as NatsError
+from nats.js.api import (
+    AckPolicy,
+    ConsumerConfig,
+    DiscardPolicy,
+    RetentionPolicy,
+    StorageType,
+    StreamConfig,
+)
+from nats.js.errors import APIError, NotFoundError
+
+from common.bus.errors import StreamConflict, Unanswered
+
+_EXISTS_DIFFERENTLY = 10058
+"""The server's error code for `stream name already in use with a different configuration`."""
+
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """A work queue. Sizes in bytes, times in seconds."""
+
+    name: str
+    subjects: tuple[str, ...]
+    max_bytes: int
+    max_message_bytes: int
+    duplicate_window: float
+
+
+@dataclass(frozen=True)
+class ConsumerSpec:
+    """A durable pull consumer of a work queue."""
+
+    name: str
+    stream: str
+    subject: str
+    ack_wait: float
+    max_ack_pending: int
+    max_waiting: int
+
+
+@dataclass(frozen=True)
+class BucketSpec:
+    """A key-value bucket that keeps the last value of each key."""
+
+    name: str
+    max_bytes: int
+    max_value_bytes: int
+    ttl: float = 0.0
+    """Seconds until a key expires; 0 keeps it."""
+    in_memory: bool = False
+
+
+@dataclass(frozen=True)
+class ObjectStoreSpec:
+    """An object store."""
+
+    name: str
+    max_bytes: int
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """All that a run keeps on the broker."""
+
+    streams: tuple[StreamSpec, ...] = ()
+    consumers: tuple[ConsumerSpec, ...] = ()
+    buckets: tuple[BucketSpec, ...] = ()
+    objects: tuple[ObjectStoreSpec, ...] = field(default=())
+
+
+def _work_queue(spec: StreamSpec) -> StreamConfig:
+    return StreamConfig(
+        name=spec.name,
+        subjects=list(spec.subjects),
+        retention=RetentionPolicy.WORK_QUEUE,
+        storage=StorageType.FILE,
+        # New messages are refused when it is full, and stay in the outbox: dropping old ones would lose attempts.
+        discard=DiscardPolicy.NEW,
+        max_bytes=spec.max_bytes,
+        max_msg_size=spec.max_message_bytes,
+        duplicate_window=spec.duplicate_window,
+        allow_direct=True,
+    )
+
+
+def _bucket(spec: BucketSpec) -> StreamConfig:
+    """A key-value bucket is a stream of this form (ADR-8 of the NATS architecture)."""
+    return StreamConfig(
+        name=f"KV_{spec.name}",
+        subjects=[f"$KV.{spec.name}.>"],
+        storage=StorageType.MEMORY if spec.in_memory else StorageType.FILE,
+        discard=DiscardPolicy.NEW,
+        max_msgs_per_subject=1,
+        max_bytes=spec.max_bytes,
+        max_msg_size=spec.max_value_bytes,
+        max_age=spec.ttl,
+        duplicate_window=min(120.0, spec.ttl) if spec.ttl else 120.0,
+        allow_direct=True,
+        allow_rollup_hdrs=True,
+        deny_delete=True,
+    )
+
+
+def _object_store(spec: ObjectStoreSpec) -> StreamConfig:
+    """An object store is a stream of this form (ADR-20 of the NATS architecture)."""
+    return StreamConfig(
+        name=f"OBJ_{spec.name}",
+        subjects=[f"$O.{spec.name}.C.>", f"$O.{spec.name}.M.>"],
+        storage=StorageType.FILE,
+        discard=DiscardPolicy.NEW,
+        max_bytes=spec.max_bytes,
+        allow_direct=True,
+        allow_rollup_hdrs=True,
+    )
+
+
+def _consumer(spec: ConsumerSpec) -> ConsumerConfig:
+    return ConsumerConfig(
+        durable_name=spec.name,
+        name=spec.name,
+        filter_subject=spec.subject,
+        ack_policy=AckPolicy.EXPLICIT,
+        ack_wait=spec.ack_wait,
+        # The node that takes an attempt for the n-th time records it as poisoned; a limit here would only strand it.
+        max_deliver=-1,
+        max_ack_pending=spec.max_ack_pending,
+        max_waiting=spec.max_waiting,
+    )
+
+
+async def ensure(jetstream: Any, spec: RunSpec) -> None:
+    """Create what is missing and bring the rest to these limits. Raises StreamConflict, Unanswered."""
+    configs = [
+        *map(_work_queue, spec.streams),
+        *map(_bucket, spec.buckets),
+        *map(_object_store, spec.objects),
+    ]
+    for config in configs:
+        await _ensure_stream(jetstream, config)
+    for consumer in spec.consumers:
+        try:
+            await jetstream.add_consumer(consumer.stream, _consumer(consumer))
+        except APIError as error:
+            raise StreamConflict(f"consumer {consumer.name} of {consumer.stream}: {error.description}") from error
+        except NatsError as error:
+            raise Unanswered(f"consumer {consumer.name} of {consumer.stream}: {error}") from error
+
+
+async def _ensure_stream(jetstream: Any, config: StreamConfig) -> None:
+    try:
+        await jetstream.add_stream(config)
+    except APIError as error:
+        if error.err_code != _EXISTS_DIFFERENTLY:
+            raise StreamConflict(f"stream {config.name}: {error.description}") from error
+        await _update_stream(jetstream, config)
+    except NatsError as error:
+        raise Unanswered(f"stream {config.name}: {error}") from error
+
+
+async def _update_stream(jetstream: Any, config: StreamConfig) -> None:
+    try:
+        await jetstream.update_stream(config)
+    except APIError as error:
+        raise StreamConflict(
+            f"stream {config.name} exists with settings that cannot be changed into the wanted ones "
+            f"({error.description}); use another run name, or remove the run's streams from the broker"
+        ) from error
+
+
+async def remove(jetstream: Any, spec: RunSpec) -> None:
+    """Delete a run's streams and buckets with all they hold."""
+    names = [
+        *(stream.name for stream in spec.streams),
+        *(f"KV_{bucket.name}" for bucket in spec.buckets),
+        *(f"OBJ_{store.name}" for store in spec.objects),
+    ]
+    for name in names:
+        try:
+            await jetstream.delete_stream(name)
+        except NotFoundError:
+            continue

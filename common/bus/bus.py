@@ -1,0 +1,308 @@
+"""The bus: everything that a node says to others, and hears from them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from common.bus import admin, counters, leases, names, objects, state, traffic
+from common.bus.connection import Connection
+from common.bus.errors import BusyError, RemoteFailure, Unanswered
+from common.bus.leases import Lease, Puller
+from common.bus.replies import Replies
+from common.bus.retries import RetryDelay
+from common.bus.subscriptions import (
+    PENDING_BYTES,
+    PENDING_MESSAGES,
+    RequestServer,
+    Subscription,
+    message_callback,
+)
+from common.messages import AnyMessage, Busy, Failure, Message, MessageError, NodeInfo, decode, encode
+from common.settings import BusSettings
+from common.subjects import check_run_name
+
+R = TypeVar("R", bound=Message)
+
+
+class Bus:
+    """A node's connection to the broker, for one run. Subjects are given without the run's name; it is added here.
+
+    Nothing here blocks the event loop. What waits for the broker raises Unanswered when the broker is lost
+    meanwhile, and may be asked again.
+    """
+
+    def __init__(self, connection: Connection, run: str) -> None:
+        self.run = run
+        self._prefix = f"{run}."
+        self._connection = connection
+        self._replies = Replies(connection)
+        self._jetstream = connection.client.jetstream(timeout=state.API_TIMEOUT)
+        self._pullers: dict[str, Puller] = {}
+        self._puller_lock = asyncio.Lock()
+
+    @classmethod
+    async def connect(cls, settings: BusSettings, *, run: str, name: str, wait: float | None = None) -> Bus:
+        """Connect, and stay connected: later losses are waited out for ever.
+
+        `wait`: seconds for the first connection, None for ever. Raises BusUnavailable and BadRunName.
+        """
+        check_run_name(run)
+        connection = Connection(settings, name)
+        await connection.open(wait)
+        bus = cls(connection, run)
+        await bus._replies.start()
+        traffic.follow(connection.client)
+        return bus
+
+    @property
+    def connected(self) -> bool:
+        """False while the broker is away."""
+        return self._connection.connected
+
+    @property
+    def given_up(self) -> asyncio.Event:
+        """Set when the connection is closed for good without `close`: the node must end and be started again."""
+        return self._connection.given_up
+
+    def on_reconnect(self, hook: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Call `hook` after every reconnect."""
+        self._connection.on_returned.append(hook)
+
+    async def close(self) -> None:
+        """Hand back leases that were delivered but not taken, handle what has arrived, flush, leave."""
+        for puller in self._pullers.values():
+            await puller.close()
+        await self._connection.close()
+        traffic.forget(self._connection.client)
+
+    # --- plain messages and requests ---------------------------------------------------------------------------------
+
+    async def publish(self, subject: str, message: Message) -> None:
+        """Publish to whoever listens. In an outage it is buffered, beyond the buffer dropped and counted.
+
+        Raises OversizedMessage.
+        """
+        await self._connection.publish(self._prefix + subject, encode(message))
+
+    async def subscribe(
+        self,
+        subject: str,
+        types: type[AnyMessage] | tuple[type[Message], ...],
+        callback: Callable[[str, Any], None],
+    ) -> Subscription:
+        """Call `callback(subject, message)` for each message. It must not block: enqueue, and work elsewhere."""
+        accepted = types if isinstance(types, tuple) else (types,)
+        inner = await self._connection.client.subscribe(
+            self._prefix + subject,
+            cb=message_callback(subject, accepted, self._prefix, callback),
+            pending_msgs_limit=PENDING_MESSAGES,
+            pending_bytes_limit=PENDING_BYTES,
+        )
+        return Subscription(inner, subject)
+
+    async def request(self, subject: str, message: Message, reply: type[R], *, timeout: float) -> R:
+        """Ask once. Raises Unanswered, BusyError, RemoteFailure, OversizedMessage. `timeout` in seconds."""
+        payload = encode(message)
+        with counters.REQUEST_SECONDS.labels(subject).time():
+            answer = await self._replies.ask(self._prefix + subject, payload, timeout=timeout)
+        return _opened(answer, reply)
+
+    async def request_patiently(
+        self, subject: str, message: Message, reply: type[R], *, timeout: float, deadline: float
+    ) -> R:
+        """Ask again, with back-off, while nobody answers or all are busy, until `deadline` seconds have passed in all.
+
+        Raises the last Unanswered or BusyError then; RemoteFailure at once.
+        """
+        end = time.monotonic() + deadline
+        delay = RetryDelay()
+        while True:
+            left = max(0.001, end - time.monotonic())
+            try:
+                return await self.request(subject, message, reply, timeout=min(timeout, left))
+            except (Unanswered, BusyError) as error:
+                pause = delay.after(getattr(error, "retry_after", None), random.random())
+                if time.monotonic() + pause >= end:
+                    raise
+            await asyncio.sleep(pause)
+
+    async def serve(
+        self,
+        subject: str,
+        request: type[R],
+        handler: Callable[[R], Awaitable[Message]],
+        *,
+        queue: str | None,
+        limit: int,
+    ) -> Subscription:
+        """Answer requests with at most `limit` handlers at work; beyond that the answer is Busy.
+
+        `queue`: the group that shares the subject's requests; None: every server gets every request. What the
+        handler raises is answered as a Failure (BusyError as Busy); it may also return Busy or Failure itself.
+        """
+        server = RequestServer(self._connection, subject, request, handler, limit)
+        inner = await self._connection.client.subscribe(
+            self._prefix + subject,
+            queue=queue or "",
+            cb=server.received,
+            pending_msgs_limit=PENDING_MESSAGES,
+            pending_bytes_limit=PENDING_BYTES,
+        )
+        return Subscription(inner, subject)
+
+    async def gather_acks(
+        self, subject: str, message: Message, reply: type[R], *, expected: int, timeout: float
+    ) -> list[R]:
+        """Ask everybody; returns as soon as `expected` answered, else what came within `timeout` seconds. May be
+        empty."""
+        if expected <= 0:
+            return []
+        found: list[R] = []
+
+        def done(answer: Any) -> bool:
+            try:
+                found.append(_opened(answer, reply))
+            except (BusyError, RemoteFailure) as error:
+                counters.log.warning("refused", subject=subject, error=str(error))
+            return len(found) >= expected
+
+        try:
+            await self._replies.collect(self._prefix + subject, encode(message), timeout=timeout, done=done)
+        except Unanswered as error:
+            counters.log.warning("not acknowledged", subject=subject, error=str(error))
+        return found
+
+    # --- durable work ------------------------------------------------------------------------------------------------
+
+    async def publish_durable(self, subject: str, message: Message, *, message_id: str, timeout: float = 5.0) -> None:
+        """Publish into a work queue and wait for the broker's word that it is stored. Equal ids are stored once.
+
+        Raises Unanswered (publish again, with the same id), BusError (the broker refuses it: a full stream),
+        OversizedMessage.
+        """
+        await leases.publish_durable(self._replies, self._prefix + subject, encode(message), message_id, timeout)
+
+    async def lease(
+        self, consumer: str, types: type[R] | tuple[type[R], ...], *, limit: int, wait: float
+    ) -> list[Lease[R]]:
+        """Up to `limit` messages that are there now; if there are none, the first that comes within `wait` seconds.
+
+        Consumers: `todo-<purpose>`, `results`. `wait=0` only looks. Malformed messages are terminated and not returned.
+        """
+        puller = await self._puller(consumer, wait)
+        if puller is None or limit < 1:
+            return []
+        return await puller.lease(types if isinstance(types, tuple) else (types,), limit, wait)
+
+    async def backlog(self) -> dict[str, int]:
+        """Messages not yet given to anybody, for each consumer. Raises Unanswered, NotThere."""
+        return {consumer: (await self._consumer_info(consumer))["num_pending"] for consumer in names.CONSUMERS}
+
+    async def leased(self) -> dict[str, int]:
+        """Messages given out and not yet acknowledged, for each consumer. Raises Unanswered, NotThere."""
+        return {consumer: (await self._consumer_info(consumer))["num_ack_pending"] for consumer in names.CONSUMERS}
+
+    async def _consumer_info(self, consumer: str) -> dict[str, Any]:
+        stream = names.stream_of(self.run, consumer)
+        return await leases.api(self._replies, f"CONSUMER.INFO.{stream}.{consumer}")
+
+    async def _puller(self, consumer: str, wait: float) -> Puller | None:
+        """The puller of a consumer; None when the broker does not know it yet (logged, and waited for)."""
+        stream = names.stream_of(self.run, consumer)
+        async with self._puller_lock:
+            if consumer in self._pullers:
+                return self._pullers[consumer]
+            try:
+                info = await self._consumer_info(consumer)
+            except (leases.NotThere, Unanswered) as error:
+                counters.log.warning("consumer missing: has the broker created this run's streams?", error=str(error))
+                await asyncio.sleep(min(wait, 1.0))
+                return None
+            puller = Puller(self._connection, self._replies, stream, consumer, info["config"]["ack_wait"] / 1e9)
+            await puller.start()
+            self._pullers[consumer] = puller
+            return puller
+
+    # --- state and registry ------------------------------------------------------------------------------------------
+
+    async def get_state(self, key: str, type: type[R]) -> R | None:
+        """The value of a key of the run's state; None if it has none, or one that cannot be read (counted, logged)."""
+        answer = await state.get(self._replies, names.state_bucket(self.run), key)
+        return None if answer is None else state.decoded(answer, type)
+
+    async def put_state(self, key: str, message: Message) -> None:
+        """Set a key of the run's state. Raises Unanswered."""
+        await state.put(self._replies, names.state_bucket(self.run), key, encode(message))
+
+    async def delete_state(self, key: str) -> None:
+        """Remove a key of the run's state. Raises Unanswered."""
+        await state.delete(self._replies, names.state_bucket(self.run), key)
+
+    async def watch_state(self, key: str, type: type[R], callback: Callable[[R | None], None]) -> state.Watch[R]:
+        """Call `callback` with the current value, with every change, and with the current value again after a
+        reconnect.
+
+        None stands for no value. A value that cannot be read is passed over. Raises NotThere without the run's buckets.
+        """
+        watch = state.Watch(self._connection, self._jetstream, names.state_bucket(self.run), key, type, callback)
+        await watch.start()
+        return watch
+
+    async def register(self, info: NodeInfo) -> None:
+        """Announce a node, for NODE_TTL seconds. Raises Unanswered."""
+        await state.put(self._replies, names.nodes_bucket(self.run), info.node_id, encode(info))
+
+    async def unregister(self, node_id: str) -> None:
+        """Leave the registry. Raises Unanswered."""
+        await state.delete(self._replies, names.nodes_bucket(self.run), node_id)
+
+    async def nodes(self) -> list[NodeInfo]:
+        """All nodes of the run that are alive. Raises Unanswered."""
+        return state.messages_of(await state.get_all(self._replies, names.nodes_bucket(self.run)), NodeInfo)
+
+    # --- objects -----------------------------------------------------------------------------------------------------
+
+    async def put_object(self, name: str, path: Path) -> str:
+        """Store a file for all nodes of the run; returns its blake2b digest. Raises NotThere, Unanswered, OSError."""
+        return await objects.put(self._jetstream, names.weights_bucket(self.run), name, path)
+
+    async def get_object(self, name: str, path: Path, *, digest: str) -> None:
+        """Fetch a file; `path` appears complete and checked, or not at all.
+
+        Raises NotThere, DigestMismatch, Unanswered, OSError.
+        """
+        await objects.get(self._jetstream, names.weights_bucket(self.run), name, path, digest)
+
+    async def delete_object(self, name: str) -> None:
+        """Remove an object, if it is there. Raises Unanswered."""
+        await objects.delete(self._jetstream, names.weights_bucket(self.run), name)
+
+    # --- what the run keeps on the broker ----------------------------------------------------------------------------
+
+    async def ensure(self, spec: admin.RunSpec) -> None:
+        """Create or adjust streams, consumers and buckets (`broker.streams` says which). Raises StreamConflict."""
+        await admin.ensure(self._jetstream, spec)
+
+    async def remove(self, spec: admin.RunSpec) -> None:
+        """Delete them, with everything that they hold."""
+        await admin.remove(self._jetstream, spec)
+
+
+def _opened(answer: Any, reply: type[R]) -> R:
+    """The answer as the wanted message. Raises BusyError, RemoteFailure."""
+    try:
+        message: Message = decode(answer.data, reply, Busy, Failure)
+    except MessageError as error:
+        failure = counters.count_malformed(answer, error)
+        raise RemoteFailure(f"the answer cannot be read: {failure.reason}", failure.kind) from error
+    if isinstance(message, Busy):
+        raise BusyError(message.retry_after, message.reason)
+    if isinstance(message, Failure):
+        raise RemoteFailure(message.reason, message.kind)
+    assert isinstance(message, reply)
+    return message

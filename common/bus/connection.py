@@ -1,0 +1,217 @@
+"""One connection to the broker that is never given up, with what depends on it told about every loss and return."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import structlog
+from nats.aio.client import Client, Server
+from nats.errors import (
+    AuthorizationError,
+    ConnectionClosedError,
+    ConnectionReconnectingError,
+    Error,
+    OutboundBufferLimitError,
+    SlowConsumerError,
+)
+
+from common.bus import counters
+from common.bus.errors import BusUnavailable
+from common.settings import BusSettings
+
+log = structlog.get_logger("bus")
+
+OUTAGE_BUFFER_BYTES = 8 * 1024 * 1024
+"""What is published while the broker is away is kept up to here (16 of the largest messages), then dropped and
+counted."""
+
+DRAIN_SECONDS = 5
+"""Longest wait for queued messages to be handled when a node leaves; leases are safe in the broker anyway."""
+
+RECONNECT_LONGEST = 3.0
+"""Seconds between attempts to reconnect, at most: a broker that returns is found soon, and is not stormed."""
+
+WARN_EVERY = 10.0
+"""Seconds between log lines while the broker stays away."""
+
+
+def reconnect_delay(failures: int, jitter: float) -> float:
+    """Seconds to wait before the next attempt after so many failed ones; `jitter` in [0, 1) spreads a mesh's nodes."""
+    return min(RECONNECT_LONGEST, 0.05 * 2 ** min(failures, 10)) * (0.5 + 0.5 * jitter)
+
+
+def _is_refusal(error: Exception) -> bool:
+    return isinstance(error, AuthorizationError) or "authorization violation" in str(error).lower()
+
+
+class Connection:
+    """A nats-py client that reconnects for ever. `returned` and `lost` hooks run on every reconnect and disconnect."""
+
+    def __init__(self, settings: BusSettings, name: str) -> None:
+        self.settings = settings
+        self.name = name
+        self.token = re.sub(r"[^A-Za-z0-9_-]", "-", name)[:80] or "node"
+        self.client = Client()
+        self.on_lost: list[Callable[[], None]] = []
+        self.on_returned: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self.given_up = asyncio.Event()
+        """Set when the client library closed the connection for good without being asked: the node must end."""
+        self._up = asyncio.Event()
+        self._opened = False
+        self._closing = False
+        self._refused: asyncio.Future[None] | None = None
+        self._last_error: Exception | None = None
+        self._last_warning = float("-inf")
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def connected(self) -> bool:
+        return self._up.is_set() and self.client.is_connected
+
+    async def open(self, wait: float | None) -> None:
+        """Connect within `wait` seconds (None: for ever). Raises BusUnavailable, at once if the credentials are
+        refused."""
+        self._refused = asyncio.get_running_loop().create_future()
+        user, password = self.settings.credentials()
+        connecting = asyncio.create_task(
+            self.client.connect(
+                servers=self.settings.servers(),
+                name=self.name,
+                user=user or None,
+                password=password or None,
+                error_cb=self._on_error,
+                disconnected_cb=self._on_disconnected,
+                reconnected_cb=self._on_reconnected,
+                closed_cb=self._on_closed,
+                reconnect_to_server_handler=self._choose_server,
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds; the library takes floats
+                connect_timeout=3,
+                ping_interval=10,
+                max_outstanding_pings=2,
+                drain_timeout=DRAIN_SECONDS,
+                pending_size=OUTAGE_BUFFER_BYTES,
+                inbox_prefix=f"_INBOX.{self.token}",
+            )
+        )
+        await asyncio.wait([connecting, self._refused], timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+        if not connecting.done():
+            connecting.cancel()
+            await asyncio.gather(connecting, return_exceptions=True)
+            self._closing = True
+            await self.client.close()
+            raise BusUnavailable(self._why_not(wait))
+        connecting.result()
+        self._opened = True
+        self._up.set()
+        counters.CONNECTED.set(1)
+
+    def _why_not(self, wait: float | None) -> str:
+        assert self._refused is not None
+        if self._refused.done():
+            return (
+                f"the broker at {self.settings.url} refused the credentials; set [bus] user and password, "
+                "or PROOFMESH_NATS_USER and PROOFMESH_NATS_PASSWORD"
+            )
+        return (
+            f"no broker at {self.settings.url} after {wait:g} s ({self._last_error or 'no answer'}); start one with "
+            "`proofmesh broker`, or name another with --bus.url or [bus] url"
+        )
+
+    async def wait_connected(self, timeout: float) -> bool:
+        """Wait until the broker is connected, at most `timeout` seconds."""
+        if self.connected:
+            return True
+        try:
+            async with asyncio.timeout(timeout):
+                await self._up.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def publish(
+        self, subject: str, payload: bytes, reply: str = "", headers: dict[str, str] | None = None
+    ) -> None:
+        """Publish, never raising for the broker's absence: buffered until it returns, and beyond the buffer dropped."""
+        try:
+            await self.client.publish(subject, payload, reply, headers)
+        except OutboundBufferLimitError:
+            counters.DROPPED.inc()
+        except ConnectionClosedError:
+            if not self._closing:
+                counters.DROPPED.inc()
+
+    async def close(self) -> None:
+        """Handle what has arrived, flush what was published, and leave."""
+        self._closing = True
+        self._up.clear()
+        counters.CONNECTED.set(0)
+        try:
+            await self.client.drain()
+        except (ConnectionReconnectingError, ConnectionClosedError):
+            await self.client.close()
+        except (Error, OSError) as error:
+            log.warning("broker left without draining", error=str(error))
+            await self.client.close()
+        for task in self._tasks:
+            task.cancel()
+
+    def _choose_server(self, servers: Sequence[Server], _: dict[str, Any]) -> tuple[Server | None, float]:
+        server = min(servers, key=lambda server: server.reconnects)
+        return server, reconnect_delay(server.reconnects, random.random())
+
+    async def _on_error(self, error: Exception) -> None:
+        if isinstance(error, SlowConsumerError):
+            counters.SLOW_CONSUMERS.inc()
+            self._warn("slow consumer: messages dropped", subject=error.subject)
+            return
+        self._last_error = error
+        if self._refused is not None and not self._refused.done() and _is_refusal(error):
+            self._refused.set_result(None)
+        elif not self._closing:
+            self._warn("broker not reached", url=self.settings.url, error=str(error) or type(error).__name__)
+
+    def _warn(self, event: str, **fields: str) -> None:
+        now = time.monotonic()
+        if now - self._last_warning >= WARN_EVERY:
+            self._last_warning = now
+            log.warning(event, **fields)
+
+    async def _on_disconnected(self) -> None:
+        if not self._up.is_set():
+            return
+        self._up.clear()
+        counters.CONNECTED.set(0)
+        log.warning("broker lost; reconnecting", url=self.settings.url)
+        for hook in self.on_lost:
+            hook()
+
+    async def _on_reconnected(self) -> None:
+        self._up.set()
+        counters.CONNECTED.set(1)
+        counters.RECONNECTS.inc()
+        log.info("broker found again", url=self.settings.url)
+        # Hooks speak to the broker; awaiting them here would hold up the client's own reconnection task.
+        for hook in self.on_returned:
+            self.spawn(hook())
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the connection; its error is logged."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("bus task failed", exc_info=error)
+
+    async def _on_closed(self) -> None:
+        if self._opened and not self._closing:
+            log.error("connection closed by the client library", error=str(self.client.last_error))
+            self.given_up.set()

@@ -1,0 +1,104 @@
+"""Requests and their answers over one inbox.
+
+Unlike the client library's own requests, these end at once when the broker is lost (the answer went with it), and can
+gather many answers to one request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import count
+from typing import TYPE_CHECKING
+
+from common.bus.connection import Connection
+from common.bus.errors import Unanswered
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+
+NO_RESPONDERS = "503"
+
+
+def status_of(message: Msg) -> str:
+    """The broker's own status in an answer (`503` nobody listens, `404` nothing there, ...), or an empty string."""
+    return (message.headers or {}).get("Status", "")
+
+
+class Replies:
+    """The inbox of a node's requests."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._inbox = ""
+        self._numbers = count(1)
+        self._waiting: dict[str, asyncio.Queue[Msg | None]] = {}
+        self._single: dict[str, asyncio.Future[Msg]] = {}
+        connection.on_lost.append(self._lost)
+
+    async def start(self) -> None:
+        """Subscribe to the inbox; once, after connecting."""
+        self._inbox = self._connection.client.new_inbox()
+        await self._connection.client.subscribe(f"{self._inbox}.*", cb=self._received)
+
+    async def ask(self, subject: str, payload: bytes, *, timeout: float, headers: dict[str, str] | None = None) -> Msg:
+        """Send a request and return the first answer. Raises Unanswered; see there."""
+        token = await self._ready(subject, timeout)
+        future = self._single[token] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(timeout):
+                await self._connection.publish(subject, payload, f"{self._inbox}.{token}", headers)
+                answer = await future
+        except TimeoutError:
+            raise Unanswered(f"{subject}: no answer within {timeout:g} s") from None
+        finally:
+            del self._single[token]
+        if status_of(answer) == NO_RESPONDERS:
+            raise Unanswered(f"{subject}: no node serves it")
+        return answer
+
+    async def collect(
+        self, subject: str, payload: bytes, *, timeout: float, done: Callable[[Msg], bool]
+    ) -> tuple[list[Msg], bool]:
+        """Send a request and gather answers until one is `done`; also whether that came before the timeout.
+
+        Raises Unanswered when nobody serves the subject or the broker is lost.
+        """
+        token = await self._ready(subject, timeout)
+        queue = self._waiting[token] = asyncio.Queue()
+        answers: list[Msg] = []
+        try:
+            async with asyncio.timeout(timeout):
+                await self._connection.publish(subject, payload, f"{self._inbox}.{token}")
+                while True:
+                    answer = await queue.get()
+                    if answer is None or status_of(answer) == NO_RESPONDERS:
+                        raise Unanswered(f"{subject}: {'no node serves it' if answer else 'the broker was lost'}")
+                    answers.append(answer)
+                    if done(answer):
+                        return answers, True
+        except TimeoutError:
+            return answers, False
+        finally:
+            del self._waiting[token]
+
+    async def _ready(self, subject: str, timeout: float) -> str:
+        if not self._connection.connected and not await self._connection.wait_connected(timeout):
+            raise Unanswered(f"{subject}: no broker for {timeout:g} s")
+        return str(next(self._numbers))
+
+    async def _received(self, message: Msg) -> None:
+        token = message.subject[len(self._inbox) + 1 :]
+        future = self._single.get(token)
+        if future is not None:
+            if not future.done():
+                future.set_result(message)
+        elif (queue := self._waiting.get(token)) is not None:
+            queue.put_nowait(message)
+
+    def _lost(self) -> None:
+        for future in self._single.values():
+            if not future.done():
+                future.set_exception(Unanswered("the broker was lost while the request was open"))
+        for queue in self._waiting.values():
+            queue.put_nowait(None)

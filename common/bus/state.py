@@ -1,0 +1,170 @@
+"""State of a run in key-value buckets: read, written, watched. Also the registry of nodes, a bucket whose entries
+expire."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic
+
+import structlog
+from nats.errors import Error as NatsError
+from nats.js.api import DeliverPolicy
+from nats.js.errors import Error as JetStreamError
+
+from common.bus import counters
+from common.bus.connection import Connection
+from common.bus.errors import BusError, NotThere
+from common.bus.leases import publish_durable
+from common.bus.replies import Replies, status_of
+from common.messages import AnyMessage, MessageError, decode
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+
+log = structlog.get_logger("bus")
+
+API_TIMEOUT = 5.0
+"""Seconds for one operation on a bucket: it takes the broker below a millisecond, so more than this is an outage."""
+
+WATCH_RETRY = 0.5
+"""Seconds until a watch that could not be set up (the broker's streams are still starting) is tried again."""
+
+
+def _deleted(message: Msg) -> bool:
+    headers = message.headers or {}
+    return headers.get("KV-Operation") in ("DEL", "PURGE") or "Nats-Marker-Reason" in headers
+
+
+async def put(replies: Replies, bucket: str, key: str, payload: bytes) -> int:
+    """Set a key; returns its revision."""
+    return await publish_durable(replies, f"$KV.{bucket}.{key}", payload, None, API_TIMEOUT)
+
+
+async def delete(replies: Replies, bucket: str, key: str) -> None:
+    """Remove a key and its history."""
+    headers = {"KV-Operation": "PURGE", "Nats-Rollup": "sub"}
+    await replies.ask(f"$KV.{bucket}.{key}", b"", timeout=API_TIMEOUT, headers=headers)
+
+
+async def get(replies: Replies, bucket: str, key: str) -> Msg | None:
+    """The last value of a key, or None."""
+    answer = await replies.ask(f"$JS.API.DIRECT.GET.KV_{bucket}.$KV.{bucket}.{key}", b"", timeout=API_TIMEOUT)
+    if status_of(answer) == "404" or (not status_of(answer) and _deleted(answer)):
+        return None
+    if status_of(answer):
+        raise BusError(f"{bucket} {key}: {(answer.headers or {}).get('Description', status_of(answer))}")
+    return answer
+
+
+async def get_all(replies: Replies, bucket: str) -> list[Msg]:
+    """The last values of all keys (the broker gives at most 1,024), in one request."""
+    body = json.dumps({"multi_last": [f"$KV.{bucket}.>"]}).encode()
+    answers, _ = await replies.collect(
+        f"$JS.API.DIRECT.GET.KV_{bucket}", body, timeout=API_TIMEOUT, done=lambda message: bool(status_of(message))
+    )
+    return [answer for answer in answers if not status_of(answer) and not _deleted(answer)]
+
+
+def decoded(message: Msg, *types: type[AnyMessage]) -> AnyMessage | None:
+    """A value's message; None (counted, logged) for what cannot be read."""
+    try:
+        return decode(message.data, *types)
+    except MessageError as error:
+        counters.count_malformed(message, error)
+        return None
+
+
+class Watch(Generic[AnyMessage]):
+    """Follows one key: the current value first, then every change, and the current value again after every
+    reconnect."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        jetstream: Any,
+        bucket: str,
+        key: str,
+        kind: type[AnyMessage],
+        callback: Callable[[AnyMessage | None], None],
+    ) -> None:
+        self.subject = f"$KV.{bucket}.{key}"
+        self._connection = connection
+        self._jetstream = jetstream
+        self._stream = f"KV_{bucket}"
+        self._kind = kind
+        self._callback = callback
+        self._inner: Any = None
+        self._stopped = False
+        self._generation = 0
+
+    async def start(self) -> None:
+        """Begin. Raises NotThere if the run has no such bucket."""
+        try:
+            await self._subscribe()
+        except (JetStreamError, NatsError) as error:
+            raise NotThere(f"{self.subject}: {error}; has the broker created this run's streams?") from error
+        self._connection.on_returned.append(self._restart)
+
+    async def unsubscribe(self) -> None:
+        """Stop."""
+        self._stopped = True
+        if self._restart in self._connection.on_returned:
+            self._connection.on_returned.remove(self._restart)
+        await self._drop()
+
+    async def _subscribe(self) -> None:
+        self._generation += 1
+        generation = self._generation
+
+        async def received(message: Msg) -> None:
+            if generation == self._generation:
+                self._see(message)
+
+        self._inner = await self._jetstream.subscribe(
+            self.subject,
+            stream=self._stream,
+            cb=received,
+            ordered_consumer=True,
+            deliver_policy=DeliverPolicy.LAST_PER_SUBJECT,
+        )
+        info = await self._inner.consumer_info()
+        if info.num_pending == 0 and self._inner.delivered == 0:
+            self._call(None)
+
+    async def _restart(self) -> None:
+        """The broker has forgotten the consumer when it was restarted: make a new one, however long that takes."""
+        while not self._stopped:
+            await self._drop()
+            try:
+                await self._subscribe()
+            except (JetStreamError, NatsError) as error:
+                log.info("watch waits for the broker's streams", key=self.subject, error=str(error))
+                await asyncio.sleep(WATCH_RETRY)
+            else:
+                return
+
+    async def _drop(self) -> None:
+        self._generation += 1
+        inner, self._inner = self._inner, None
+        if inner is not None and not inner._closed and not self._connection.client.is_closed:
+            await inner.unsubscribe()
+
+    def _see(self, message: Msg) -> None:
+        if _deleted(message):
+            self._call(None)
+        elif (value := decoded(message, self._kind)) is not None:
+            self._call(value)
+
+    def _call(self, value: AnyMessage | None) -> None:
+        try:
+            self._callback(value)
+        except Exception:
+            counters.HANDLER_ERRORS.labels(self.subject).inc()
+            log.exception("state callback failed", key=self.subject)
+
+
+def messages_of(answers: list[Msg], kind: type[AnyMessage]) -> list[AnyMessage]:
+    """The readable messages among values."""
+    return [value for answer in answers if (value := decoded(answer, kind)) is not None]

@@ -1,0 +1,152 @@
+"""Subscriptions with a synchronous callback, and request servers with bounded concurrency.
+
+The client library runs the callbacks of one subscription one after another, so a callback here only decodes and
+hands on; request handlers run as tasks of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from common.bus import counters
+from common.bus.connection import Connection
+from common.bus.errors import BusyError, RemoteFailure
+from common.messages import Busy, Failure, Message, MessageError, decode, encode
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription as NatsSubscription
+
+log = structlog.get_logger("bus")
+
+PENDING_MESSAGES = 65_536
+PENDING_BYTES = 64 * 1024 * 1024
+"""What a subscription may queue before messages are dropped and counted: half a second of the fastest telemetry that a
+node can read, and no more memory than a node can spare."""
+
+RETRY_AFTER_BOUNDS = (0.02, 5.0)
+"""Seconds in a Busy answer. A request to the broker takes 0.2 ms, so asking sooner gains nothing; later wastes a
+free slot."""
+
+
+class Subscription:
+    """Something that goes on until `unsubscribe`."""
+
+    def __init__(self, inner: NatsSubscription, name: str) -> None:
+        self._inner = inner
+        self.subject = name
+
+    async def unsubscribe(self) -> None:
+        """Stop. Messages that are queued but not handled are dropped."""
+        if not self._inner._closed and not self._inner._conn.is_closed:
+            await self._inner.unsubscribe()
+
+
+class ServiceTime:
+    """Estimate of how long a request takes and so of when a slot becomes free: an exponential moving average."""
+
+    def __init__(self, initial: float = 0.1) -> None:
+        self.seconds = initial
+
+    def observe(self, seconds: float) -> None:
+        self.seconds += 0.1 * (seconds - self.seconds)
+
+    def retry_after(self, slots: int) -> float:
+        """Expected seconds until the next of `slots` busy slots is free, within RETRY_AFTER_BOUNDS."""
+        low, high = RETRY_AFTER_BOUNDS
+        return min(high, max(low, self.seconds / slots))
+
+
+class RequestServer:
+    """Answers the requests of one subject with at most `limit` handlers at work; what is beyond is answered with
+    Busy."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        subject: str,
+        request: type[Message],
+        handler: Callable[[Any], Awaitable[Message]],
+        limit: int,
+    ) -> None:
+        self._connection = connection
+        self._subject = subject
+        self._request = request
+        self._handler = handler
+        self._limit = limit
+        self._time = ServiceTime()
+        self._at_work: set[asyncio.Task[None]] = set()
+        self._busy = counters.BUSY.labels(subject)
+        self._seconds = counters.SERVED_SECONDS.labels(subject)
+
+    async def received(self, message: Msg) -> None:
+        """The subscription's callback: refuse, or start a handler."""
+        try:
+            request = decode(message.data, self._request)
+        except MessageError as error:
+            await self._answer(message, counters.count_malformed(message, error))
+            return
+        if len(self._at_work) >= self._limit:
+            self._busy.inc()
+            await self._answer(message, Busy(retry_after=self._time.retry_after(self._limit), reason="queue full"))
+            return
+        task = asyncio.get_running_loop().create_task(self._handle(message, request))
+        self._at_work.add(task)
+        task.add_done_callback(self._at_work.discard)
+
+    async def _handle(self, message: Msg, request: Message) -> None:
+        start = time.perf_counter()
+        answer = await self._outcome(request)
+        seconds = time.perf_counter() - start
+        self._seconds.observe(seconds)
+        self._time.observe(seconds)
+        await self._answer(message, answer)
+
+    async def _outcome(self, request: Message) -> Message:
+        """The handler's answer. Whatever it raises becomes an answer too: a request must not kill a node."""
+        try:
+            return await self._handler(request)
+        except BusyError as error:
+            return Busy(retry_after=error.retry_after, reason=error.reason)
+        except RemoteFailure as error:
+            return Failure(reason=error.reason, kind=error.kind)
+        except Exception as error:
+            counters.HANDLER_ERRORS.labels(self._subject).inc()
+            log.exception("request handler failed", subject=self._subject)
+            return Failure(reason=f"{self._subject}: {type(error).__name__}: {error}")
+
+    async def _answer(self, message: Msg, answer: Message) -> None:
+        if not message.reply:
+            return
+        try:
+            payload = encode(answer)
+        except MessageError as error:
+            payload = encode(Failure(reason=f"{self._subject}: the answer is too large: {error}", kind="oversized"))
+        await self._connection.publish(message.reply, payload)
+
+
+def message_callback(
+    subject: str, types: tuple[type[Message], ...], prefix: str, callback: Callable[[str, Any], None]
+) -> Callable[[Msg], Awaitable[None]]:
+    """A subscription's callback that decodes, and gives the subject (without the run's prefix) and message to
+    `callback`."""
+    skip = len(prefix)
+
+    async def received(message: Msg) -> None:
+        try:
+            decoded = decode(message.data, *types)
+        except MessageError as error:
+            counters.count_malformed(message, error)
+            return
+        try:
+            callback(message.subject[skip:], decoded)
+        except Exception:
+            counters.HANDLER_ERRORS.labels(subject).inc()
+            log.exception("subscription callback failed", subject=subject)
+
+    return received

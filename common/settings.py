@@ -1,0 +1,60 @@
+"""Configuration that every node shares: how to reach the broker, and how to live."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+
+@dataclass
+class BusSettings:
+    """How to reach the broker."""
+
+    url: str = "nats://127.0.0.1:4222"
+    """Address of the broker; several servers of one cluster are separated by commas."""
+
+    user: str = ""
+    """User name; empty takes PROOFMESH_NATS_USER. Needed whenever the broker listens on more than loopback."""
+
+    password: str = ""
+    """Password; empty takes PROOFMESH_NATS_PASSWORD, so that it need not stand in a file or on a command line."""
+
+    def servers(self) -> list[str]:
+        """The addresses, one by one."""
+        return [url.strip() for url in self.url.split(",") if url.strip()]
+
+    def credentials(self) -> tuple[str, str]:
+        """User and password, from the settings or the environment; empty strings where there are none."""
+        environ = os.environ
+        user = self.user or environ.get("PROOFMESH_NATS_USER", "")
+        return user, self.password or environ.get("PROOFMESH_NATS_PASSWORD", "")
+
+
+@dataclass
+class NodeSettings:
+    """The life of a node: its run, its broker, its log and its metrics."""
+
+    run: str = "demo"
+    """Name of the run: lower-case letters, digits and hyphens. Nodes of one run see no others."""
+
+    bus: BusSettings = field(default_factory=BusSettings)
+    """How to reach the broker."""
+
+    broker_wait: float | None = None
+    """Seconds to wait for the broker at start; none waits for ever. Later losses of the broker are always waited
+    out."""
+
+    host: str = "127.0.0.1"
+    """Address that /metrics and /healthz listen on."""
+
+    metrics_port: int = 0
+    """Port of /metrics and /healthz; 0 takes a free one, which the registry and the log show."""
+
+    log_level: str = "info"
+    """Least level that is logged: debug, info, warning or error."""
+
+    log_dir: str = ""
+    """Folder for a log file of this node (JSON lines); empty writes none. Standard error always gets the log."""
+
+    uvloop: bool = True
+    """Run on uvloop: halves the latency of serial requests; measured in LOG.md."""
