@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 
 from common.lean import Branch, Layout, Step
 
+ELIDED = "⋯"
+"""What Lean prints in place of a term that it leaves out. Texts that contain it do not determine their state: never
+merged."""
+
 
 @dataclass(slots=True, eq=False)
 class Action:
@@ -134,10 +138,10 @@ class Tree:
     def _child(self, state: str, action: Action, branch: int) -> StateNode:
         child = self._by_state.get(state)
         if child is None:
-            child = self._by_state[state] = StateNode(
-                len(self.nodes), state, (action, branch), depth=action.parent.depth + 1
-            )
+            child = StateNode(len(self.nodes), state, (action, branch), depth=action.parent.depth + 1)
             self.nodes.append(child)
+            if ELIDED not in state:
+                self._by_state[state] = child
         child.parents.append(action)
         return child
 

@@ -1,0 +1,77 @@
+"""Lean as the search sees it: open a theorem, run tactics on a state. The work is done by lean-proxies over the bus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from common import subjects
+from common.bus import Bus, BusError, RemoteFailure
+from common.lean import Outcome, OutcomeKind, Step, Theorem
+from common.messages import LeanRunReply, LeanRunRequest
+from node.prover.asking import ask
+
+
+class BadStatement(ValueError):
+    """Lean refuses the statement; the text is Lean's own message."""
+
+
+class Environment(Protocol):
+    """One theorem in Lean."""
+
+    async def open(self) -> str:
+        """The text of the theorem's first state. Raises BadStatement, BusError."""
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        """One outcome for every tactic, on the state at the end of the path. What infrastructure lost has kind
+        `lost`."""
+
+
+class LeanEnvironment:
+    """A theorem in whichever lean-proxy answers: every request carries all that is needed."""
+
+    def __init__(self, bus: Bus, theorem: Theorem, *, tactic_timeout: float, patience: float) -> None:
+        """`tactic_timeout`: seconds for one tactic alone; `patience`: seconds of asking before outcomes count as
+        lost."""
+        self._bus = bus
+        self._theorem = theorem
+        self._tactic_timeout = tactic_timeout
+        self._patience = patience
+
+    async def open(self) -> str:
+        """The text of the theorem's first state. Raises BadStatement, BusError."""
+        try:
+            return (await self._ask((), ())).state
+        except RemoteFailure as failure:
+            if failure.kind == "bad-statement":
+                raise BadStatement(failure.reason) from failure
+            raise
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        """One outcome for every tactic. An answer that cannot be used counts as lost."""
+        if not tactics:
+            return {}
+        try:
+            reply = await self._ask(path, tuple(tactics))
+        except BusError as error:
+            return dict.fromkeys(tactics, Outcome(OutcomeKind.LOST, message=str(error)))
+        if len(reply.outcomes) != len(tactics):
+            reason = f"{len(reply.outcomes)} outcomes for {len(tactics)} tactics"
+            return dict.fromkeys(tactics, Outcome(OutcomeKind.LOST, message=reason))
+        return {tactic: checked(outcome) for tactic, outcome in zip(tactics, reply.outcomes, strict=True)}
+
+    async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
+        request = LeanRunRequest(theorem=self._theorem, path=path, tactics=tactics, timeout=self._tactic_timeout)
+        timeout = TRANSPORT_SECONDS + self._tactic_timeout * max(1, len(tactics))  # each may have to run alone
+        return await ask(self._bus, subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout, patience=self._patience)
+
+
+TRANSPORT_SECONDS = 5.0
+"""Added to Lean's own time limit: queueing in the proxy, a worker's restart, the broker."""
+
+
+def checked(outcome: Outcome) -> Outcome:
+    """An outcome as it is, or `lost` when it contradicts itself: goals are left exactly when the kind says so."""
+    if (outcome.kind is OutcomeKind.GOALS) == bool(outcome.branches):
+        return outcome
+    return Outcome(OutcomeKind.LOST, message=f"an outcome of kind {outcome.kind} with {len(outcome.branches)} branches")

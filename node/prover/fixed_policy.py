@@ -1,0 +1,171 @@
+"""A policy without a model: a fixed, ordered list of generic tactics, filled in from the goal's own text.
+
+Closing tactics first, then what the conclusion asks for, what the hypotheses offer, and case distinctions. It proposes
+all it has for a state at once, so the state is exhausted after one expansion; its value counts symbols.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from node.prover.goal_text import Goal, Hypothesis, binder_name, connective, operands, read_goal
+from node.prover.policy import Advice
+from node.prover.prior import Proposal
+
+CLOSING = ("rfl", "assumption", "contradiction", "trivial", "simp", "simp_all", "decide")
+"""Tactics that need nothing of the goal."""
+
+MOST_TACTICS = 48
+"""Candidates for one state: a batch of 32 copies of a goal takes Lean about 0.7 ms each, so this stays near 50 ms."""
+
+SYMBOLS_PER_STEP = 6.0
+"""Roughly how many symbols of a conclusion one tactic disposes of; only the order of states matters."""
+
+
+class FixedPolicy:
+    """The fixed tactic list behind the policy interface."""
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """Neither the number of samples nor the seed matters: every candidate is proposed."""
+        return advise(state)
+
+
+def advise(state: str) -> Advice:
+    """Candidates in order, with prior mass falling from 1 to 1/2, so that the order breaks ties; nothing after the
+    first time."""
+    tactics = candidates(read_goal(state))[:MOST_TACTICS]
+    proposals = [Proposal(tactic, 1.0 - 0.5 * rank / len(tactics)) for rank, tactic in enumerate(tactics)]
+    return Advice(proposals, value(state), exhausted=True)
+
+
+def value(state: str) -> float:
+    """V = -1 - symbols of all conclusions / SYMBOLS_PER_STEP: a state with less to prove is nearer to its end."""
+    conclusions = re.findall(r"^⊢((?:.|\n )*)", state, flags=re.MULTILINE)
+    return -1.0 - sum(len(re.findall(r"[\w'.]+|[^\s\w]", text)) for text in conclusions) / SYMBOLS_PER_STEP
+
+
+def candidates(goal: Goal) -> list[str]:
+    """Every tactic of the list that fits the goal's text, each once, best guesses first."""
+    sources: list[Callable[[Goal], Iterator[str]]] = [
+        lambda goal: iter(CLOSING),
+        from_conclusion,
+        from_hypotheses,
+        rewrites,
+        case_distinctions,
+        last_resorts,
+    ]
+    return list(dict.fromkeys(tactic for source in sources for tactic in source(goal)))
+
+
+def from_conclusion(goal: Goal) -> Iterator[str]:
+    """Introduction rules of the conclusion's main connective."""
+    conclusion = goal.conclusion
+    match connective(conclusion):
+        case "∀":
+            yield f"intro {goal.fresh(binder_name(conclusion))[0]}"
+            yield "intros"
+        case "→" | "¬" | "≠":
+            yield f"intro {goal.fresh('h')[0]}"
+        case "∧" | "↔":
+            yield "constructor"
+        case "∨":
+            yield "left"
+            yield "right"
+        case "∃":
+            for term in [
+                *(h.name for h in reversed(goal.terms) if h.type not in ("Prop", "Type")),
+                "0",
+                "1",
+                "_",
+                "[]",
+            ]:
+                yield f"refine ⟨{term}, ?_⟩"
+        case "=":
+            yield "funext x"
+            yield "congr"
+
+
+def from_hypotheses(goal: Goal) -> Iterator[str]:
+    """Use, take apart, or apply each hypothesis, latest first."""
+    for hypothesis in goal.proofs:
+        yield from eliminations(hypothesis, goal)
+    for hypothesis in goal.proofs:
+        if connective(hypothesis.type) in ("→", "∀", "¬", "↔"):
+            yield f"apply {hypothesis.name}"
+            yield from forward(hypothesis, goal)
+
+
+def eliminations(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
+    """Take a hypothesis apart by its main connective."""
+    name, left, right = hypothesis.name, *goal.fresh("h", 2)
+    match connective(hypothesis.type):
+        case "∧" | "↔":
+            yield f"obtain ⟨{left}, {right}⟩ := {name}"
+        case "∨":
+            yield f"rcases {name} with {left} | {right}"
+        case "∃":
+            witness = goal.fresh(binder_name(hypothesis.type))[0]
+            yield f"obtain ⟨{witness}, {left}⟩ := {name}"
+        case "=":
+            yield f"subst {name}"
+
+
+def forward(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
+    """Apply an implication or a universal statement to what the context has."""
+    new = goal.fresh("h")[0]
+    if connective(hypothesis.type) == "→":
+        antecedent = operands(hypothesis.type, "→")[0]
+        for other in goal.proofs:
+            if other.type == antecedent.removeprefix("(").removesuffix(")") or other.type == antecedent:
+                yield f"have {new} := {hypothesis.name} {other.name}"
+    elif connective(hypothesis.type) == "∀":
+        for term in goal.terms[-2:]:
+            yield f"have {new} := {hypothesis.name} {term.name}"
+
+
+def rewrites(goal: Goal) -> Iterator[str]:
+    """Equations and equivalences of the context, each way, and arithmetic's own."""
+    equations = [h for h in goal.proofs if re.search(r"[=↔]", h.type)][:3]
+    for hypothesis in equations:
+        yield f"rw [{hypothesis.name}]"
+        yield f"rw [← {hypothesis.name}]"
+    if equations:
+        yield "simp [*]"
+    if re.search(r"[+*]", goal.conclusion):
+        yield "simp [Nat.add_comm, Nat.add_assoc, Nat.add_left_comm]"
+        yield "simp [Nat.mul_comm, Nat.mul_assoc, Nat.mul_left_comm]"
+        yield "rw [Nat.add_comm]"
+        yield "rw [Nat.mul_comm]"
+
+
+def case_distinctions(goal: Goal) -> Iterator[str]:
+    """Induction and cases on variables, cases on propositions."""
+    for term in goal.terms:
+        if not re.search(rf"(?<![\w']){re.escape(term.name)}(?![\w'])", goal.conclusion):
+            continue
+        name, rest = goal.fresh(term.name + "'")[0], goal.fresh("ih")[0]
+        kind = term.type.split()[0]
+        if kind in ("Nat", "ℕ"):
+            yield f"induction {term.name} with | zero => ?_ | succ {name} {rest} => ?_"
+            yield f"cases {term.name} with | zero => ?_ | succ {name} => ?_"
+        elif kind == "List":
+            head = goal.fresh("x")[0]
+            yield f"induction {term.name} with | nil => ?_ | cons {head} {name} {rest} => ?_"
+        elif kind in ("Bool", "Option") or " × " in term.type:
+            yield f"cases {term.name}"
+    for term in goal.terms:
+        if term.type == "Prop":
+            yield f"by_cases {goal.fresh('h')[0]} : {term.name}"
+
+
+def last_resorts(goal: Goal) -> Iterator[str]:
+    """Moves that fit nearly everywhere and seldom help."""
+    if goal.conclusion != "False":
+        if any(connective(hypothesis.type) == "¬" for hypothesis in goal.proofs):
+            yield "exfalso"
+        yield f"refine Classical.byContradiction fun {goal.fresh('h')[0]} => ?_"
+    if connective(goal.conclusion) == "=":
+        yield "symm"
+    yield "split"
+    yield "constructor"

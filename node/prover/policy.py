@@ -1,0 +1,79 @@
+"""Where tactics and values come from: the policy interface, and the policy that inference nodes answer over the bus."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from common import subjects
+from common.bus import Bus, RemoteFailure
+from common.messages import TacticReply, TacticRequest
+from node.prover.asking import ask
+from node.prover.prior import Proposal, merge_samples
+
+UNKNOWN_WEIGHTS_PAUSE = 0.5
+"""Seconds before asking again for weights that an inference node did not have; fetching a small model takes about
+that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a policy says about a state."""
+
+    proposals: list[Proposal]
+    value: float
+    """V: minus the expected number of remaining tactics."""
+    exhausted: bool = False
+    """It has no further tactic for this state, however often it is asked."""
+    weights: int = 0
+    """Weight version that answered; 0 for a policy without weights."""
+
+
+class Policy(Protocol):
+    """Advises on states. Equal arguments give equal advice as long as the weights stay."""
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """`samples` is the number of tactics wanted, duplicates included. Raises BusError."""
+
+
+class BadAdvice(ValueError):
+    """An inference node answered with something that is not a number."""
+
+
+class InferencePolicy:
+    """Samples and values from inference nodes."""
+
+    def __init__(self, bus: Bus, *, weights: int | None, timeout: float, patience: float) -> None:
+        """`weights`: wanted version, None for the latest. `timeout`: seconds for one answer; `patience`: in all."""
+        self._bus = bus
+        self._weights = weights
+        self._timeout = timeout
+        self._patience = patience
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """Incomplete samples are dropped here, so they never reach Lean. Raises BusError, BadAdvice."""
+        reply = await self._ask(TacticRequest(state=state, samples=samples, seed=seed, weights=self._weights))
+        if not math.isfinite(reply.value):
+            raise BadAdvice(f"weights {reply.weights} gave the value {reply.value} for the state {state[:80]!r}")
+        return Advice(merge_samples(reply.tactics), reply.value, weights=reply.weights)
+
+    async def _ask(self, request: TacticRequest) -> TacticReply:
+        """One answer. A node that does not have the pinned weights says so; others may, or it may fetch them."""
+        end = time.monotonic() + self._patience
+        while True:
+            try:
+                return await ask(
+                    self._bus,
+                    subjects.TACTIC_REQUEST,
+                    request,
+                    TacticReply,
+                    timeout=self._timeout,
+                    patience=self._patience,
+                )
+            except RemoteFailure as failure:
+                if failure.kind != "unknown-weights" or time.monotonic() + UNKNOWN_WEIGHTS_PAUSE > end:
+                    raise
+            await asyncio.sleep(UNKNOWN_WEIGHTS_PAUSE)

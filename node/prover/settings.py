@@ -1,0 +1,53 @@
+"""Configuration of a prover."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+SEARCHES_PER_CORE = 4
+"""A search waits for inference and Lean nine tenths of its time, so several share a core (measured; see LOG.md)."""
+
+MOST_SEARCHES = 64
+"""By default, whatever the machine: one event loop feeds about this many before it becomes the limit itself."""
+
+
+@dataclass
+class ProverSettings:
+    """A prover plays several searches at once against inference nodes and lean-proxies."""
+
+    policy: Literal["inference", "fixed"] = "inference"
+    """`inference` asks the model; `fixed` needs no model and proposes a fixed list of tactics."""
+
+    searches: int = 0
+    """Searches at once; 0 takes four per core."""
+
+    leaves: int = 4
+    """Expansions in flight within one search, and never more than an eighth of its simulations."""
+
+    tactic_seconds: float = 5.0
+    """Time limit of one tactic in Lean."""
+
+    lean_patience: float = 60.0
+    """Seconds of asking busy or absent lean-proxies before outcomes count as lost; time without broker is not
+    counted."""
+
+    policy_patience: float = 600.0
+    """Seconds of asking busy, paused or absent inference nodes before an attempt ends in an error."""
+
+    policy_timeout: float = 30.0
+    """Seconds after which one unanswered request to inference is sent again."""
+
+    drain_seconds: float = 5.0
+    """At SIGTERM, searches that end within this time are reported; the others are handed back to the queue."""
+
+    max_deliveries: int = 5
+    """An attempt that is delivered more often has killed its provers: it is reported as poisoned."""
+
+    poll_seconds: float = 0.5
+    """How long an idle prover waits for a training attempt before it looks for more urgent ones again."""
+
+    def resolved_searches(self) -> int:
+        """Searches at once on this machine."""
+        return self.searches or min(MOST_SEARCHES, SEARCHES_PER_CORE * (os.cpu_count() or 1))

@@ -1,0 +1,38 @@
+"""A process dies at the named point and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+from common import faults
+for turn in range(3):
+    faults.reach("other")
+    print("before", turn, flush=True)
+    faults.reach("here")
+print("end")
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "printed"),
+    [("here", ["before 0"]), ("here#3", ["before 0", "before 1", "before 2"])],
+)
+def test_process_is_killed_at_its_point(fault: str, printed: list[str]) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env={**os.environ, "PROOFMESH_FAULT": fault}, capture_output=True, text=True
+    )
+    assert run.returncode == -signal.SIGKILL
+    assert run.stdout.splitlines() == printed
+
+
+@pytest.mark.parametrize("fault", ["elsewhere", "here#9"])
+def test_points_that_are_not_asked_for_do_nothing(fault: str) -> None:
+    environment = {**os.environ, "PROOFMESH_FAULT": fault}
+    run = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
+    assert run.returncode == 0 and run.stdout.endswith("end\n")

@@ -1,0 +1,158 @@
+"""The agent in toy worlds: what it asks for, in which order it feeds, and what it reports."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from common.bus import Unanswered
+from common.lean import Outcome, OutcomeKind, Step, Theorem
+from common.messages import Attempt
+from node.prover.agent import Agent, node_seed
+from node.prover.environment import BadStatement
+from node.prover.policy import Advice
+from node.prover.prior import Proposal
+from tests.node.prover.toys import LOST, random_environment
+
+
+def attempt(simulations: int = 40, **changes: object) -> Attempt:
+    fields: dict[str, object] = {
+        "attempt_id": "a1",
+        "theorem_id": "t1",
+        "theorem": Theorem("t", "", "True"),
+        "purpose": "train",
+        "simulations": simulations,
+        "seed": 7,
+    }
+    return Attempt(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+class ToyPolicy:
+    """Draws tactics from the seed it is given, and answers after a random number of turns of the event loop."""
+
+    def __init__(self, jitter: int) -> None:
+        self.random = random.Random(jitter)
+        self.calls: list[tuple[str, int]] = []
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        self.calls.append((state, seed))
+        for _ in range(self.random.randrange(6)):
+            await asyncio.sleep(0)
+        draw = random.Random(f"{state}{seed}")
+        tactics = dict.fromkeys(f"t{draw.randrange(12)}" for _ in range(samples))
+        return Advice([Proposal(tactic, 1.0) for tactic in tactics], -1.0 - draw.randrange(9), weights=3)
+
+
+class ToyLean:
+    """A random AND-OR graph behind the environment's interface."""
+
+    def __init__(self, seed: int, closing: int = 40, states: int = 60) -> None:
+        self.table = random_environment(seed, states, closing=closing)
+        self.state_of: dict[tuple[Step, ...], str] = {(): "s0"}
+        self.ran: list[tuple[str, str]] = []
+
+    async def open(self) -> str:
+        return "s0"
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        state = "s0"
+        for step in path:
+            state = self.table(state, step.tactic).branches[step.branch].state
+        self.ran += [(state, tactic) for tactic in tactics]
+        return {tactic: self.table(state, tactic) for tactic in tactics}
+
+
+class LosingLean(ToyLean):
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        return dict.fromkeys(tactics, LOST)
+
+
+class BadLean(ToyLean):
+    async def open(self) -> str:
+        raise BadStatement("unknown identifier 'foo'")
+
+
+class DeafLean(ToyLean):
+    async def open(self) -> str:
+        raise Unanswered("nobody serves lean.run")
+
+
+def agent(policy: ToyPolicy, lean: ToyLean, simulations: int = 40, leaves: int = 4) -> Agent:
+    return Agent(attempt(simulations), policy, lean, prover_id="p", leaves=leaves)
+
+
+async def test_search_does_not_depend_on_the_order_of_arrival() -> None:
+    plays = [agent(ToyPolicy(jitter), ToyLean(3, closing=10_000)) for jitter in range(5)]
+    results = [await play.play() for play in plays]
+    values = [[node.value for node in play.search.tree.nodes] for play in plays if play.search]
+    assert all(value == values[0] for value in values)
+    assert len({result.statistics.nodes for result in results}) == 1
+    assert results[0].statistics.simulations == 40
+
+
+async def test_budget_is_kept_with_several_leaves_in_flight() -> None:
+    policy = ToyPolicy(0)
+    result = await agent(policy, ToyLean(3, closing=10_000), simulations=33).play()
+    assert (result.outcome, result.statistics.simulations, len(policy.calls)) == ("failed", 33, 33)
+
+
+async def test_proof_comes_with_script_and_transitions() -> None:
+    found = [await agent(ToyPolicy(1), ToyLean(seed, closing=12)).play() for seed in range(12)]
+    proved = [result for result in found if result.outcome == "proved"]
+    assert len(proved) >= 3
+    for result in proved:
+        assert result.proof is not None
+        assert result.transitions[0].remaining_steps == result.proof.remaining_steps
+        assert result.transitions[0].tactic == result.proof.tactic
+        assert result.proof.tactic in result.script
+        assert (result.statistics.weights_first, result.statistics.weights_last) == (3, 3)
+
+
+async def test_no_tactic_goes_to_lean_twice_for_one_state() -> None:
+    lean = ToyLean(5, closing=10_000)
+    await agent(ToyPolicy(2), lean, simulations=60).play()
+    assert len(lean.ran) == len(set(lean.ran)) > 50
+
+
+async def test_lost_infrastructure_is_an_error_and_no_failure() -> None:
+    result = await agent(ToyPolicy(0), LosingLean(1)).play()
+    assert result.outcome == "error" and "lost" in result.message
+    assert result.statistics.tactics_failed == 0
+
+
+async def test_bad_statement_carries_leans_message() -> None:
+    result = await agent(ToyPolicy(0), BadLean(1)).play()
+    assert (result.outcome, result.message) == ("bad-statement", "unknown identifier 'foo'")
+
+
+async def test_unanswered_lean_is_an_error() -> None:
+    result = await agent(ToyPolicy(0), DeafLean(1)).play()
+    assert result.outcome == "error" and "nobody serves lean.run" in result.message
+
+
+async def test_cancelled_agent_leaves_nothing_in_flight() -> None:
+    play = agent(ToyPolicy(0), ToyLean(3, closing=10_000), simulations=10_000)
+    task = asyncio.create_task(play.play())
+    while not (play.search and play.search.in_flight > 1):  # noqa: ASYNC110 - every turn of the loop counts
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert play.search.in_flight == 0
+    assert len(asyncio.all_tasks()) == 1
+
+
+def test_seeds_differ_by_state_and_round_and_evaluations_repeat() -> None:
+    first, again = attempt(attempt_id="x"), attempt(attempt_id="y")
+    seeds = {node_seed(first, node, round) for node in range(20) for round in range(5)}
+    assert len(seeds) == 100
+    assert node_seed(first, 1, 0) != node_seed(again, 1, 0)
+    before, after = (attempt(attempt_id=name, purpose="eval") for name in ("x", "y"))
+    assert node_seed(before, 1, 0) == node_seed(after, 1, 0)
+
+
+def test_lost_is_the_only_outcome_that_says_nothing() -> None:
+    assert [kind for kind in OutcomeKind if not Outcome(kind).is_tactic_outcome] == [OutcomeKind.LOST]
