@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from common.bus import BusError
 from common.lean import Outcome
@@ -60,7 +60,7 @@ class Agent:
         prover_id: str,
         leaves: int,
         on_simulation: Callable[[], None] = lambda: None,
-        parameters: SearchParameters | None = None,
+        base: SearchParameters | None = None,
     ) -> None:
         self.attempt = attempt
         self.account = Account()
@@ -70,7 +70,7 @@ class Agent:
         self._prover_id = prover_id
         self._leaves = max(1, min(leaves, attempt.simulations // SIMULATIONS_PER_LEAF))
         self._on_simulation = on_simulation
-        self._parameters = parameters or SearchParameters(samples=attempt.samples)
+        self._parameters = replace(base or SearchParameters(), samples=attempt.samples)
 
     async def play(self) -> AttemptResult:
         """The attempt's result, whatever happens: proved, failed, bad-statement or error. Only cancellation passes

@@ -1,0 +1,229 @@
+"""A prover's work: lease attempts, play them, deliver their results, give the leases back or acknowledge them.
+
+An attempt is leased, not given. Its result is published and stored by the broker before the lease is acknowledged; a
+prover that dies in between leaves a lease that runs out, and another prover plays the attempt again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import math
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import structlog
+
+from common import faults, metrics, subjects
+from common.bus import Bus, BusError, Lease
+from common.messages import Attempt, AttemptResult
+from node.prover.agent import Agent
+from node.prover.environment import LeanEnvironment
+from node.prover.fixed_policy import FIXED_PARAMETERS, FixedPolicy
+from node.prover.policy import InferencePolicy, Policy
+from node.prover.results import divide
+from node.prover.settings import ProverSettings
+
+log = structlog.get_logger("prover")
+
+DELIVER_PAUSES = (0.5, 1.0, 2.0, 5.0)
+"""Seconds between tries to publish a result while the broker is away or its stream is full; the last one repeats."""
+
+ACK_TRIES = 3
+"""Without the broker's word after that many, the lease may run out and the attempt be played once more: harmless."""
+
+HAND_BACK_DELAY = 1.0
+"""Seconds before an attempt that raised an unexpected error is delivered again."""
+
+ATTEMPTS = metrics.counter("prover_attempts", "Attempts played, by purpose and outcome", ["purpose", "outcome"])
+SIMULATIONS = metrics.counter("prover_simulations", "Simulations of all searches")
+SECONDS = metrics.counter("prover_seconds", "Where expansions spend their time: policy, lean, search", ["where"])
+HANDED_BACK = metrics.counter("prover_handed_back", "Leases given back without a result")
+SEARCHES = metrics.gauge("prover_searches", "Searches at work")
+
+
+class Prover:
+    """Plays up to `searches` attempts at once."""
+
+    def __init__(
+        self, bus: Bus, settings: ProverSettings, prover_id: str, report: Callable[..., None] = lambda **values: None
+    ) -> None:
+        self._bus = bus
+        self._settings = settings
+        self._id = prover_id
+        self._report = report
+        self._searches = settings.resolved_searches()
+        self._running: set[asyncio.Task[None]] = set()
+        self._errors: dict[str, str] = {}
+        self.counts: collections.Counter[str] = collections.Counter(
+            searches_max=self._searches, attempts=0, roots_solved=0, simulations=0, expansions=0
+        )
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Take and play attempts until `stopping` is set; then finish or hand back what is held."""
+        stop = asyncio.create_task(stopping.wait())
+        try:
+            while not stopping.is_set():
+                self._tell()
+                if len(self._running) >= self._searches:
+                    await asyncio.wait({stop, *self._running}, return_when=asyncio.FIRST_COMPLETED)
+                    continue
+                for lease in await self._take(self._searches - len(self._running)):
+                    self._start(lease)
+        finally:
+            stop.cancel()
+            await self._drain()
+
+    async def _take(self, free: int) -> list[Lease[Attempt]]:
+        """Up to `free` attempts, the most urgent purposes first. Waits a little when there are none."""
+        leases: list[Lease[Attempt]] = []
+        for purpose in subjects.PURPOSES:
+            last = purpose == subjects.PURPOSES[-1]
+            wait = self._settings.poll_seconds if last and not leases else 0.0
+            leases += await self._bus.lease(f"todo-{purpose}", Attempt, limit=free - len(leases), wait=wait)
+            if len(leases) >= free:
+                break
+        return leases
+
+    def _start(self, lease: Lease[Attempt]) -> None:
+        task = asyncio.create_task(self._hold(lease), name=f"attempt {lease.message.attempt_id}")
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _drain(self) -> None:
+        """Let searches that are nearly done finish; hand the others back."""
+        if self._running:
+            log.info("draining", searches=len(self._running), seconds=self._settings.drain_seconds)
+            _, late = await asyncio.wait(self._running, timeout=self._settings.drain_seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        self._tell()
+
+    async def _hold(self, lease: Lease[Attempt]) -> None:
+        """Play a lease to its end, renewing it all the while. An unexpected error hands it back; often enough, it is
+        poisoned."""
+        attempt_id = lease.message.attempt_id
+        renewing = asyncio.create_task(self._renew(lease))
+        try:
+            await self._finish(lease, await self._result(lease))
+        except asyncio.CancelledError:
+            await self._hand_back(lease, 0.0)
+            raise
+        except Exception as error:
+            self._errors[attempt_id] = f"{type(error).__name__}: {error}"
+            log.exception("attempt raised an error; handed back", attempt=attempt_id, deliveries=lease.deliveries)
+            await self._hand_back(lease, HAND_BACK_DELAY)
+        finally:
+            renewing.cancel()
+
+    async def _renew(self, lease: Lease[Attempt]) -> None:
+        while True:
+            await asyncio.sleep(lease.ack_wait / 3)
+            await lease.in_progress()
+
+    async def _hand_back(self, lease: Lease[Attempt], delay: float) -> None:
+        HANDED_BACK.inc()
+        try:
+            await lease.hand_back(delay)
+        except BusError as error:
+            log.warning("lease not handed back; it will run out", attempt=lease.message.attempt_id, error=str(error))
+
+    async def _result(self, lease: Lease[Attempt]) -> AttemptResult:
+        attempt = lease.message
+        if lease.deliveries > self._settings.max_deliveries:
+            return self._poisoned(attempt, lease.deliveries)
+        agent = Agent(
+            attempt,
+            self._policy(attempt),
+            self._lean(attempt),
+            prover_id=self._id,
+            leaves=self._settings.leaves,
+            on_simulation=self._count_simulation,
+            base=FIXED_PARAMETERS if self._settings.policy == "fixed" else None,
+        )
+        result = await agent.play()
+        SECONDS.labels("policy").inc(agent.account.seconds_policy)
+        SECONDS.labels("lean").inc(agent.account.seconds_lean)
+        SECONDS.labels("search").inc(agent.account.seconds_search)
+        self.counts["expansions"] += agent.account.expansions
+        return result
+
+    def _policy(self, attempt: Attempt) -> Policy:
+        if self._settings.policy == "fixed":
+            return FixedPolicy()
+        return InferencePolicy(
+            self._bus,
+            weights=attempt.weights,
+            timeout=self._settings.policy_timeout,
+            patience=self._settings.policy_patience,
+        )
+
+    def _lean(self, attempt: Attempt) -> LeanEnvironment:
+        return LeanEnvironment(
+            self._bus,
+            attempt.theorem,
+            tactic_timeout=self._settings.tactic_seconds,
+            patience=self._settings.lean_patience,
+        )
+
+    def _poisoned(self, attempt: Attempt, deliveries: int) -> AttemptResult:
+        cause = self._errors.get(attempt.attempt_id, "the provers that took it died or lost their leases")
+        return AttemptResult(
+            attempt_id=attempt.attempt_id,
+            theorem_id=attempt.theorem_id,
+            purpose=attempt.purpose,
+            prover_id=self._id,
+            outcome="error",
+            message=f"poisoned: delivered {deliveries} times without a result; {cause}",
+        )
+
+    async def _finish(self, lease: Lease[Attempt], result: AttemptResult) -> None:
+        """Publish every part, have it stored, and only then acknowledge the lease."""
+        for part in divide(result):
+            await self._publish(part)
+        faults.reach("prover:published-not-acked")
+        await persistently(lease.ack, "lease not acknowledged yet", tries=ACK_TRIES, attempt=result.attempt_id)
+        self._errors.pop(result.attempt_id, None)
+        self._count_attempt(result)
+
+    async def _publish(self, part: AttemptResult) -> None:
+        message_id = f"{part.attempt_id}.{self._id}.{part.part}"
+
+        def publish() -> Coroutine[Any, Any, None]:
+            return self._bus.publish_durable(subjects.RESULT, part, message_id=message_id)
+
+        await persistently(publish, "result not stored yet", attempt=part.attempt_id)
+
+    def _count_simulation(self) -> None:
+        SIMULATIONS.inc()
+        self.counts["simulations"] += 1
+        self._tell()
+
+    def _count_attempt(self, result: AttemptResult) -> None:
+        ATTEMPTS.labels(result.purpose, result.outcome).inc()
+        self.counts["attempts"] += 1
+        self.counts["roots_solved"] += result.outcome == "proved"
+        if result.outcome in ("error", "bad-statement"):
+            log.warning("attempt", attempt=result.attempt_id, outcome=result.outcome, message=result.message)
+        self._tell()
+
+    def _tell(self) -> None:
+        SEARCHES.set(len(self._running))
+        self._report(searches=len(self._running), **self.counts)
+
+
+async def persistently(
+    send: Callable[[], Coroutine[Any, Any, None]], complaint: str, *, tries: float = math.inf, **context: str
+) -> None:
+    """Repeat until the broker has confirmed: one that is away or full is waited for. After `tries` it is left at
+    that."""
+    turn = 0
+    while turn < tries:
+        try:
+            await send()
+            return
+        except BusError as error:
+            log.warning(complaint, error=str(error), **context)
+        await asyncio.sleep(DELIVER_PAUSES[min(turn, len(DELIVER_PAUSES) - 1)])
+        turn += 1
