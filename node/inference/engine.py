@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from common.messages import SampledTactic
+from node.inference.engine_settings import EngineSettings
 from node.inference.network import Cache, Network, Pass
 from node.inference.running import Running
 from node.inference.sampling import draw
@@ -25,21 +26,6 @@ from node.model.weights import Weights
 
 KEY_STEP = 64
 """The cache grows in steps of this many keys."""
-
-
-@dataclass(frozen=True)
-class EngineSettings:
-    """Sizes of the engine."""
-
-    slots: int = 32
-    """States that run at the same time."""
-    cells: int = 32
-    """Samples of one state at most."""
-    new_tokens: int = 32
-    """Longest tactic in tokens; longer completions are cut off and marked."""
-    prompt_tokens: int = 1024
-    """Prompt tokens that one forward pass takes in at most (one prompt always fits), so that running rows do not wait
-    long."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +65,10 @@ class Counters:
     tokens: int = 0
     """Tokens of finished samples, their ends included."""
     prompt_tokens: int = 0
+
+    def add(self, other: Counters) -> None:
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 @dataclass

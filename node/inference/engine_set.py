@@ -1,0 +1,100 @@
+"""Engines by weight version, and the queue in front of them: no threads, no clocks, no messages.
+
+A job is bound to an engine only when that engine has room. So when new weights come, what waits goes to them, what
+runs is finished by the old ones, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from node.inference.engine import Counters, Engine, Finished, Job
+from node.inference.shelf import WeightsId
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A job's end: what was sampled and by which version. `finished` is None when that version has been put away."""
+
+    job: Job
+    finished: Finished | None
+    version: WeightsId
+
+
+@dataclass
+class EngineSet:
+    """See the module's docstring."""
+
+    engines: dict[WeightsId, Engine] = field(default_factory=dict)
+    latest: WeightsId | None = None
+    _kept: set[WeightsId] = field(default_factory=set)
+    _waiting: deque[tuple[Job, WeightsId | None]] = field(default_factory=deque)
+    _jobs: dict[tuple[WeightsId, object], Job] = field(default_factory=dict)
+    _past: Counters = field(default_factory=Counters)
+
+    def install(self, version: WeightsId, engine: Engine) -> None:
+        """Serve a version. Set `latest` to make it the one for jobs that ask for none in particular."""
+        if version not in self.engines:  # put away and wanted again while it still runs: keep its running jobs
+            self.engines[version] = engine
+        self._kept.add(version)
+
+    def keep(self, versions: set[WeightsId]) -> None:
+        """Put away all other versions: each goes when its running jobs are finished."""
+        self._kept = versions | ({self.latest} if self.latest is not None else set())
+
+    def submit(self, job: Job, version: WeightsId | None) -> None:
+        """Queue a job for a version; None is the latest at the time when it starts."""
+        self._waiting.append((job, version))
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def running(self) -> int:
+        return sum(engine.running + engine.waiting for engine in self.engines.values())
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.running) or (bool(self._waiting) and self.latest is not None)
+
+    def step(self) -> list[Answer]:
+        """Start what has room, run one pass of every engine that has work, and return what ended."""
+        answers = self._feed()
+        for version, engine in list(self.engines.items()):
+            if engine.busy:
+                for finished in engine.step():
+                    answers.append(Answer(self._jobs.pop((version, finished.key)), finished, version))
+            if version not in self._kept and not engine.busy:
+                self._close(version)
+        return answers
+
+    def counters(self) -> Counters:
+        """Sums over all engines, those that were put away included."""
+        total = Counters()
+        for part in (self._past, *(engine.counters for engine in self.engines.values())):
+            total.add(part)
+        return total
+
+    def _feed(self) -> list[Answer]:
+        """Hand waiting jobs to engines with room, in order for each version; refuse those whose version is gone."""
+        refused: list[Answer] = []
+        left: deque[tuple[Job, WeightsId | None]] = deque()
+        while self._waiting:
+            job, wanted = self._waiting.popleft()
+            version = self.latest if wanted is None else wanted
+            if version is None:
+                left.append((job, wanted))
+            elif version not in self.engines or (wanted is not None and wanted not in self._kept):
+                refused.append(Answer(job, None, version))
+            elif self.engines[version].room:
+                self.engines[version].submit(job)
+                self._jobs[version, job.key] = job
+            else:
+                left.append((job, wanted))
+        self._waiting = left
+        return refused
+
+    def _close(self, version: WeightsId) -> None:
+        self._past.add(self.engines.pop(version).counters)

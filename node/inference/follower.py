@@ -1,0 +1,141 @@
+"""Follows the weights that the learner announces: fetches, loads beside the running copy, swaps, keeps what is
+pinned."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from common.bus import Bus, BusError, Unanswered
+from common.messages import Busy, Failure, WeightsState
+from node.inference.shelf import Shelf, WeightsId
+from node.inference.weights_store import WeightsStore
+from node.inference.worker import Worker
+from node.model import weights as weights_file
+from node.model.weights import Weights, WeightsError
+
+LOAD_RETRY = 1.0
+"""Seconds until weights that could not be fetched are tried again (the broker is away, or the object is not there
+yet)."""
+
+
+class WeightsFollower:
+    """Keeps the worker supplied with the versions that requests may ask for. Runs on the event loop."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        worker: Worker,
+        store: WeightsStore,
+        models: int,
+        serving: Callable[[int], None],
+        health: Callable[[str | None], None],
+    ) -> None:
+        """`serving(version)` hears of every swap, `health(problem)` of weights that cannot be loaded (None: they
+        can)."""
+        self._bus, self._worker, self._store = bus, worker, store
+        self._serving, self._health = serving, health
+        self._shelf = Shelf(models)
+        self._loads: dict[WeightsId, asyncio.Task[None]] = {}
+        self._announced = asyncio.Event()
+        self._local = False
+        self._log = structlog.get_logger("inference")
+
+    @property
+    def ready(self) -> bool:
+        """True as soon as some version can answer requests for "latest"."""
+        return self._shelf.serving is not None
+
+    async def serve_file(self, path: Path, device: str) -> None:
+        """Serve a local file and nothing else. Raises WeightsError."""
+        weights = await asyncio.to_thread(weights_file.read, path, device)
+        version = weights.information.get("version", "0")
+        if not version.isdigit():
+            raise WeightsError(f"{path}: its version is {version!r}, not a number")
+        digest = await asyncio.to_thread(weights_file.digest, path)
+        self._local = True
+        self._shelf.announce(WeightsState(version=int(version), digest=digest, object_name=""))
+        await self._install(WeightsId(int(version), digest), weights)
+
+    def announced(self, state: WeightsState | None) -> None:
+        """The learner's announcement, as the state of the run has it. None (nothing announced) changes nothing."""
+        if state is not None:
+            self._shelf.announce(state)
+            self._announced.set()
+
+    async def follow(self) -> None:
+        """Load what is announced as latest, for ever; what fails is tried again until something newer is announced."""
+        while True:
+            await self._announced.wait()
+            self._announced.clear()
+            latest = self._shelf.latest
+            assert latest is not None  # it is set before the event
+            try:
+                await self._have(latest)
+            except (BusError, WeightsError, OSError) as error:
+                self._health(f"version {latest.version} cannot be loaded: {error}")
+                self._log.error("weights not loaded", version=latest.version, error=str(error))
+                await asyncio.sleep(LOAD_RETRY)
+                self._announced.set()
+            else:
+                self._health(None)
+
+    async def pinned(self, version: int) -> WeightsId | Busy | Failure:
+        """The weights of a version, loaded; or the answer for a request that cannot have them."""
+        weights = self._shelf.find(version)
+        if weights is None and not self._local:
+            # The request may have been faster than the announcement: look once before saying no.
+            self.announced(await self._bus.get_state("weights", WeightsState))
+            weights = self._shelf.find(version)
+        if weights is None:
+            return self.unknown(version)
+        try:
+            await self._have(weights)
+        except Unanswered as error:
+            return Busy(retry_after=LOAD_RETRY, reason=f"weights {version} are not fetched yet: {error}")
+        except (BusError, WeightsError, OSError) as error:
+            return Failure(reason=f"weights {version} cannot be loaded: {error}", kind="unknown-weights")
+        self._shelf.touch(weights)
+        return weights
+
+    def unknown(self, version: int) -> Failure:
+        """The answer for a version that nobody pinned."""
+        known = sorted(weights.version for weights in self._shelf.objects)
+        return Failure(reason=f"weights {version} are not served here; announced: {known}", kind="unknown-weights")
+
+    async def _have(self, weights: WeightsId) -> None:
+        """Have announced weights in memory; requests that need the same ones wait for one load."""
+        if weights in self._shelf.loaded:
+            self._settle()
+            return
+        task = self._loads.get(weights)
+        if task is None:
+            task = self._loads[weights] = asyncio.create_task(self._load(weights, self._shelf.objects[weights]))
+            task.add_done_callback(lambda _: self._loads.pop(weights, None))
+        await asyncio.shield(task)
+
+    async def _load(self, weights: WeightsId, object_name: str) -> None:
+        start = time.perf_counter()
+        await self._install(weights, await self._store.load(weights, object_name))
+        self._log.info("weights loaded", version=weights.version, seconds=round(time.perf_counter() - start, 3))
+
+    async def _install(self, weights: WeightsId, loaded: Weights) -> None:
+        """Hand weights to the worker; done when requests can be given to them."""
+        loop, installed = asyncio.get_running_loop(), asyncio.Event()
+        self._worker.install(weights, loaded, done=lambda: loop.call_soon_threadsafe(installed.set))
+        await installed.wait()
+        self._shelf.add(weights)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Serve the latest if it is loaded, and put away what nobody may ask for any more."""
+        if self._shelf.serve_latest():
+            assert self._shelf.serving is not None
+            self._worker.promote(self._shelf.serving)
+            self._serving(self._shelf.serving.version)
+        self._worker.keep(self._shelf.tidy())
+        self._store.tidy(set(self._shelf.objects))

@@ -1,0 +1,27 @@
+"""The inference node: answers `tactic.request`, follows the learner's weights and its hold on the compute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from common.settings import NodeSettings
+from node.inference.settings import InferenceSettings
+
+if TYPE_CHECKING:
+    from common.node import NodeContext
+
+
+def main(settings: InferenceSettings, node: NodeSettings) -> int:
+    """Run an inference node until it is told to stop; returns the exit code."""
+    from common.node import NodeFailure, run_node
+
+    async def serve(context: NodeContext) -> None:
+        from node.inference.serving import Serving
+        from node.model.weights import WeightsError
+
+        try:
+            await Serving(settings, context).run()
+        except WeightsError as error:
+            raise NodeFailure(str(error)) from error
+
+    return run_node("inference", settings=node, main=serve, capacity={"slots": settings.engine.slots})

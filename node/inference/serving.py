@@ -1,0 +1,184 @@
+"""What an inference node does between its start and its end: requests in, worker thread, answers out.
+
+Everything here runs on the event loop and none of it computes: forward passes are the worker's, loading is a helper
+thread's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from common.bus import BusError, Subscription
+from common.messages import Busy, Failure, Message, PauseHold, PauseRequest, TacticReply, TacticRequest, WeightsState
+from common.node import NodeContext
+from common.subjects import PAUSE, RESUME, TACTIC_REQUEST
+from node.inference.engine import Job
+from node.inference.engine_set import Answer
+from node.inference.follower import WeightsFollower
+from node.inference.holding import Holding
+from node.inference.settings import InferenceSettings
+from node.inference.shelf import WeightsId
+from node.inference.telemetry import Telemetry
+from node.inference.weights_store import WeightsStore
+from node.inference.worker import Worker
+
+M = TypeVar("M", bound=Message)
+
+NO_WEIGHTS_RETRY = 1.0
+"""Seconds after which to ask again while there are no weights: the first version takes a learner's warm start."""
+STATE_RETRY = 0.5
+"""Seconds until the run's buckets are looked for again while the broker is still creating them."""
+DRAIN_SECONDS = 5.0
+"""Longest wait for running requests at the end; a requester that is not answered asks another node."""
+REPORT_SECONDS = 0.5
+"""Seconds between reports: twice for every heartbeat."""
+LONGEST_RETRY = 5.0
+"""Seconds: a paused node may be released early, so nobody is told to stay away longer than this."""
+
+
+class Serving:
+    """One inference node at work."""
+
+    def __init__(self, settings: InferenceSettings, context: NodeContext) -> None:
+        self._settings, self._context = settings, context
+        self._bus, self._log = context.bus, context.log
+        self._loop = asyncio.get_running_loop()
+        self._failure: asyncio.Future[None] = self._loop.create_future()
+        self._worker = Worker(
+            settings.engine,
+            settings.threads,
+            deliver=lambda answers: self._on_loop(self._delivered, answers),
+            failed=lambda error: self._on_loop(self._failure.set_exception, error),
+        )
+        self._telemetry = Telemetry(context)
+        self._store = WeightsStore(self._bus, settings.device, settings.cache)
+        self._weights = WeightsFollower(
+            self._bus,
+            self._worker,
+            self._store,
+            settings.models,
+            serving=self._telemetry.serving,
+            health=lambda problem: context.health("weights", problem),
+        )
+        self._holding = Holding(self._worker, context.id)
+        self._numbers = itertools.count()
+        self._open: dict[int, asyncio.Future[Answer]] = {}
+
+    async def run(self) -> None:
+        """Serve until the node is told to stop, then finish what is running."""
+        self._worker.start()
+        self._context.spawn(self._watch_worker(), "inference worker")
+        self._context.spawn(self._report(), "report")
+        try:
+            if self._settings.weights:
+                await self._weights.serve_file(Path(self._settings.weights), self._settings.device)
+            else:
+                self._context.spawn(self._weights.follow(), "weights")
+                await self._watch("weights", WeightsState, self._weights.announced)
+            await self._watch("pause", PauseHold, self._holding.announced)
+            server = await self._serve()
+            await self._context.stopping.wait()
+            for subscription in server:
+                await subscription.unsubscribe()
+            await self._drain()
+        finally:
+            self._worker.stop()
+            await asyncio.to_thread(self._worker.join, DRAIN_SECONDS)
+            self._store.close()
+
+    async def _serve(self) -> list[Subscription]:
+        return [
+            await self._bus.serve(
+                TACTIC_REQUEST, TacticRequest, self._tactics, queue="inference", limit=self._settings.queue
+            ),
+            await self._bus.serve(PAUSE, PauseRequest, self._holding.pause, queue=None, limit=8),
+            await self._bus.serve(RESUME, PauseRequest, self._holding.resume, queue=None, limit=8),
+        ]
+
+    async def _watch(self, key: str, kind: type[M], callback: Callable[[M | None], None]) -> None:
+        """Follow a key of the run's state, once the broker has the run's buckets."""
+        while not self._context.stopping.is_set():
+            try:
+                await self._bus.watch_state(key, kind, callback)
+                return
+            except BusError as error:
+                self._log.info("waiting for the run's state", key=key, reason=str(error))
+                await asyncio.sleep(STATE_RETRY)
+
+    async def _drain(self) -> None:
+        if self._open:
+            await asyncio.wait(list(self._open.values()), timeout=DRAIN_SECONDS)
+
+    async def _watch_worker(self) -> None:
+        """Ends the node when its worker thread has failed."""
+        await self._failure
+
+    def _on_loop(self, callback: Callable[..., object], *arguments: object) -> None:
+        """Call on the event loop, from the worker thread. A loop that is closed already needs no answers."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(callback, *arguments)
+
+    # --- requests ----------------------------------------------------------------------------------------------------
+
+    async def _tactics(self, request: TacticRequest) -> Message:
+        start = time.perf_counter()
+        if problem := self._problem(request):
+            return Failure(reason=problem, kind="malformed")
+        remaining = self._holding.remaining
+        if remaining > self._settings.pause_wait:
+            return Busy(retry_after=min(remaining, LONGEST_RETRY), reason="paused")
+        wanted: WeightsId | None = None
+        if request.weights is not None:
+            found = await self._weights.pinned(request.weights)
+            if not isinstance(found, WeightsId):
+                return found
+            wanted = found
+        elif not self._weights.ready:
+            return Busy(retry_after=NO_WEIGHTS_RETRY, reason="no weights yet")
+        answer = await self._sampled(request, wanted)
+        self._telemetry.answered(time.perf_counter() - start)
+        if answer.finished is None:
+            return self._weights.unknown(answer.version.version)
+        finished = answer.finished
+        return TacticReply(tactics=finished.tactics, value=finished.value, weights=answer.version.version)
+
+    def _problem(self, request: TacticRequest) -> str | None:
+        cells = self._settings.engine.cells
+        if not 1 <= request.samples <= cells:
+            return f"{request.samples} samples asked for; this node gives 1 to {cells}"
+        if not math.isfinite(request.temperature) or not 0.0 <= request.temperature <= 100.0:
+            return f"temperature {request.temperature}; it must be between 0 and 100"
+        return None
+
+    async def _sampled(self, request: TacticRequest, wanted: WeightsId | None) -> Answer:
+        number = next(self._numbers)
+        future = self._open[number] = self._loop.create_future()
+        try:
+            job = Job(number, request.state, request.samples, request.seed, request.temperature)
+            self._worker.submit(job, wanted)
+            return await future
+        finally:
+            del self._open[number]
+
+    def _delivered(self, answers: list[Answer]) -> None:
+        for answer in answers:
+            future = self._open.get(answer.job.key)
+            if future is not None and not future.done():
+                future.set_result(answer)
+
+    # --- telemetry ---------------------------------------------------------------------------------------------------
+
+    async def _report(self) -> None:
+        state = ""
+        while True:
+            paused = self._holding.remaining > 0
+            self._telemetry.update(self._worker.snapshot, len(self._open), paused, self._holding.fraction)
+            if state != (state := "paused" if paused else "running"):
+                self._context.state = state
+            await asyncio.sleep(REPORT_SECONDS)

@@ -1,0 +1,29 @@
+"""Configuration of an inference node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from node.inference.engine_settings import EngineSettings
+
+
+@dataclass
+class InferenceSettings:
+    """An inference node: answers tactic requests in batches."""
+
+    weights: str = ""
+    """A local weights file to serve without a learner; empty: follow the versions that the learner announces."""
+    device: str = "cpu"
+    """Where the network runs: `cpu`, `cuda`, `cuda:1`, ..."""
+    threads: int = 1
+    """Threads of a forward pass on the CPU. One is enough for the demo's network and leaves the other cores to Lean."""
+    queue: int = 256
+    """Requests held at a time, running ones included; beyond it the answer is "busy"."""
+    models: int = 3
+    """Weight versions kept in memory: the latest and those pinned for evaluation, least recently used dropped first."""
+    cache: str = ""
+    """Folder for weights files fetched from the object store; empty: a temporary one, deleted at the end."""
+    pause_wait: float = 2.0
+    """Requests wait out a pause of at most this many seconds in the queue; a longer one is answered "paused"."""
+    engine: EngineSettings = field(default_factory=EngineSettings)
+    """Sizes of the generation engine."""

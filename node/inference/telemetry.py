@@ -1,0 +1,60 @@
+"""What an inference node tells about itself: Prometheus metrics and the values of its heartbeat."""
+
+from __future__ import annotations
+
+from common import metrics
+from common.node import NodeContext
+from node.inference.engine import Counters
+from node.inference.worker import Snapshot
+
+
+class Telemetry:
+    """Turns the worker's running totals into metrics."""
+
+    def __init__(self, context: NodeContext) -> None:
+        self._context = context
+        self._last = Counters()
+        self._version = -1
+        self._seconds = metrics.histogram("inference_request_seconds", "From a request's arrival to its answer")
+        self._states = metrics.counter("inference_states", "States answered")
+        self._tokens = metrics.counter("inference_tokens", "Tokens sampled, ends included")
+        self._prompt_tokens = metrics.counter("inference_prompt_tokens", "Tokens of prompts read")
+        self._passes = metrics.counter("inference_passes", "Forward passes")
+        self._rows = metrics.counter("inference_rows", "Rows of forward passes: distinct completions and new prompts")
+        self._samples = metrics.counter("inference_samples", "Samples advanced, summed over forward passes")
+        self._queue = metrics.gauge("inference_queue", "Requests held, running ones included")
+        self._paused = metrics.gauge("inference_paused", "1 while the learner holds the compute")
+        self._fraction = metrics.gauge("inference_pause_fraction", "Share of time paused")
+        self._weights = metrics.gauge("inference_weights", "Weight version served")
+
+    def answered(self, seconds: float) -> None:
+        self._seconds.observe(seconds)
+
+    def serving(self, version: int) -> None:
+        self._version = version
+        self._weights.set(version)
+
+    def update(self, snapshot: Snapshot, queue: int, paused: bool, fraction: float) -> None:
+        """Count what the worker did since the last call."""
+        now, last = snapshot.counters, self._last
+        self._states.inc(now.states - last.states)
+        self._tokens.inc(now.tokens - last.tokens)
+        self._prompt_tokens.inc(now.prompt_tokens - last.prompt_tokens)
+        self._passes.inc(now.passes - last.passes)
+        self._rows.inc(now.rows - last.rows)
+        self._samples.inc(now.samples - last.samples)
+        self._last = now
+        self._queue.set(queue)
+        self._paused.set(paused)
+        self._fraction.set(fraction)
+        self._context.report(
+            states=now.states,
+            tokens=now.tokens,
+            passes=now.passes,
+            rows_per_pass=now.rows / max(1, now.passes),
+            samples_per_pass=now.samples / max(1, now.passes),
+            queue=queue,
+            weights=self._version,
+            paused=float(paused),
+            pause_fraction=fraction,
+        )

@@ -1,0 +1,54 @@
+"""Weights from the object store into memory, by way of a folder of this node."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path
+
+from common.bus import Bus
+from node.inference.shelf import WeightsId
+from node.model import weights as weights_file
+from node.model.weights import Weights
+
+
+class WeightsStore:
+    """Fetches, checks and reads weights. Files are named by their digest, never by a name from a message."""
+
+    def __init__(self, bus: Bus, device: str, folder: str = "") -> None:
+        self._bus, self._device = bus, device
+        self._temporary = not folder
+        self._folder = Path(folder or tempfile.mkdtemp(prefix="proofmesh-weights-"))
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def close(self) -> None:
+        """Remove the folder if it is a temporary one."""
+        if self._temporary:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def load(self, weights: WeightsId, object_name: str) -> Weights:
+        """Read announced weights, fetched first if this folder does not have them.
+
+        Raises NotThere, DigestMismatch, Unanswered (ask again), WeightsError, OSError.
+        """
+        path = self._path(weights.digest)
+        if not await asyncio.to_thread(self._is_whole, path, weights.digest):
+            await self._bus.get_object(object_name, path, digest=weights.digest)
+        return await asyncio.to_thread(weights_file.read, path, self._device)
+
+    def tidy(self, kept: set[WeightsId]) -> None:
+        """Delete the files of all other versions."""
+        names = {self._path(weights.digest).name for weights in kept}
+        for path in self._folder.glob("weights-*.safetensors"):
+            if path.name not in names:
+                path.unlink(missing_ok=True)
+
+    def _path(self, digest: str) -> Path:
+        # The digest comes from a message: only its hexadecimal digits may reach a path.
+        safe = "".join(character for character in digest[:32] if character in "0123456789abcdef")
+        return self._folder / f"weights-{safe}.safetensors"
+
+    @staticmethod
+    def _is_whole(path: Path, digest: str) -> bool:
+        return path.exists() and weights_file.digest(path) == digest

@@ -1,0 +1,137 @@
+"""The one thread that runs forward passes. The event loop talks to it by commands and hears from it by one callback."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from common import faults
+from node.inference.engine import Counters, Engine, Job
+from node.inference.engine_set import Answer, EngineSet
+from node.inference.engine_settings import EngineSettings
+from node.inference.shelf import WeightsId
+from node.model.weights import Weights
+
+Command = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What the thread last was at; written by it between passes, read by anyone."""
+
+    counters: Counters
+    waiting: int = 0
+    running: int = 0
+
+
+class Worker:
+    """Runs an EngineSet. `deliver` and the callbacks of `park` and `install` are called on the thread: pass
+    thread-safe ones.
+
+    A batch starts as soon as there is a job and room; an idle thread sleeps on a condition, without a timeout.
+    """
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        threads: int,
+        deliver: Callable[[list[Answer]], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._settings, self._threads = settings, threads
+        self._deliver, self._failed = deliver, failed
+        self._engines = EngineSet()
+        self._commands: deque[Command] = deque()
+        self._wake = threading.Condition()
+        self._parked = False
+        self._stopping = False
+        self.snapshot = Snapshot(Counters())
+        self._thread = threading.Thread(target=self._run, name="inference", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the thread to end after the pass it is in; waiting and running jobs are dropped."""
+
+        def stop() -> None:
+            self._stopping = True
+
+        self._command(stop)
+
+    def join(self, timeout: float | None = None) -> None:
+        self._thread.join(timeout)
+
+    def submit(self, job: Job, version: WeightsId | None) -> None:
+        """Queue a job. It must be within the engine's limits: see Engine.submit."""
+        self._command(lambda: self._engines.submit(job, version))
+
+    def install(self, version: WeightsId, weights: Weights, done: Callable[[], object]) -> None:
+        """Serve a version from the next pass on. Building its engine (fused matrices) happens on the thread, between
+        passes."""
+
+        def install() -> None:
+            self._engines.install(version, Engine(weights, self._settings))
+            done()
+
+        self._command(install)
+
+    def promote(self, version: WeightsId) -> None:
+        """Make a version that is installed the latest."""
+
+        def promote() -> None:
+            self._engines.latest = version
+
+        self._command(promote)
+
+    def keep(self, versions: set[WeightsId]) -> None:
+        self._command(lambda: self._engines.keep(versions))
+
+    def park(self, done: Callable[[], object]) -> None:
+        """Stop between two passes, the batch kept where it is; `done` is called when no pass is running."""
+
+        def park() -> None:
+            self._parked = True
+            done()
+
+        self._command(park)
+
+    def resume(self) -> None:
+        def resume() -> None:
+            self._parked = False
+
+        self._command(resume)
+
+    def _command(self, command: Command) -> None:
+        with self._wake:
+            self._commands.append(command)
+            self._wake.notify()
+
+    def _run(self) -> None:
+        import torch
+
+        torch.set_num_threads(self._threads)  # holds for the calling thread, so it is set here
+        try:
+            while not self._stopping:
+                for command in self._next():
+                    command()
+                if not self._parked and not self._stopping:
+                    answers = self._engines.step()
+                    if self._engines.running:
+                        faults.reach("inference:batch-running")
+                    if answers:
+                        self._deliver(answers)
+                self.snapshot = Snapshot(self._engines.counters(), self._engines.waiting, self._engines.running)
+        except BaseException as error:  # whatever it is: the node must hear of it and stop
+            self._failed(error)
+
+    def _next(self) -> list[Command]:
+        """Commands that have come; waits for one when there is nothing else to do."""
+        with self._wake:
+            while not self._commands and (self._parked or not self._engines.busy):
+                self._wake.wait()
+            commands = list(self._commands)
+            self._commands.clear()
+        return commands
