@@ -71,7 +71,8 @@ def _checked(binary: Path, allow_old: bool) -> Path:
     version = version_of(binary)
     if version < MINIMUM and not allow_old:
         raise BrokerError(
-            f"{binary} is nats-server {_dotted(version)}; before {_dotted(MINIMUM)} an acknowledged message can be lost "
+            f"{binary} is nats-server {_dotted(version)}; before {_dotted(MINIMUM)} an acknowledged message can be "
+            f"lost "
             "when the server is killed. Update it, unset NATS_SERVER to use the packaged one, or set [broker] allow_old"
         )
     return binary
@@ -100,7 +101,8 @@ def packaged() -> Path:
 def _check_platform() -> None:
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise BrokerError(
-            f"no packaged nats-server for {sys.platform} on {platform.machine()}; install nats-server {_dotted(MINIMUM)} "
+            f"no packaged nats-server for {sys.platform} on {platform.machine()}; install nats-server "
+            f"{_dotted(MINIMUM)} "
             "or newer and put it on PATH, or name it with NATS_SERVER"
         )
 

@@ -162,7 +162,8 @@ class Server:
         words = self.last_words()
         if "address already in use" in words:
             return (
-                f"port {self.settings.port} (or monitoring port {self.settings.monitor_port}) on {self.settings.host} is "
+                f"port {self.settings.port} (or monitoring port {self.settings.monitor_port}) on {self.settings.host} "
+                f"is "
                 "in use, perhaps by another broker: stop that one, or choose another with --port and --monitor-port"
             )
         return f"nats-server ended at once; its log ends:\n{words}"

@@ -1,0 +1,43 @@
+"""The broker as a node: runs nats-server, and creates the streams of its run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from broker.settings import BrokerSettings
+from common.node import NodeContext, NodeFailure, NodeSettings, run_node
+from common.settings import BusSettings
+
+
+def main(settings: BrokerSettings, node: NodeSettings) -> int:
+    """Run a nats-server until told to stop; returns the exit code. Other runs may create their streams on it, too."""
+    from broker.errors import BrokerError
+    from broker.launcher import Server
+
+    server = Server(settings, node.bus.credentials())
+
+    @asynccontextmanager
+    async def around(ctx: NodeContext) -> AsyncIterator[BusSettings]:
+        try:
+            await server.start()
+        except BrokerError as error:
+            raise NodeFailure(str(error)) from error
+        try:
+            yield server.bus
+        finally:
+            await server.stop()
+
+    async def serve(ctx: NodeContext) -> None:
+        from broker import streams
+
+        await streams.ensure(ctx.bus)
+        ctx.log.info("streams are ready", run=ctx.settings.run)
+        ended = ctx.spawn(server.wait(), "nats-server")
+        stopping = ctx.spawn(ctx.stopping.wait(), "stopping")
+        await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not ctx.stopping.is_set():
+            raise NodeFailure(f"nats-server ended with code {ended.result()}; its log ends:\n{server.last_words()}")
+
+    return run_node("broker", node, serve, around=around)

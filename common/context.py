@@ -1,0 +1,141 @@
+"""What a node's main function is given: its bus, its log, its health, and a way to start tasks whose crash is
+noticed."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import os
+import re
+import secrets
+import socket
+import time
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from common.messages import Heartbeat, NodeInfo
+from common.metrics import METRICS, Metrics
+from common.settings import NodeSettings
+
+if TYPE_CHECKING:
+    from common.bus import Bus
+
+
+def new_node_id(role: str) -> str:
+    """`role-host-pid-random`: made of letters, digits and hyphens, since it names subjects and keys."""
+    host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname().split(".")[0])[:24].strip("-") or "host"
+    return f"{role}-{host}-{os.getpid()}-{secrets.token_hex(2)}"
+
+
+class NodeContext:
+    """One node's life: identity, connection, health and tasks."""
+
+    bus: Bus
+
+    def __init__(self, role: str, settings: NodeSettings, capacity: dict[str, int] | None = None) -> None:
+        self.role = role
+        self.settings = settings
+        self.id = new_node_id(role)
+        self.log: Any = structlog.get_logger(role)
+        self.metrics: Metrics = METRICS
+        self.capacity = dict(capacity or {})
+        self.stopping = asyncio.Event()
+        """Set by SIGTERM, SIGINT and by a crash: finish or hand back what you hold, then return."""
+        self.changed = asyncio.Event()
+        """Set when the registry's entry is out of date."""
+        self.crash: BaseException | None = None
+        self.metrics_url = ""
+        self.started = time.time()
+        self._state = "starting"
+        self._problems: dict[str, str] = {}
+        self._values: dict[str, float] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def state(self) -> str:
+        """`starting`, `running`, ... or a phase of the role's own; `unhealthy` and `draining` come before it."""
+        if self.stopping.is_set():
+            return "draining"
+        return "unhealthy" if self._problems else self._state
+
+    @state.setter
+    def state(self, state: str) -> None:
+        self._state = state
+        self.changed.set()
+
+    def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        """Run a task beside `main`. If it crashes, the node stops: its error is logged, the exit code is 1."""
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def fail(self, error: BaseException) -> None:
+        """Stop the node with an error, as a crash of a task does."""
+        if self.crash is None:
+            self.crash = error
+        self.stopping.set()
+        self.changed.set()
+
+    def health(self, key: str, problem: str | None) -> None:
+        """Report what is wrong with a part of this node (None: nothing any more). `/healthz` and the registry show
+        it."""
+        before = self._problems.get(key)
+        if problem is None:
+            self._problems.pop(key, None)
+        else:
+            self._problems[key] = problem
+        if before != problem:
+            self.changed.set()
+
+    def report(self, **values: float) -> None:
+        """Set gauges and counters that the next heartbeats carry to the monitor."""
+        self._values.update(values)
+
+    def info(self) -> NodeInfo:
+        """This node's entry in the registry."""
+        return NodeInfo(
+            node_id=self.id,
+            role=self.role,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=importlib.metadata.version("proofmesh"),
+            started=self.started,
+            metrics_url=self.metrics_url,
+            capacity=self.capacity,
+            state=self.state,
+        )
+
+    def heartbeat(self) -> Heartbeat:
+        """This second's report."""
+        return Heartbeat(node_id=self.id, role=self.role, time=time.time(), state=self.state, values=dict(self._values))
+
+    def healthz(self) -> dict[str, Any]:
+        """What `/healthz` says."""
+        return {
+            "status": "unhealthy" if self._problems else "ok",
+            "problems": dict(self._problems),
+            "state": self.state,
+            "role": self.role,
+            "id": self.id,
+            "run": self.settings.run,
+            "uptime_s": round(time.time() - self.started, 3),
+        }
+
+    async def cancel_tasks(self) -> None:
+        """End all spawned tasks, and wait until they have."""
+        tasks = [task for task in self._tasks if not task.done()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            self.log.error("task crashed; the node stops", task=task.get_name(), exc_info=error)
+            self.fail(error)

@@ -1,0 +1,126 @@
+"""Logs of a node: readable on standard error, JSON lines in a file, and as telemetry for the monitor."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import structlog
+
+from common import metrics
+from common.messages import LogRecord
+
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+FORWARD_QUEUE = 1_000
+"""Records that wait for the broker, at most: some minutes of a chatty node. Beyond that the oldest go, and are
+counted."""
+
+FIELD_CHARACTERS = 2_000
+"""Longest text of one field in telemetry: a traceback's useful end. Files keep everything."""
+
+FIELDS = 24
+"""Fields of one record in telemetry, at most: with the length above a record stays far below the largest message."""
+
+_dropped = metrics.counter("log_records_dropped", "Log records that were not sent as telemetry: the queue was full")
+
+
+class Forwarder:
+    """Bounded queue of log records on their way to the monitor. Filled from any thread, emptied by the node."""
+
+    def __init__(self, role: str, node_id: str) -> None:
+        self._role = role
+        self._node_id = node_id
+        self._records: deque[LogRecord] = deque()
+        self._lock = threading.Lock()
+
+    def add(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        """Queue a record; the oldest is dropped, and counted, when the queue is full."""
+        record = LogRecord(
+            node_id=self._node_id,
+            role=self._role,
+            time=time.time(),
+            level=level,
+            event=event[:FIELD_CHARACTERS],
+            fields={key: str(value)[-FIELD_CHARACTERS:] for key, value in list(fields.items())[:FIELDS]},
+        )
+        with self._lock:
+            if len(self._records) >= FORWARD_QUEUE:
+                self._records.popleft()
+                _dropped.inc()
+            self._records.append(record)
+
+    def take(self, limit: int) -> list[LogRecord]:
+        """Remove and return the oldest records."""
+        with self._lock:
+            return [self._records.popleft() for _ in range(min(limit, len(self._records)))]
+
+
+class _Tee:
+    """A structlog processor that also gives every event to the file and the forwarder."""
+
+    def __init__(self, file: IO[bytes] | None, forwarder: Forwarder | None) -> None:
+        self._file = file
+        self._forwarder = forwarder
+        self._encoder = msgspec.json.Encoder(enc_hook=str)
+
+    def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        if self._file is not None:
+            self._file.write(self._encoder.encode({"time": time.time(), **event}) + b"\n")
+            self._file.flush()
+        if self._forwarder is not None:
+            fields = {key: value for key, value in event.items() if key not in ("event", "level", "timestamp")}
+            self._forwarder.add(str(event.get("level", method)), str(event.get("event", "")), fields)
+        return event
+
+
+class _FromLibraries(logging.Handler):
+    """What libraries log with the standard library comes out like our own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        structlog.get_logger(record.name).log(
+            max(10, record.levelno), record.getMessage(), exc_info=record.exc_info or None
+        )
+
+
+def configure(
+    level: str = "info",
+    *,
+    file: Path | None = None,
+    forwarder: Forwarder | None = None,
+    bound: dict[str, str] | None = None,
+) -> None:
+    """Set up structlog and the standard library's logging for this process. Raises ValueError for an unknown level."""
+    if level not in LEVELS:
+        raise ValueError(f"unknown log level {level!r}; use one of {', '.join(LEVELS)}")
+    output = None
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        output = file.open("ab")
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(**(bound or {}))
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+            structlog.processors.format_exc_info,
+            _Tee(output, forwarder),
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [_FromLibraries()]
+    # Libraries are quiet below warning: the connection's own story is told by `common.bus`.
+    root.setLevel(logging.WARNING)
+    logging.getLogger("nats").setLevel(logging.ERROR)

@@ -1,0 +1,215 @@
+"""One life for every node: read configuration, connect, announce itself, work, drain on SIGTERM, leave."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from common.context import NodeContext
+from common.endpoints import Endpoints
+from common.settings import BusSettings, NodeSettings
+from common.subjects import BadRunName, check_run_name
+
+__all__ = ["NodeContext", "NodeFailure", "NodeSettings", "run_node"]
+
+Main = Callable[[NodeContext], Awaitable[None]]
+Around = Callable[[NodeContext], AbstractAsyncContextManager[BusSettings | None]]
+
+DRAIN_SECONDS = 60.0
+"""Time for `main` to return after it was told to stop: a Lean candidate may take 10 s, a verification more. Then it is
+cancelled, and the exit code is 1."""
+
+FAREWELL_SECONDS = 2.0
+"""Time to leave the registry and send the last log records; without a broker there is nobody to tell."""
+
+
+class NodeFailure(Exception):
+    """The node cannot go on, for a reason that the person who started it can act on: shown without a traceback."""
+
+
+def run_node(
+    role: str,
+    settings: NodeSettings,
+    main: Main,
+    *,
+    capacity: dict[str, int] | None = None,
+    around: Around | None = None,
+) -> int:
+    """Run a node until it is done or told to stop; returns the exit code (0 done or drained, 1 failed, 2 bad settings).
+
+    `main(ctx)` starts when the node is connected; it returns when its work is done, or drained after `ctx.stopping`
+    is set (SIGTERM, SIGINT). A second signal ends the process at once. `around(ctx)` is entered before connecting
+    and left after disconnecting; it may give the address of the broker to use.
+    """
+    try:
+        check_run_name(settings.run)
+        _check_level(settings.log_level)
+    except (BadRunName, ValueError) as error:
+        print(f"{role}: {error}", file=sys.stderr)
+        return 2
+    with asyncio.Runner(loop_factory=_loop_factory(settings)) as runner:
+        return runner.run(_life(role, settings, main, capacity, around))
+
+
+def _check_level(level: str) -> None:
+    from common.logging import LEVELS
+
+    if level not in LEVELS:
+        raise ValueError(f"unknown log level {level!r}; use one of {', '.join(LEVELS)}")
+
+
+def _loop_factory(settings: NodeSettings) -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if not settings.uvloop:
+        return None
+    import uvloop
+
+    return uvloop.new_event_loop
+
+
+async def _life(
+    role: str, settings: NodeSettings, main: Main, capacity: dict[str, int] | None, around: Around | None
+) -> int:
+    from common import logging
+    from common.bus import BusError
+
+    ctx = NodeContext(role, settings, capacity)
+    forwarder = logging.Forwarder(role, ctx.id)
+    file = Path(settings.log_dir) / f"{ctx.id}.log" if settings.log_dir else None
+    logging.configure(settings.log_level, file=file, forwarder=forwarder, bound={"node": ctx.id})
+    _handle_signals(ctx)
+    try:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(_endpoints(ctx))
+            address = await stack.enter_async_context(around(ctx)) if around else None
+            if await _connect(ctx, address or settings.bus):
+                stack.push_async_callback(ctx.bus.close)
+                await _work(ctx, main, forwarder)
+    except (NodeFailure, BusError) as error:
+        ctx.log.error("node ends", reason=str(error))
+        return 1
+    except Exception:
+        ctx.log.exception("node crashed")
+        return 1
+    ctx.log.info("node left", exit_code=1 if ctx.crash else 0)
+    return 1 if ctx.crash else 0
+
+
+def _handle_signals(ctx: NodeContext) -> None:
+    def on_signal(number: signal.Signals) -> None:
+        if ctx.stopping.is_set():
+            print(f"{ctx.role}: second {number.name}, ending at once", file=sys.stderr)
+            os._exit(1)
+        ctx.log.info("draining", signal=number.name)
+        ctx.stopping.set()
+        ctx.changed.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, on_signal, number)
+
+
+@asynccontextmanager
+async def _endpoints(ctx: NodeContext) -> AsyncIterator[None]:
+    endpoints = Endpoints(ctx.metrics, ctx.healthz)
+    host, port = ctx.settings.host, ctx.settings.metrics_port
+    try:
+        await endpoints.start(host, port)
+    except OSError as error:
+        raise NodeFailure(
+            f"cannot serve /metrics on {host}:{port} ({error.strerror}); choose another with --node.metrics-port, 0 "
+            f"for a "
+            "free one"
+        ) from error
+    ctx.metrics_url = f"{endpoints.url}/metrics"
+    try:
+        yield
+    finally:
+        await endpoints.stop()
+
+
+async def _connect(ctx: NodeContext, settings: BusSettings) -> bool:
+    """Connect to the broker; False if the node was told to stop meanwhile. Raises BusUnavailable."""
+    from common.bus import Bus
+
+    ctx.health("broker", f"not connected to {settings.url} yet")
+    run, wait = ctx.settings.run, ctx.settings.broker_wait
+    connecting = asyncio.create_task(Bus.connect(settings, run=run, name=ctx.id, wait=wait))
+    stopping = asyncio.create_task(ctx.stopping.wait())
+    await asyncio.wait({connecting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not connecting.done():
+        connecting.cancel()
+        await asyncio.gather(connecting, return_exceptions=True)
+        return False
+    ctx.bus = connecting.result()
+    ctx.settings = replace(ctx.settings, bus=settings)
+    ctx.health("broker", None)
+    return True
+
+
+async def _work(ctx: NodeContext, main: Main, forwarder: object) -> None:
+    from common import pulse
+    from common.logging import Forwarder
+
+    assert isinstance(forwarder, Forwarder)
+    beside = [
+        ctx.spawn(pulse.measure_lag(ctx), "loop lag"),
+        ctx.spawn(pulse.beat(ctx), "heartbeat"),
+        ctx.spawn(pulse.stay_registered(ctx), "registry"),
+        ctx.spawn(pulse.forward_logs(ctx, forwarder), "logs"),
+    ]
+    ctx.log.info("node runs", run=ctx.settings.run, broker=ctx.settings.bus.url, metrics=ctx.metrics_url)
+    ctx.state = "running"
+    try:
+        await _run_main(ctx, main)
+    finally:
+        for task in beside:
+            task.cancel()
+        await ctx.cancel_tasks()
+        await _farewell(ctx, forwarder)
+
+
+async def _run_main(ctx: NodeContext, main: Main) -> None:
+    """Run main to its end; after `stopping`, no longer than DRAIN_SECONDS. What it raises ends the node."""
+    work = asyncio.create_task(_guarded(ctx, main), name=f"{ctx.role} main")
+    stopping = asyncio.create_task(ctx.stopping.wait())
+    try:
+        await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            await asyncio.wait({work}, timeout=DRAIN_SECONDS)
+        if not work.done():
+            raise NodeFailure(f"not drained after {DRAIN_SECONDS:g} s; what it held is delivered to others")
+        work.result()
+    finally:
+        stopping.cancel()
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        ctx.stopping.set()
+
+
+async def _guarded(ctx: NodeContext, main: Main) -> None:
+    """Main, with SystemExit as the failure that it means: raised in a task it would tear the loop down."""
+    try:
+        await main(ctx)
+    except SystemExit as error:
+        if error.code:
+            raise NodeFailure(str(error.code)) from error
+
+
+async def _farewell(ctx: NodeContext, forwarder: object) -> None:
+    from common import pulse
+    from common.bus import BusError
+    from common.logging import Forwarder
+
+    assert isinstance(forwarder, Forwarder)
+    try:
+        async with asyncio.timeout(FAREWELL_SECONDS):
+            await pulse.send_logs(ctx, forwarder)
+            await ctx.bus.unregister(ctx.id)
+    except (TimeoutError, BusError):
+        ctx.log.info("left without telling the broker; the registry forgets this node by itself")

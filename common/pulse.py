@@ -1,0 +1,90 @@
+"""What every node does beside its work: heartbeat, registry entry, log forwarding, event-loop lag."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from common import subjects
+from common.bus import NODE_TTL, BusError
+from common.context import NodeContext
+from common.logging import Forwarder
+from common.metrics import gauge, histogram
+
+HEARTBEAT_SECONDS = 1.0
+LAG_PROBE_SECONDS = 0.1
+LAG_WARNING_SECONDS = 1.0
+"""A loop that was held for this long has missed heartbeats: something blocks it that belongs in a thread."""
+
+LOG_SECONDS = 0.25
+LOG_BATCH = 200
+"""Records sent at once, at most: 800 a second, so that a node that logs in a loop does not fill the broker."""
+
+_lag = gauge("loop_lag_seconds", "Longest hold-up of the event loop in the last second")
+_lags = histogram("loop_lag", "Hold-ups of the event loop, probed ten times a second")
+
+
+async def measure_lag(ctx: NodeContext) -> None:
+    """Sleep, and see how much later than asked the loop comes back: the time that something blocked it."""
+    worst, window = 0.0, time.monotonic() + HEARTBEAT_SECONDS
+    while True:
+        start = time.monotonic()
+        await asyncio.sleep(LAG_PROBE_SECONDS)
+        now = time.monotonic()
+        lag = max(0.0, now - start - LAG_PROBE_SECONDS)
+        _lags.observe(lag)
+        worst = max(worst, lag)
+        if lag > LAG_WARNING_SECONDS:
+            ctx.log.warning("event loop was blocked", seconds=round(lag, 2))
+        if now >= window:
+            _lag.set(worst)
+            ctx.report(loop_lag_ms=round(worst * 1000, 2))
+            worst, window = 0.0, now + HEARTBEAT_SECONDS
+
+
+async def beat(ctx: NodeContext) -> None:
+    """Send a heartbeat every second, and watch the connection."""
+    subject = subjects.telemetry(ctx.role, ctx.id, "heartbeat")
+    while True:
+        ctx.health("broker", None if ctx.bus.connected else "the broker is away; reconnecting")
+        if ctx.bus.given_up.is_set():
+            ctx.fail(ConnectionError("the connection to the broker was closed for good"))
+        if ctx.bus.connected:
+            await ctx.bus.publish(subject, ctx.heartbeat())
+        await asyncio.sleep(HEARTBEAT_SECONDS)
+
+
+async def stay_registered(ctx: NodeContext) -> None:
+    """Renew the registry entry three times in its time-to-live, and at once when the state has changed."""
+    while True:
+        ctx.changed.clear()
+        pause = NODE_TTL / 3
+        try:
+            await ctx.bus.register(ctx.info())
+            ctx.health("registry", None)
+        except BusError as error:
+            pause = 1.0
+            if ctx.bus.connected:
+                ctx.health("registry", f"not registered: {error}; has the broker created this run's streams?")
+                ctx.changed.clear()
+        try:
+            async with asyncio.timeout(pause):
+                await ctx.changed.wait()
+        except TimeoutError:
+            continue
+
+
+async def forward_logs(ctx: NodeContext, forwarder: Forwarder) -> None:
+    """Send queued log records as telemetry."""
+    while True:
+        await send_logs(ctx, forwarder)
+        await asyncio.sleep(LOG_SECONDS)
+
+
+async def send_logs(ctx: NodeContext, forwarder: Forwarder) -> None:
+    """Send what is queued now."""
+    if not ctx.bus.connected:
+        return
+    subject = subjects.telemetry(ctx.role, ctx.id, "log")
+    for record in forwarder.take(LOG_BATCH):
+        await ctx.bus.publish(subject, record)
