@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -13,15 +12,6 @@ from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings
-
-
-async def eventually(condition: Callable[[], bool], timeout: float = 10.0, what: str = "the condition") -> None:
-    """Wait until a condition holds; fails the test after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"{what} did not hold within {timeout:g} s")
-        await asyncio.sleep(0.01)
 
 
 @pytest.fixture(scope="session")

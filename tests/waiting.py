@@ -1,0 +1,18 @@
+"""Waiting for conditions in tests: polled until a deadline, never slept for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+
+async def eventually(condition: Callable[[], bool], timeout: float = 10.0, what: str = "the condition") -> None:
+    """Wait until a condition holds; fails the test after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            pytest.fail(f"{what} did not hold within {timeout:g} s")
+        await asyncio.sleep(0.01)
