@@ -31,18 +31,11 @@ class BusSettings:
 
 
 @dataclass
-class NodeSettings:
-    """The life of a node: its run, its broker, its log and its metrics."""
-
-    run: str = "demo"
-    """Name of the run: lower-case letters, digits and hyphens. Nodes of one run see no others."""
-
-    bus: BusSettings = field(default_factory=BusSettings)
-    """How to reach the broker."""
+class LifeSettings:
+    """The life of a node, whatever its role: log, metrics, and how patient it is at start."""
 
     broker_wait: float | None = None
-    """Seconds to wait for the broker at start; none waits for ever. Later losses of the broker are always waited
-    out."""
+    """Seconds to wait for the broker at start; none waits for ever. Later losses are always waited out."""
 
     host: str = "127.0.0.1"
     """Address that /metrics and /healthz listen on."""
@@ -58,3 +51,25 @@ class NodeSettings:
 
     uvloop: bool = True
     """Run on uvloop: halves the latency of serial requests; measured in LOG.md."""
+
+
+@dataclass
+class NodeSettings(LifeSettings):
+    """What every node needs: its life, its run, its broker."""
+
+    run: str = "demo"
+    """Name of the run: lower-case letters, digits and hyphens. Nodes of one run see no others."""
+
+    bus: BusSettings = field(default_factory=BusSettings)
+    """How to reach the broker."""
+
+
+@dataclass
+class RunSettings:
+    """The run: section [run] of a configuration file."""
+
+    name: str = "demo"
+    """Name of the run: lower-case letters, digits and hyphens."""
+
+    dir: str = "runs"
+    """Folder that holds run directories."""

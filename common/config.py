@@ -1,0 +1,200 @@
+"""Configuration: defaults of a dataclass, then a TOML file, then flags; every error says file, section and key.
+
+A file has the sections [run], [bus], [node] and one for each role; one file serves a whole mesh. Flags of a role
+stand alone (`--searches 8`); those that all roles share are `--run`, `--bus.url`, `--node.log-level` and so on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import re
+import tomllib
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from common.settings import BusSettings, LifeSettings, NodeSettings, RunSettings
+
+T = TypeVar("T")
+
+SECTIONS = ("run", "bus", "node", "broker", "learner", "inference", "prover", "lean_proxy", "ui", "up", "demo")
+"""The sections that a file may have."""
+
+SHARED: dict[str, type] = {"run": RunSettings, "bus": BusSettings, "node": LifeSettings}
+"""The sections that every role reads."""
+
+
+class ConfigError(ValueError):
+    """Something in a configuration file is wrong; the message says where, and what was meant perhaps."""
+
+
+@dataclass
+class Resolved(Generic[T]):
+    """A role's configuration, from all its sources."""
+
+    settings: T
+    node: NodeSettings
+    dry_run: bool
+
+
+def resolve(cls: type[T], section: str, argv: Sequence[str], *, prog: str | None = None) -> Resolved[T]:
+    """A role's configuration from a command line with `--config FILE`, `--dry-run` and flags.
+
+    Raises ConfigError; flags that are wrong end the process with code 2 and say why, `--help` with 0.
+    """
+    import tyro
+
+    file = _config_file(argv)
+    settings, node = load(cls, file, section), load_node(file)
+    arg = tyro.conf.arg
+    options = dataclasses.make_dataclass(
+        "Options",
+        [
+            ("settings", typing.Annotated[cls, arg(name="")]),
+            ("run", typing.Annotated[str, arg(help="Name of the run: lower-case letters, digits and hyphens.")]),
+            ("config", typing.Annotated[Path | None, arg(help="A TOML file; flags win over it.")]),
+            ("dry_run", typing.Annotated[bool, arg(help="Print the configuration that would run, and end.")]),
+            ("bus", BusSettings),
+            ("node", LifeSettings),
+        ],
+    )
+    default = options(settings, node.run, file, False, node.bus, _life_of(node))
+    flags: Any = tyro.cli(
+        options,
+        args=list(argv),
+        default=default,
+        prog=prog or f"proofmesh {section.replace('_', '-')}",
+        description=cls.__doc__ or "",
+    )
+    life = {field.name: getattr(flags.node, field.name) for field in dataclasses.fields(LifeSettings)}
+    return Resolved(flags.settings, NodeSettings(run=flags.run, bus=flags.bus, **life), flags.dry_run)
+
+
+def _config_file(argv: Sequence[str]) -> Path | None:
+    """The file that `--config` names: it gives the defaults of all other flags, so it is looked for first."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", type=Path)
+    known, _ = parser.parse_known_args(argv)
+    return known.config if isinstance(known.config, Path) else None
+
+
+def load(cls: type[T], file: Path | None, section: str, flags: Sequence[str] | None = None) -> T:
+    """One section as its dataclass: defaults, then the file, then flags. Raises ConfigError."""
+    content = read(file)
+    table = dict(content.get(section, {}))
+    if "dir" in content.get("run", {}) and "directory" in _fields(cls):
+        table.setdefault("directory", content["run"]["dir"])
+    settings = convert(cls, table, _where(file, section))
+    if not flags:
+        return settings
+    import tyro
+
+    return tyro.cli(cls, args=list(flags), default=settings, prog=f"proofmesh {section.replace('_', '-')}")
+
+
+def load_node(file: Path | None) -> NodeSettings:
+    """What every role reads: [run], [bus] and [node]. Raises ConfigError."""
+    content = read(file)
+    run = convert(RunSettings, content.get("run", {}), _where(file, "run"))
+    bus = convert(BusSettings, content.get("bus", {}), _where(file, "bus"))
+    node = convert(LifeSettings, content.get("node", {}), _where(file, "node"))
+    return NodeSettings(run=run.name, bus=bus, **dataclasses.asdict(node))
+
+
+def read(file: Path | None) -> dict[str, Any]:
+    """A file's tables, by section; nothing for no file. Raises ConfigError: no such file, no TOML, unknown section."""
+    if file is None:
+        return {}
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: is not TOML: {error}") from error
+    for section, table in content.items():
+        if section not in SECTIONS:
+            raise ConfigError(f"{file}: [{section}]: unknown section{_meant(section, SECTIONS)}")
+        if not isinstance(table, dict):
+            raise ConfigError(f"{file}: {section}: expected a section [{section}], got a value")
+    return content
+
+
+def convert(cls: type[T], table: Mapping[str, Any], where: str) -> T:
+    """A table as a dataclass. Raises ConfigError: unknown key, wrong type. `where` begins its message."""
+    _check_keys(cls, table, where)
+    try:
+        return msgspec.convert(table, cls, strict=True, dec_hook=_decode)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{where} {_in_words(str(error))}") from error
+
+
+def _check_keys(cls: type, table: Mapping[str, Any], where: str) -> None:
+    fields = _fields(cls)
+    for key, value in table.items():
+        if key not in fields:
+            raise ConfigError(f"{where} {key}: unknown key{_meant(key, fields)}")
+        inner = fields[key]
+        if dataclasses.is_dataclass(inner) and isinstance(value, dict):
+            _check_keys(typing.cast(type, inner), value, f"{where} {key}.")
+
+
+def _fields(cls: type) -> dict[str, Any]:
+    """Names and types of a dataclass's fields."""
+    return typing.get_type_hints(cls)
+
+
+def _decode(kind: type, value: Any) -> Any:
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    raise NotImplementedError(f"a configuration cannot hold {kind}")
+
+
+def _meant(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean `{close[0]}`?"
+    return f"; there are {', '.join(f'`{key}`' for key in known)}"
+
+
+def _in_words(message: str) -> str:
+    """msgspec's "Expected `int`, got `str` - at `$.searches`" as "searches: expected `int`, got `str`"."""
+    match = re.fullmatch(r"(.*?) - at `\$\.?(.*)`", message)
+    text, key = (match[1], match[2]) if match else (message, "")
+    text = text[:1].lower() + text[1:]
+    return f"{key}: {text}" if key else text
+
+
+def _where(file: Path | None, section: str) -> str:
+    return f"{file or 'configuration'}: [{section}]"
+
+
+def _life_of(node: NodeSettings) -> LifeSettings:
+    return LifeSettings(**{field.name: getattr(node, field.name) for field in dataclasses.fields(LifeSettings)})
+
+
+def dump(sections: Mapping[str, Any]) -> str:
+    """A resolved configuration as TOML that `load` reads again: section name to dataclass; `node` may be NodeSettings.
+
+    Passwords are left out (the environment gives them), and so are fields that are None, which TOML cannot say.
+    """
+    import tomli_w
+
+    tables: dict[str, Any] = {}
+    for name, settings in sections.items():
+        if isinstance(settings, NodeSettings):
+            tables |= {"run": {"name": settings.run}, "bus": _table(settings.bus), name: _table(_life_of(settings))}
+        else:
+            tables[name] = _table(settings)
+    order = sorted(tables, key=lambda name: SECTIONS.index(name) if name in SECTIONS else len(SECTIONS))
+    return tomli_w.dumps({name: tables[name] for name in order})
+
+
+def _table(settings: Any) -> dict[str, Any]:
+    table: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
+    return {key: value for key, value in table.items() if value is not None and key != "password"}
