@@ -1,0 +1,23 @@
+"""The prover as a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from common.settings import NodeSettings
+from node.prover.settings import ProverSettings
+
+if TYPE_CHECKING:
+    from common.node import NodeContext
+
+
+def main(settings: ProverSettings, node: NodeSettings) -> int:
+    """Run a prover until it is told to stop; returns the exit code."""
+    from common.node import run_node
+
+    async def serve(context: NodeContext) -> None:
+        from node.prover.prover import Prover
+
+        await Prover(context.bus, settings, context.id, context.report).run(context.stopping)
+
+    return run_node("prover", node, serve, capacity={"searches": settings.resolved_searches()})
