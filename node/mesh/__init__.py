@@ -1,0 +1,1 @@
+"""The tool that composes roles: the command line, `up`, `prove`, `verify`, `demo`."""

@@ -1,0 +1,98 @@
+"""`proofmesh COMMAND`: parse, then import, then run. Heavy packages are imported by what runs, never for `--help`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from node.mesh.commands import COMMANDS, ROLES, TOOLS, Command, MissingPart, Role, resolve
+
+USAGE_ERROR = 2
+"""Exit code for whatever the person who typed the command can put right: arguments, configuration, names."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0 if arguments else USAGE_ERROR
+    if arguments[0] == "--version":
+        print(version())
+        return 0
+    name, rest = arguments[0], arguments[1:]
+    command = COMMANDS.get(name) or COMMANDS.get(name.replace("_", "-"))
+    if command is None:
+        return _refuse(f"no command `{name}`{_meant(name)}")
+    try:
+        return _run(command, rest)
+    except MissingPart as error:
+        return _refuse(f"{name}: {error}")
+    except KeyboardInterrupt:
+        print(f"proofmesh {name}: interrupted", file=sys.stderr)
+        return 130  # 128 + SIGINT, as shells say it
+
+
+def overview() -> str:
+    """What `proofmesh --help` prints."""
+    lines = ["proofmesh COMMAND [OPTIONS]    (each command has --help)", ""]
+    for title, table in (("Use it", TOOLS), ("Run one node", ROLES)):
+        lines.append(f"{title}:")
+        lines += [f"  {name:<12}{command.help}" for name, command in table.items()]
+        lines.append("")
+    lines.append("Nodes take --config mesh.toml, --dry-run (print the resolved configuration) and flags, which win.")
+    return "\n".join(lines)
+
+
+def version() -> str:
+    """Name and version of the installed package."""
+    import importlib.metadata
+
+    try:
+        return f"proofmesh {importlib.metadata.version('proofmesh')}"
+    except importlib.metadata.PackageNotFoundError:
+        return "proofmesh (not installed: run from a checkout)"
+
+
+def _run(command: Command, arguments: list[str]) -> int:
+    if isinstance(command, Role):
+        return _run_role(command, arguments)
+    entry = resolve(command.entry)
+    from common.config import ConfigError
+
+    try:
+        return int(entry(arguments) or 0)
+    except ConfigError as error:
+        return _refuse(str(error))
+
+
+def _run_role(role: Role, arguments: list[str]) -> int:
+    from common import config
+    from common.subjects import BadRunName, check_run_name
+
+    settings = resolve(role.settings)
+    try:
+        resolved = config.resolve(settings, role.section, arguments)  # type: ignore[arg-type]
+        check_run_name(resolved.node.run)
+    except (config.ConfigError, BadRunName) as error:
+        return _refuse(str(error))
+    if resolved.dry_run:
+        print(config.dump({"node": resolved.node, role.section: resolved.settings}), end="")
+        return 0
+    return int(resolve(role.entry)(resolved.settings, resolved.node))
+
+
+def _refuse(message: str) -> int:
+    print(f"proofmesh: {message}", file=sys.stderr)
+    return USAGE_ERROR
+
+
+def _meant(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, list(COMMANDS), n=1)
+    return f"; did you mean `{close[0]}`?" if close else f"; there are {', '.join(COMMANDS)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

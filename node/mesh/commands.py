@@ -1,0 +1,76 @@
+"""The table of commands: name, one line for the list, and where the code is: text, imported only when it is run."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of `proofmesh`, run as `main(argv) -> exit code`."""
+
+    help: str
+    entry: str
+    """`module:function`."""
+
+
+@dataclass(frozen=True)
+class Role(Command):
+    """A node's command, run as `main(settings, node) -> exit code`, with settings from file and flags."""
+
+    settings: str
+    """`module:class` of the role's dataclass."""
+    section: str
+    """Its section in the configuration file."""
+
+
+def _role(package: str, settings: str, help: str) -> Role:
+    section = package.split(".")[-1]
+    return Role(help, f"{package}.service:main", f"{package}.settings:{settings}", section)
+
+
+ROLES: dict[str, Role] = {
+    "broker": _role("broker", "BrokerSettings", "the message broker: nats-server with the streams of a run"),
+    "learner": _role("node.learner", "LearnerSettings", "matchmaker, replay, training, checkpoints, evaluation"),
+    "inference": _role("node.inference", "InferenceSettings", "samples tactics from the policy, in batches"),
+    "prover": _role("node.prover", "ProverSettings", "searches for proofs, several at once"),
+    "lean-proxy": _role("node.lean_proxy", "LeanProxySettings", "runs tactics in Lean, verifies proofs"),
+    "ui": _role("ui", "UiSettings", "the web monitor"),
+}
+
+TOOLS: dict[str, Command] = {
+    "up": Command("all roles as child processes, from one file", "node.mesh.up:main"),
+    "prove": Command("prove one theorem", "node.mesh.prove:main"),
+    "verify": Command("check a proof in a .lean file with Lean's kernel", "node.mesh.verify:main"),
+    "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
+}
+
+COMMANDS: dict[str, Command] = TOOLS | ROLES
+
+
+class MissingPart(Exception):
+    """This installation lacks a module that a command needs; the message names it."""
+
+
+def exists(target: str) -> bool:
+    """Whether the module of `module:name` is there, without importing it."""
+    module = target.partition(":")[0]
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def resolve(target: str) -> Callable[..., Any]:
+    """Import `module:name` and return what it names. Raises MissingPart; errors inside the module pass through."""
+    module, _, name = target.partition(":")
+    if not exists(target):
+        raise MissingPart(f"this installation has no {module}; run `just setup` in a complete checkout")
+    found = getattr(importlib.import_module(module), name, None)
+    if found is None:
+        raise MissingPart(f"{module} has no `{name}`; the checkout is a mixture of versions")
+    return found  # type: ignore[no-any-return]
