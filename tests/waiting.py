@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -16,3 +16,12 @@ async def eventually(condition: Callable[[], bool], timeout: float = 10.0, what:
         if time.monotonic() > deadline:
             pytest.fail(f"{what} did not hold within {timeout:g} s")
         await asyncio.sleep(0.01)
+
+
+async def until(condition: Callable[[], Awaitable[bool]], timeout: float = 30.0, what: str = "the condition") -> None:
+    """The same for a condition that has to be asked for, such as the broker's state."""
+    deadline = time.monotonic() + timeout
+    while not await condition():
+        if time.monotonic() > deadline:
+            pytest.fail(f"{what} did not hold within {timeout:g} s")
+        await asyncio.sleep(0.05)

@@ -1,0 +1,157 @@
+"""Provers as processes of their own, with real Lean: what they deliver, and what a crash leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common import subjects
+from common.bus import Bus, BusSettings
+from common.lean import Theorem
+from common.messages import Attempt, AttemptResult, LeanVerifyReply, LeanVerifyRequest
+from common.process import kill_group, spawn_child
+from tests.waiting import until
+
+THEOREMS = {
+    "identity": Theorem("t", "(p : Prop)", "p → p"),
+    "swap": Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p"),
+    "choice": Theorem("t", "(p q r : Prop)", "p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r)"),
+    "zero": Theorem("t", "(n : Nat)", "n + 0 = n"),
+}
+FALSE = Theorem("t", "(p q : Prop)", "p → q")
+ENDLESS = Theorem("t", "(f : Nat → Nat) (n m : Nat)", "f (n + m) = f m + n")
+ILL_TYPED = Theorem("t", "(p : Prop)", "p + 1 = q")
+
+Start = Callable[..., Coroutine[Any, Any, asyncio.subprocess.Process]]
+
+
+@pytest.fixture
+async def start_prover(broker: BusSettings, bus: Bus, tmp_path: Path) -> AsyncIterator[Start]:
+    """Starts provers with nothing but the broker's address and credentials, in an empty working directory."""
+    children: list[asyncio.subprocess.Process] = []
+
+    async def start(*flags: str, fault: str = "") -> asyncio.subprocess.Process:
+        folder = tmp_path / f"prover-{len(children)}"
+        folder.mkdir()
+        user, password = broker.credentials()
+        environment = {**os.environ, "PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password}
+        if fault:
+            environment["PROOFMESH_FAULT"] = fault
+        command = [sys.executable, "-m", "node.mesh.cli", "prover", "--run", bus.run, "--bus.url", broker.url]
+        command += ["--policy", "fixed", "--searches", "2", "--poll-seconds", "0.05", *flags]
+        child = await spawn_child(command, env=environment, cwd=folder)
+        children.append(child)
+        return child
+
+    yield start
+    for child in children:
+        await kill_group(child, 0)
+
+
+async def dispatch(bus: Bus, theorems: dict[str, Theorem], simulations: int = 16) -> None:
+    for name, theorem in theorems.items():
+        attempt = Attempt(
+            attempt_id=name, theorem_id=name, theorem=theorem, purpose="train", simulations=simulations, seed=1
+        )
+        await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
+
+
+async def collect(bus: Bus, wanted: set[str], timeout: float = 60.0) -> list[AttemptResult]:
+    """Results until every wanted attempt has one; each is acknowledged. Repeated attempts are kept."""
+    found: list[AttemptResult] = []
+    async with asyncio.timeout(timeout):
+        while {result.attempt_id for result in found} != wanted:
+            for lease in await bus.lease("results", AttemptResult, limit=50, wait=0.2):
+                found.append(lease.message)
+                await lease.ack()
+    return found
+
+
+async def until_nothing_is_leased(bus: Bus) -> None:
+    async def condition() -> bool:
+        return not (await bus.leased())["todo-train"] and not (await bus.backlog())["todo-train"]
+
+    await until(condition, what="an empty queue")
+
+
+async def leased(bus: Bus) -> bool:
+    return (await bus.leased())["todo-train"] > 0
+
+
+async def test_attempts_end_in_results_that_lean_accepts(bus: Bus, lean_proxy: object, start_prover: Start) -> None:
+    await dispatch(bus, {**THEOREMS, "false": FALSE, "ill-typed": ILL_TYPED})
+    await start_prover()
+    found = {result.attempt_id: result for result in await collect(bus, {*THEOREMS, "false", "ill-typed"})}
+    await until_nothing_is_leased(bus)
+    assert found["false"].outcome == "failed" and found["false"].proof is None
+    assert found["ill-typed"].outcome == "bad-statement" and found["ill-typed"].message
+    for name, theorem in THEOREMS.items():
+        result = found[name]
+        assert result.outcome == "proved", result.message
+        assert result.proof is not None and result.transitions[0].remaining_steps == result.proof.remaining_steps
+        assert all(transition.state.count("⊢") >= 1 for transition in result.transitions)
+        request = LeanVerifyRequest(theorem=theorem, script=result.script)
+        verdict = await bus.request_patiently(subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=30, deadline=30)
+        assert verdict.accepted, verdict.reason
+
+
+async def test_prover_killed_between_result_and_acknowledgement(
+    bus: Bus, lean_proxy: object, start_prover: Start
+) -> None:
+    from broker import streams
+
+    await bus.ensure(streams.run_spec(bus.run, ack_wait=2.0))  # so that the dead prover's leases soon run out
+    first = await start_prover(fault="prover:published-not-acked#2")
+    await dispatch(bus, THEOREMS)
+    assert await asyncio.wait_for(first.wait(), 60) == -9
+    assert (await bus.leased())["todo-train"] >= 1, "the lease of the published result is still open"
+    await start_prover()
+    found = await collect(bus, set(THEOREMS))
+    await until_nothing_is_leased(bus)
+    for lease in await bus.lease("results", AttemptResult, limit=50, wait=0.5):
+        found.append(lease.message)
+        await lease.ack()
+    ids = [result.attempt_id for result in found]
+    assert set(ids) == set(THEOREMS), "every attempt has a result"
+    assert len(ids) > len(set(ids)), "the attempt in the critical window was played again"
+    deduplicated = {result.attempt_id: result for result in reversed(found)}  # the first one wins
+    assert len(deduplicated) == len(THEOREMS)
+    assert {result.outcome for result in found} == {"proved"}
+
+
+async def test_second_prover_in_another_directory_joins_and_contributes(
+    bus: Bus, lean_proxy: object, start_prover: Start
+) -> None:
+    await start_prover("--searches", "1")
+    await start_prover("--searches", "1")
+
+    async def both_are_there() -> bool:
+        return sum(node.role == "prover" for node in await bus.nodes()) == 2
+
+    await until(both_are_there)
+    attempts = {f"{name}-{turn}": theorem for turn in range(5) for name, theorem in THEOREMS.items()}
+    await dispatch(bus, attempts)
+    found = await collect(bus, set(attempts))
+    assert len({result.prover_id for result in found}) == 2
+    assert {result.outcome for result in found} == {"proved"}
+
+
+async def test_terminated_prover_hands_back_what_it_holds(bus: Bus, lean_proxy: object, start_prover: Start) -> None:
+    prover = await start_prover("--drain-seconds", "0")
+    attempts = {f"a{index}": ENDLESS for index in range(4)}
+    await dispatch(bus, attempts, simulations=5000)
+    await until(lambda: leased(bus))
+    prover.terminate()
+    assert await asyncio.wait_for(prover.wait(), 20) == 0
+    left: list[str] = []
+    async with asyncio.timeout(10):
+        while len(left) < len(attempts):
+            left += [lease.message.attempt_id for lease in await bus.lease("todo-train", Attempt, limit=9, wait=0.2)]
+    assert sorted(left) == sorted(attempts)
+    assert (await bus.backlog())["results"] == 0
