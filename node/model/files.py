@@ -82,5 +82,7 @@ def build_model(config: ModelConfig, tensors: dict[str, torch.Tensor], tokenizer
             f"{len(names)} tensors do not fit the configuration; first `{first}`: "
             f"expected shape {expected.get(first, 'no such tensor')}, found {found.get(first, 'none')}"
         )
+    if bad := sorted(name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()):
+        raise FileMismatch(f"`{bad[0]}` holds numbers that are not finite ({len(bad)} tensors do)")
     model.load_state_dict(tensors)
     return model

@@ -70,9 +70,9 @@ def forward_loss(
     return loss, metrics
 
 
-def merge_metrics(parts: list[dict[str, float]]) -> dict[str, float]:
+def merge_metrics(parts: list[dict[str, float]], settings: LossSettings | None = None) -> dict[str, float]:
     """Metrics of several batches as if they were one: token means weighted by tokens, state means by states, counts
-    summed."""
+    summed; `settings` are those of the loss."""
     tokens, states = sum(part["tokens"] for part in parts), sum(part["states"] for part in parts)
     merged = {"tokens": tokens, "states": states}
     for key in parts[0]:
@@ -80,6 +80,8 @@ def merge_metrics(parts: list[dict[str, float]]) -> dict[str, float]:
             merged[key] = sum(part[key] * part["tokens"] for part in parts) / tokens
         elif key not in merged:
             merged[key] = sum(part[key] * part["states"] for part in parts) / states
+    weight = (settings or LossSettings()).value_weight
+    merged["loss"] = merged["policy_loss"] + weight * merged["value_loss"]
     return merged
 
 
@@ -90,4 +92,4 @@ def evaluate_loss(model: nn.Module, batches: list[Batch], settings: LossSettings
     for batch in batches:
         _, metrics = forward_loss(model, batch, settings)
         parts.append({key: float(value) for key, value in metrics.items()})
-    return merge_metrics(parts)
+    return merge_metrics(parts, settings)

@@ -1,0 +1,157 @@
+"""Checkpoints and weights files: complete or absent, and refused with a reason."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from node.model import checkpoint, weights
+from node.model.batches import collate, encode_transitions
+from node.model.checkpoint import CheckpointError
+from node.model.loss import forward_loss
+from node.model.optimizer import Optimizer
+from node.model.tokenizer import Tokenizer
+from node.model.transformer import Transformer
+from node.model.weights import WeightsError
+from tests.node.model.test_batches import TRANSITIONS
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
+
+
+def same(first: Transformer, second: Transformer) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    model = tiny_model().train()
+    optimizer = Optimizer(model)
+    forward_loss(model, collate(encode_transitions(tiny_tokenizer(), TRANSITIONS[:4], 120)))[0].backward()
+    optimizer.step()
+    directory = tmp_path / "checkpoints" / checkpoint.name_of_step(7)
+    return checkpoint.save(
+        directory,
+        model,
+        tiny_tokenizer(),
+        step=7,
+        optimizer=optimizer.state_dict(),
+        config={"run": "demo"},
+        extra={"a": 1},
+    )
+
+
+def test_a_checkpoint_comes_back_whole(saved: Path) -> None:
+    loaded = checkpoint.load(saved)
+    assert (loaded.step, loaded.config, loaded.extra) == (7, {"run": "demo"}, {"a": 1})
+    assert loaded.tokenizer.to_json() == tiny_tokenizer().to_json()
+    optimizer = Optimizer(loaded.model)
+    assert loaded.optimizer is not None
+    optimizer.load_state_dict(loaded.optimizer)
+    assert optimizer.steps == 1
+    assert checkpoint.load(saved, optimizer=False).optimizer is None
+
+
+@pytest.mark.parametrize("name", [checkpoint.MODEL, checkpoint.OPTIMIZER, checkpoint.TOKENIZER, checkpoint.STATE])
+@pytest.mark.parametrize("damage", ["missing", "truncated", "changed"])
+def test_a_damaged_checkpoint_is_refused_by_name(saved: Path, name: str, damage: str) -> None:
+    path = saved / name
+    content = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage == "truncated":
+        path.write_bytes(content[: len(content) // 2])
+    else:
+        path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    with pytest.raises(CheckpointError, match=name):
+        checkpoint.load(saved)
+
+
+def test_no_checkpoint_and_another_schema_are_refused(saved: Path) -> None:
+    with pytest.raises(CheckpointError, match="there is no checkpoint"):
+        checkpoint.load(saved.parent / "step-000008")
+    state = json.loads((saved / checkpoint.STATE).read_text())
+    (saved / checkpoint.STATE).write_text(json.dumps(state | {"schema": 99}))
+    with pytest.raises(CheckpointError, match="schema 99"):
+        checkpoint.load(saved)
+
+
+def test_a_tokenizer_of_another_run_is_refused(saved: Path) -> None:
+    larger = Tokenizer.train([f"lemma_{a}{b} {b}{a}{a}" for a in "abcdefgh" for b in "stuvwxyz"] * 9, 600)
+    assert larger.vocab_size > tiny_tokenizer().vocab_size
+    checkpoint.save(saved, tiny_model(), larger, step=7)
+    with pytest.raises(CheckpointError, match="not of one run"):
+        checkpoint.load(saved)
+
+
+def test_tensors_that_do_not_fit_are_refused(saved: Path) -> None:
+    state = json.loads((saved / checkpoint.STATE).read_text())
+    state["model"]["width"] = 64
+    (saved / checkpoint.STATE).write_text(json.dumps(state))
+    with pytest.raises(CheckpointError, match="do not fit"):
+        checkpoint.load(saved)
+
+
+def test_an_unknown_model_field_is_refused(saved: Path) -> None:
+    state = json.loads((saved / checkpoint.STATE).read_text())
+    state["model"]["experts"] = 8
+    (saved / checkpoint.STATE).write_text(json.dumps(state))
+    with pytest.raises(CheckpointError, match="experts"):
+        checkpoint.load(saved)
+
+
+def test_what_an_interrupted_save_leaves_is_no_checkpoint(saved: Path) -> None:
+    root = saved.parent
+    (root / ".step-000009.1234.part").mkdir()
+    (root / ".step-000009.1234.part" / checkpoint.MODEL).write_bytes(b"half")
+    assert checkpoint.latest(root) == saved
+    checkpoint.prune(root, keep=1)
+    assert list(root.iterdir()) == [saved]
+
+
+def test_a_save_that_fails_leaves_the_old_checkpoint(saved: Path) -> None:
+    with pytest.raises(TypeError):
+        checkpoint.save(saved, tiny_model(3), tiny_tokenizer(), step=7, extra={"not json": object()})
+    assert checkpoint.load(saved).extra == {"a": 1}
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_the_newest_is_latest_and_pruning_keeps_the_newest(tmp_path: Path) -> None:
+    for step in (2, 10, 100):
+        checkpoint.save(tmp_path / checkpoint.name_of_step(step), tiny_model(), tiny_tokenizer(), step=step)
+    assert checkpoint.latest(tmp_path) == tmp_path / "step-000100"
+    checkpoint.prune(tmp_path, keep=2)
+    assert [path.name for path in checkpoint.complete(tmp_path)] == ["step-000010", "step-000100"]
+    assert checkpoint.latest(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_weights_file_carries_all_that_inference_needs(tmp_path: Path, tied: bool) -> None:
+    model = tiny_model(tied=tied)
+    path = tmp_path / "weights.safetensors"
+    digest = weights.write(path, model, tiny_tokenizer(), {"version": "3"})
+    loaded = weights.read(path)
+    assert same(model, loaded.model) and not loaded.model.training
+    assert loaded.tokenizer.to_json() == tiny_tokenizer().to_json()
+    assert loaded.information == {"version": "3"}
+    assert weights.digest(path) == digest
+    assert [entry.name for entry in tmp_path.iterdir()] == ["weights.safetensors"]
+
+
+def test_bad_weights_files_are_refused(tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    path = tmp_path / "weights.safetensors"
+    with pytest.raises(WeightsError, match="no such weights file"):
+        weights.read(path)
+    weights.write(path, tiny_model(), tiny_tokenizer())
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(WeightsError, match="not a whole safetensors file"):
+        weights.read(path)
+    save_file({"x": torch.zeros(1)}, path)
+    with pytest.raises(WeightsError, match="schema none"):
+        weights.read(path)
+    model = tiny_model()
+    model.policy.weight.data[0, 0] = torch.nan
+    weights.write(path, model, tiny_tokenizer())
+    with pytest.raises(WeightsError, match="not finite"):
+        weights.read(path)

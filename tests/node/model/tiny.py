@@ -1,0 +1,52 @@
+"""A network small enough for tests, with weights far from zero so that its predictions differ from place to place."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+
+from node.model.config import ModelConfig
+from node.model.tokenizer import EOS, Tokenizer
+from node.model.transformer import Transformer
+from node.model.weights import Weights
+
+torch.set_num_threads(1)  # tests share the machine
+
+TEXTS = (
+    "p q : Prop\nh₀ : p ∧ q\n⊢ q ∧ p",
+    "exact ⟨h₀.2, h₀.1⟩",
+    "n m : Nat\nih : n + 0 = n\n⊢ n + m = m + n",
+    "rw [Nat.add_comm, ← Nat.mul_assoc] <;> simp_all",
+    "induction n with\n| zero => rfl\n| succ n ih => simp [ih]",
+)
+
+
+@functools.cache
+def tiny_tokenizer() -> Tokenizer:
+    return Tokenizer.train(TEXTS * 20, 330)
+
+
+def tiny_model(seed: int = 0, ends: float = 0.0, sharpness: float = 1.0, **changes: int | bool) -> Transformer:
+    """`ends` raises the logit of the end token by about that much; `sharpness` scales the logits."""
+    shape = {"vocab_size": tiny_tokenizer().vocab_size, "depth": 2, "width": 32, "hidden": 64, "context": 160}
+    model = Transformer(ModelConfig(**(shape | changes)))  # type: ignore[arg-type]
+    generator = torch.Generator().manual_seed(seed)
+    model.reset(generator)
+    scales = {"out.weight": 0.2, "down.weight": 0.2, "policy.weight": 0.3 * sharpness, "value.weight": 0.3}
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            for suffix, scale in scales.items():
+                if name.endswith(suffix):
+                    parameter.normal_(0.0, scale, generator=generator)
+            if name.endswith("gain"):
+                parameter.uniform_(0.5, 2.0, generator=generator)
+        if ends:
+            # A direction that every sequence shares: the state of the first position.
+            states = model.hidden(torch.full((1, 1), 1))[0, 0]
+            model.policy.weight[EOS] = states * ends / states.square().sum()
+    return model.eval()
+
+
+def tiny_weights(seed: int = 0, version: int = 1, **changes: float) -> Weights:
+    return Weights(tiny_model(seed, **changes), tiny_tokenizer(), {"version": str(version)})  # type: ignore[arg-type]
