@@ -1,0 +1,151 @@
+"""The matchmaker: which theorem to attempt next, to prove or to disprove, and with how many simulations.
+
+Pure: it takes what was dispatched and what came back, and says what to do. Its choices derive from (run seed, attempt
+number) and the outcomes so far, never from a clock.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from common.seeds import derive_seed
+from node.learner.records import Match
+
+
+@dataclass
+class MatchmakerSettings:
+    """Whom to attempt, and how hard (AlphaProof, matchmaker; `algorithms.md` section 1)."""
+
+    disprove_chance: float = 0.5
+    """Chance that an attempt on an undecided theorem tries to disprove it."""
+    budget: int = 250
+    """Simulations of the first attempt."""
+    growth: float = 1.17
+    """The budget is multiplied by this for every failure."""
+    budget_limit: int = 16_000
+    """Largest budget (of reimplementations; the paper gives none)."""
+    trust: int = 8
+    """Attempts after which an undecided theorem counts as hard."""
+    streak: int = 12
+    """A theorem whose last so many attempts all proved it counts as learned."""
+    hard_weight: float = 0.1
+    """Weight of a theorem that is undecided after many attempts."""
+    learned_weight: float = 1e-3
+    """Weight of a learned theorem."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to attempt."""
+
+    theorem_id: str
+    disproof: bool
+    simulations: int
+
+
+@dataclass
+class Standing:
+    """What is known about one theorem."""
+
+    attempts: int = 0
+    """Attempts with a result."""
+    failures: int = 0
+    proved: bool = False
+    disproved: bool = False
+    refused: bool = False
+    """Lean does not accept the statement."""
+    outstanding: int = 0
+    recent: deque[bool] = field(default_factory=deque)
+    """Whether the latest attempts to prove it did, oldest first."""
+
+
+class Matchmaker:
+    """Chooses among theorems. One attempt per theorem is outstanding at a time."""
+
+    def __init__(self, theorem_ids: Sequence[str], settings: MatchmakerSettings, seed: int) -> None:
+        self.settings = settings
+        self.seed = seed
+        self._ids = list(theorem_ids)
+        self._index = {theorem_id: index for index, theorem_id in enumerate(self._ids)}
+        self._standings = [Standing() for _ in self._ids]
+        self._weights = np.ones(len(self._ids))
+
+    def restore(self, history: Iterable[Match]) -> None:
+        """Take in what an earlier process dispatched and recorded (`Store.history`)."""
+        for match in history:
+            self.dispatched(match.theorem_id)
+            if match.outcome is not None:
+                self.recorded(match.theorem_id, match.disproof, match.outcome)
+
+    def choose(self, number: int) -> Choice | None:
+        """The attempt with this number; None when nothing is left to attempt now. Changes nothing."""
+        total = self._weights.sum()
+        if total <= 0:
+            return None
+        generator = np.random.default_rng(derive_seed(self.seed, "match", number))
+        index = int(np.searchsorted(np.cumsum(self._weights), generator.random() * total, side="right"))
+        standing = self._standings[index]
+        undecided = not (standing.proved or standing.disproved)
+        disproof = undecided and generator.random() < self.settings.disprove_chance
+        return Choice(self._ids[index], bool(disproof), budget(standing, self.settings))
+
+    def dispatched(self, theorem_id: str) -> None:
+        """An attempt on the theorem is outstanding."""
+        index = self._index.get(theorem_id)
+        if index is not None:
+            self._standings[index].outstanding += 1
+            self._weights[index] = 0.0
+
+    def recorded(self, theorem_id: str, disproof: bool, outcome: str) -> None:
+        """The result of an attempt was recorded."""
+        index = self._index.get(theorem_id)
+        if index is None:
+            return
+        standing = self._standings[index]
+        standing.outstanding = max(0, standing.outstanding - 1)
+        learn(standing, disproof, outcome, self.settings.streak)
+        self._weights[index] = 0.0 if standing.outstanding else weight(standing, self.settings)
+
+    def standing(self, theorem_id: str) -> Standing:
+        """What is known about a theorem. Raises KeyError."""
+        return self._standings[self._index[theorem_id]]
+
+
+def learn(standing: Standing, disproof: bool, outcome: str, streak: int) -> None:
+    """Fold one outcome into what is known. Errors of the infrastructure say nothing about the theorem."""
+    if outcome in ("error", "poisoned"):
+        return
+    if outcome == "bad-statement":
+        standing.refused = True
+        return
+    success = outcome == "proved"
+    standing.attempts += 1
+    standing.failures += not success
+    if disproof:
+        standing.disproved |= success
+        return
+    standing.proved |= success
+    standing.recent.append(success)
+    while len(standing.recent) > streak:
+        standing.recent.popleft()
+
+
+def weight(standing: Standing, settings: MatchmakerSettings) -> float:
+    """1 while new, with few attempts or mixed results; 0.1 when undecided after many; 1e-3 when learned; 0 when
+    disproved (AlphaProof, matchmaker) or refused by Lean."""
+    if standing.disproved or standing.refused:
+        return 0.0
+    if standing.proved:
+        learned = len(standing.recent) >= settings.streak and all(standing.recent)
+        return settings.learned_weight if learned else 1.0
+    return 1.0 if standing.attempts < settings.trust else settings.hard_weight
+
+
+def budget(standing: Standing, settings: MatchmakerSettings) -> int:
+    """Simulations: budget · growth^failures, at most the limit (AlphaProof, matchmaker)."""
+    grown = settings.budget * settings.growth ** min(standing.failures, 1000)
+    return max(1, int(min(settings.budget_limit, grown)))

@@ -1,0 +1,103 @@
+"""What a learner does from start to end, as a pure state machine: it is told facts, and says what comes next.
+
+    warm-start -> evaluate-before -> rl (or control) -> evaluate-after -> done
+
+A plan may leave the evaluations out, or have no end (`minutes` None). Times are seconds that the run was at work,
+over all its processes: a run that is stopped and started again goes on where it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+WARM_START = "warm-start"
+EVALUATE_BEFORE = "evaluate-before"
+REPEAT_BEFORE = "repeat-before"
+RL = "rl"
+CONTROL = "control"
+EVALUATE_AFTER = "evaluate-after"
+DONE = "done"
+
+EVALUATIONS = {EVALUATE_BEFORE: "before", REPEAT_BEFORE: "before-again", EVALUATE_AFTER: "after"}
+"""Phases that evaluate, with the labels of their evaluations."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which phases a run has."""
+
+    evaluate: bool = False
+    """Evaluate before and after."""
+    repeat: bool = False
+    """Evaluate twice before, to see the noise."""
+    minutes: float | None = None
+    """Length of reinforcement learning; None has no end."""
+    steps: int | None = None
+    """Supervised steps in place of reinforcement learning (the control)."""
+    limit: float | None = None
+    """Seconds in which the whole run must end: reinforcement learning is cut short for it."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is."""
+
+    phase: str = WARM_START
+    worked: float = 0.0
+    """Seconds at work in all phases."""
+    learned: float = 0.0
+    """Seconds of reinforcement learning."""
+    evaluation: float = 0.0
+    """Seconds that the first evaluation took; the last one will take about as long."""
+    steps: int = 0
+    """Steps of the control."""
+
+
+EVALUATION_MARGIN = 1.25
+"""The evaluation after learning may take this much longer than the one before: longer proofs are tried."""
+
+CLOSING = 20.0
+"""Seconds kept for the last weights, for stopping and for the summary."""
+
+
+def tick(progress: Progress, seconds: float, steps: int = 0) -> Progress:
+    """Time has passed (and, in the control, steps were taken) in the current phase."""
+    return replace(
+        progress,
+        worked=progress.worked + seconds,
+        learned=progress.learned + (seconds if progress.phase == RL else 0.0),
+        evaluation=progress.evaluation + (seconds if progress.phase == EVALUATE_BEFORE else 0.0),
+        steps=progress.steps + steps,
+    )
+
+
+def finished(progress: Progress, plan: Plan) -> bool:
+    """True when the phase ends by time or by count; the others end by what they do (`advance`)."""
+    if progress.phase == RL:
+        left = learning_left(progress, plan)
+        return left is not None and left <= 0
+    return progress.phase == CONTROL and progress.steps >= (plan.steps or 0)
+
+
+def learning_left(progress: Progress, plan: Plan) -> float | None:
+    """Seconds of reinforcement learning that are left; None: no end."""
+    limits = []
+    if plan.minutes is not None:
+        limits.append(plan.minutes * 60 - progress.learned)
+    if plan.limit is not None:
+        after = progress.evaluation * EVALUATION_MARGIN if plan.evaluate else 0.0
+        limits.append(plan.limit - progress.worked - after - CLOSING)
+    return min(limits) if limits else None
+
+
+def advance(progress: Progress, plan: Plan) -> Progress:
+    """The next phase."""
+    order = [WARM_START]
+    if plan.evaluate:
+        order += [EVALUATE_BEFORE, REPEAT_BEFORE] if plan.repeat else [EVALUATE_BEFORE]
+    order.append(RL if plan.steps is None else CONTROL)
+    if plan.evaluate:
+        order.append(EVALUATE_AFTER)
+    order.append(DONE)
+    place = order.index(progress.phase) if progress.phase in order else 0
+    return replace(progress, phase=order[min(place + 1, len(order) - 1)])

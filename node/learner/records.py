@@ -1,0 +1,91 @@
+"""The small types that go in and out of the learner's records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from common.lean import Theorem
+from common.messages import Attempt
+
+
+@dataclass(frozen=True)
+class TheoremRow:
+    """A theorem of the run. Its name is its id."""
+
+    theorem: Theorem
+    split: str
+    """`train` or `test`."""
+    family: str
+    level: int
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An attempt about to be dispatched."""
+
+    number: int
+    """Counts up over the run; seeds derive from it."""
+    attempt: Attempt
+    evaluation: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an attempt came to, after verification."""
+
+    outcome: str
+    """`proved` (verified), `rejected` (claimed, but Lean refused it), `failed`, `bad-statement`, `error`,
+    `poisoned`."""
+    message: str = ""
+    axioms: tuple[str, ...] = ()
+    lean_version: str = ""
+
+
+@dataclass(frozen=True)
+class Match:
+    """One attempt on a train statement, as the matchmaker remembers it. Outcome None: still outstanding."""
+
+    theorem_id: str
+    disproof: bool
+    outcome: str | None
+
+
+@dataclass(frozen=True)
+class WeightsRow:
+    """A version of the weights in the run's object store."""
+
+    version: int
+    step: int
+    digest: str
+    object_name: str
+
+
+@dataclass(frozen=True)
+class EvaluationRow:
+    """One evaluation of a pinned weight version."""
+
+    label: str
+    evaluation_id: int
+    weights: int
+    simulations: int
+    created: float
+    finished: float | None
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The numbers behind the rule recorded = dispatched - outstanding."""
+
+    dispatched: int
+    outstanding: int
+    recorded: int
+    both: int
+    """Ids both outstanding and recorded."""
+    neither: int
+    """Ids dispatched and then lost."""
+    strays: int
+    """Results of attempts that were never dispatched."""
+
+    @property
+    def sound(self) -> bool:
+        return self.recorded == self.dispatched - self.outstanding and not (self.both or self.neither or self.strays)

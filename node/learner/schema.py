@@ -1,0 +1,116 @@
+"""The tables of proofs.sqlite, as migrations: each takes the file from one schema version to the next.
+
+Only ever append a migration: a run directory may be years old. `PRAGMA user_version` holds the version.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from node.learner.errors import RunDirectoryError
+
+_INITIAL = """
+CREATE TABLE theorems (
+    theorem_id TEXT PRIMARY KEY,
+    split TEXT NOT NULL,            -- train, test: attempts of purpose train and disprove use train alone
+    binders TEXT NOT NULL,
+    conclusion TEXT NOT NULL,
+    header TEXT NOT NULL,
+    family TEXT NOT NULL,
+    level INTEGER NOT NULL
+) STRICT;
+CREATE TABLE evaluations (
+    evaluation_id INTEGER PRIMARY KEY,
+    label TEXT NOT NULL UNIQUE,
+    weights INTEGER NOT NULL,
+    simulations INTEGER NOT NULL,
+    created REAL NOT NULL,
+    finished REAL
+) STRICT;
+CREATE TABLE attempts (             -- everything ever dispatched
+    number INTEGER PRIMARY KEY,     -- counts up; seeds derive from it
+    attempt_id TEXT NOT NULL UNIQUE,
+    theorem_id TEXT NOT NULL REFERENCES theorems,
+    purpose TEXT NOT NULL,
+    simulations INTEGER NOT NULL,
+    weights INTEGER,
+    evaluation_id INTEGER REFERENCES evaluations,
+    created REAL NOT NULL
+) STRICT;
+CREATE INDEX attempts_by_evaluation ON attempts (evaluation_id) WHERE evaluation_id IS NOT NULL;
+CREATE TABLE outbox (               -- what is outstanding: written with the attempt, removed with its result
+    attempt_id TEXT PRIMARY KEY REFERENCES attempts (attempt_id),
+    payload BLOB NOT NULL,          -- the Attempt message
+    published REAL,                 -- when the broker acknowledged it; NULL: to be published (again)
+    tries INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE parts (                -- results that came in several messages and are not complete yet
+    attempt_id TEXT NOT NULL,
+    prover_id TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    parts INTEGER NOT NULL,
+    payload BLOB NOT NULL,
+    PRIMARY KEY (attempt_id, prover_id, part)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE results (              -- the first result of each attempt, after verification
+    attempt_id TEXT PRIMARY KEY REFERENCES attempts (attempt_id),
+    prover_id TEXT NOT NULL,
+    outcome TEXT NOT NULL,          -- proved, rejected, failed, bad-statement, error, poisoned
+    message TEXT NOT NULL,
+    simulations INTEGER NOT NULL,
+    expansions INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    weights_first INTEGER NOT NULL,
+    weights_last INTEGER NOT NULL,
+    recorded REAL NOT NULL
+) STRICT;
+CREATE TABLE proofs (               -- verified ones only
+    proof_id INTEGER PRIMARY KEY,
+    attempt_id TEXT NOT NULL UNIQUE REFERENCES results,
+    theorem_id TEXT NOT NULL REFERENCES theorems,
+    disproof INTEGER NOT NULL,
+    script TEXT NOT NULL,
+    axioms TEXT NOT NULL,
+    lean_version TEXT NOT NULL
+) STRICT;
+CREATE TABLE transitions (          -- of verified proofs of train statements and of negations
+    transition_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    attempt_id TEXT NOT NULL REFERENCES results,
+    state TEXT NOT NULL,
+    tactic TEXT NOT NULL,
+    remaining_steps INTEGER NOT NULL
+) STRICT;
+CREATE TABLE weights (
+    version INTEGER PRIMARY KEY,
+    step INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    object_name TEXT NOT NULL,
+    created REAL NOT NULL
+) STRICT;
+CREATE TABLE notes (                -- small facts of the run: phase, clocks, counters (JSON)
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_INITIAL,)
+"""MIGRATIONS[n] takes schema version n to n + 1."""
+
+SCHEMA_VERSION = len(MIGRATIONS)
+
+
+def migrate(connection: sqlite3.Connection, name: str, migrations: tuple[str, ...] = MIGRATIONS) -> int:
+    """Bring the file to the newest schema and return the version it had; all or nothing.
+
+    Raises RunDirectoryError for a file that a newer version of proofmesh wrote.
+    """
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found > len(migrations):
+        raise RunDirectoryError(
+            f"{name} has schema version {found}; this version of proofmesh knows up to {len(migrations)}. "
+            "Use the version that wrote it, or another run name"
+        )
+    for version in range(found, len(migrations)):
+        # `executescript` commits what is open, so the whole migration is one script with its own transaction.
+        connection.executescript(f"BEGIN IMMEDIATE;{migrations[version]};PRAGMA user_version = {version + 1};COMMIT;")
+    return found

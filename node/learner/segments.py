@@ -1,0 +1,109 @@
+"""Append-only files of transitions, read through memory maps: how batches reach the trainer's ranks.
+
+A segment is two files. `NAME.data` holds msgpack-encoded transitions one after another; `NAME.index` holds one fixed-size
+entry per transition: where it is, a checksum, and its id in the database. Data is written before its index entry, so
+a torn end is never read: entries are cut off at the first that does not fit.
+"""
+
+from __future__ import annotations
+
+import mmap
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from common.messages import Transition
+
+ENTRY = np.dtype([("id", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("crc", "<u4")])
+"""24 bytes per transition."""
+
+_decoder = msgspec.msgpack.Decoder(Transition)
+
+
+class SegmentError(ValueError):
+    """A segment that does not hold what its index says; the text names the file."""
+
+
+def data_path(base: Path) -> Path:
+    return base.with_suffix(".data")
+
+
+def index_path(base: Path) -> Path:
+    return base.with_suffix(".index")
+
+
+class SegmentWriter:
+    """Appends to one segment, from the end of what is whole."""
+
+    def __init__(self, base: Path) -> None:
+        base.parent.mkdir(parents=True, exist_ok=True)
+        whole = read_index(base)
+        self.count = len(whole)
+        self.last_id = int(whole["id"][-1]) if self.count else 0
+        self._end = int(whole["offset"][-1] + whole["length"][-1]) if self.count else 0
+        self._data = data_path(base).open("ab")
+        self._index = index_path(base).open("ab")
+        self._data.truncate(self._end)
+        self._index.truncate(self.count * ENTRY.itemsize)
+
+    def append(self, rows: Iterable[tuple[int, Transition]]) -> int:
+        """Append transitions with their database ids; returns how many. They may be read when this returns."""
+        entries = []
+        for row_id, transition in rows:
+            payload = msgspec.msgpack.encode(transition)
+            self._data.write(payload)
+            entries.append((row_id, self._end, len(payload), zlib.crc32(payload)))
+            self._end += len(payload)
+        self._data.flush()
+        self._index.write(np.array(entries, dtype=ENTRY).tobytes())
+        self._index.flush()
+        self.count += len(entries)
+        if entries:
+            self.last_id = entries[-1][0]
+        return len(entries)
+
+    def close(self) -> None:
+        self._data.close()
+        self._index.close()
+
+
+def read_index(base: Path) -> np.ndarray:
+    """Entries of a segment whose data is there, in order. A missing segment has none."""
+    if not index_path(base).exists() or not data_path(base).exists():
+        return np.zeros(0, ENTRY)
+    raw = index_path(base).read_bytes()
+    entries = np.frombuffer(raw[: len(raw) // ENTRY.itemsize * ENTRY.itemsize], ENTRY)
+    size = data_path(base).stat().st_size
+    fits = entries["offset"] + entries["length"] <= size
+    return entries if fits.all() else entries[: int(np.argmin(fits))]
+
+
+class SegmentReader:
+    """Reads transitions of one segment by position. Follows a segment that grows."""
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+        self._entries = np.zeros(0, ENTRY)
+        self._data: mmap.mmap | None = None
+
+    def read(self, position: int) -> Transition:
+        """Transition number `position`. Raises SegmentError when it is not there or damaged."""
+        if position >= len(self._entries):
+            self._refresh()
+        if position >= len(self._entries) or self._data is None:
+            raise SegmentError(f"{self._base}: has {len(self._entries)} transitions, number {position} was asked for")
+        entry = self._entries[position]
+        start, length = int(entry["offset"]), int(entry["length"])
+        payload = self._data[start : start + length]
+        if zlib.crc32(payload) != int(entry["crc"]):
+            raise SegmentError(f"{self._base}: transition {position} is damaged; delete the folder, it is rebuilt")
+        return _decoder.decode(payload)
+
+    def _refresh(self) -> None:
+        self._entries = read_index(self._base)
+        if len(self._entries):
+            with data_path(self._base).open("rb") as file:
+                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

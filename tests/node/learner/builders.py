@@ -1,0 +1,51 @@
+"""Small attempts, results and theorems for the learner's tests."""
+
+from __future__ import annotations
+
+from common.lean import ProofTree, Theorem
+from common.messages import Attempt, AttemptResult, AttemptStatistics, Transition
+from node.learner.records import Planned, TheoremRow, Verdict
+
+PROVED = Verdict("proved", axioms=("propext",), lean_version="4.35")
+FAILED = Verdict("failed")
+
+
+def theorem(name: str = "t") -> Theorem:
+    return Theorem(name, "(p q : Prop)", "p ∧ q → q ∧ p")
+
+
+def row(name: str, split: str = "train", level: int = 1) -> TheoremRow:
+    return TheoremRow(theorem(name), split, "logic", level)
+
+
+def planned(number: int, name: str = "t", purpose: str = "train", evaluation: int | None = None) -> Planned:
+    attempt = Attempt(
+        attempt_id=f"run-{number}",
+        theorem_id=name,
+        theorem=theorem(name),
+        purpose=purpose,
+        simulations=16,
+        seed=number,
+    )
+    return Planned(number, attempt, evaluation)
+
+
+def transition(number: int) -> Transition:
+    return Transition(f"⊢ {number} = {number}", "rfl", 1)
+
+
+def result(
+    attempt: Attempt, outcome: str = "proved", transitions: int = 2, prover: str = "prover-a", first: int = 0
+) -> AttemptResult:
+    proved = outcome == "proved"
+    return AttemptResult(
+        attempt_id=attempt.attempt_id,
+        theorem_id=attempt.theorem_id,
+        purpose=attempt.purpose,
+        prover_id=prover,
+        outcome=outcome,
+        proof=ProofTree("rfl") if proved else None,
+        script="rfl" if proved else "",
+        transitions=tuple(transition(first + index) for index in range(transitions)) if proved else (),
+        statistics=AttemptStatistics(simulations=3, expansions=2, seconds=0.5),
+    )

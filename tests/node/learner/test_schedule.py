@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from common.messages import PauseHold
+from node.learner.hold import LENGTH, Hold
+from node.learner.schedule import Pauses, ScheduleSettings, steps_due, wanted_outstanding
+
+SETTINGS = ScheduleSettings(fresh=100, patience=30, reuse=8, steps_limit=40, pause_budget=0.25)
+
+
+def test_training_waits_for_fresh_transitions() -> None:
+    assert steps_due(SETTINGS, 64, 99, 5, Pauses()) == 0
+    assert steps_due(SETTINGS, 64, 100, 5, Pauses()) == 12
+    assert steps_due(SETTINGS, 64, 5000, 5, Pauses()) == 40
+
+
+def test_training_does_not_wait_for_ever() -> None:
+    assert steps_due(SETTINGS, 64, 1, 31, Pauses()) == 1
+    assert steps_due(SETTINGS, 64, 0, 1e6, Pauses()) == 0
+
+
+def test_training_waits_while_the_pause_budget_is_spent() -> None:
+    assert steps_due(SETTINGS, 64, 500, 5, Pauses(paused=26, total=100)) == 0
+    assert steps_due(SETTINGS, 64, 500, 5, Pauses(paused=24, total=100)) > 0
+
+
+def test_attempts_outstanding_follow_the_slots_of_the_mesh() -> None:
+    assert wanted_outstanding(0) == 4
+    assert wanted_outstanding(16) == 24
+
+
+def test_a_hold_counts_up_from_what_the_bucket_says() -> None:
+    hold = Hold()
+    hold.seen(None)
+    hold.seen(PauseHold(epoch=7, until=0.0))
+    state = hold.take(now=100.0)
+    assert state == PauseHold(epoch=8, until=100.0 + LENGTH)
+    assert hold.take(now=101.0).epoch == 9
+
+
+def test_the_compute_is_ours_only_while_the_broker_has_confirmed_it() -> None:
+    hold = Hold()
+    state = hold.take(now=100.0)
+    assert not hold.ours(100.0)
+    hold.confirmed(state)
+    assert hold.ours(100.0) and hold.ours(112.0) and not hold.ours(113.5)
+    hold.confirmed(hold.renew(110.0))
+    assert hold.ours(120.0)
+    assert hold.release() == PauseHold(epoch=1, until=0.0) and not hold.ours(110.0)
+
+
+def test_a_late_confirmation_of_an_older_epoch_changes_nothing() -> None:
+    hold = Hold()
+    old = hold.take(now=100.0)
+    hold.release()
+    hold.take(now=200.0)
+    hold.confirmed(old)
+    assert not hold.ours(100.0)

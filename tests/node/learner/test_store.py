@@ -1,0 +1,240 @@
+"""The rule of the records: recorded = dispatched - outstanding, each id once, whatever happens in whatever order."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import msgspec
+import pytest
+from builders import FAILED, PROVED, planned, result, row
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from node.learner.errors import RunDirectoryError
+from node.learner.records import Verdict, WeightsRow
+from node.learner.schema import SCHEMA_VERSION, migrate
+from node.learner.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "proofs.sqlite")
+    store.add_theorems([row("t"), row("u"), row("v", "test")])
+    return store
+
+
+def test_an_attempt_is_outstanding_until_its_result_is_recorded(store: Store) -> None:
+    plan = planned(1)
+    store.dispatch([plan], now=1.0)
+    assert store.is_open("run-1") and store.outstanding() == {"train": 1}
+    assert store.record(result(plan.attempt), PROVED, now=2.0)
+    assert not store.is_open("run-1") and store.outstanding() == {}
+    assert store.ids() == ({"run-1"}, set(), {"run-1"})
+    assert store.audit().sound
+
+
+def test_the_first_result_wins_and_a_second_changes_nothing(store: Store) -> None:
+    plan = planned(1)
+    store.dispatch([plan], now=1.0)
+    assert store.record(result(plan.attempt, "failed"), FAILED, now=2.0)
+    before = store.counts()
+    assert not store.record(result(plan.attempt, prover="prover-b"), PROVED, now=3.0)
+    assert store.counts() == before and before["transitions"] == 0
+
+
+def test_a_result_of_an_unknown_attempt_is_not_recorded(store: Store) -> None:
+    assert not store.record(result(planned(7).attempt), PROVED, now=1.0)
+    assert store.counts()["results"] == 0 and store.audit().sound
+
+
+def test_only_verified_proofs_leave_a_proof_and_transitions(store: Store) -> None:
+    plans = [planned(1), planned(2, "u")]
+    store.dispatch(plans, now=1.0)
+    store.record(result(plans[0].attempt), Verdict("rejected", "uses sorryAx"), now=2.0)
+    store.record(result(plans[1].attempt, transitions=3), PROVED, now=2.0)
+    counts = store.counts()
+    assert (counts["train:rejected"], counts["train:proved"], counts["proofs"], counts["transitions"]) == (1, 1, 1, 3)
+
+
+def test_proofs_of_test_statements_never_leave_transitions(store: Store) -> None:
+    evaluation = store.begin_evaluation("before", weights=1, simulations=16, now=1.0)
+    plan = planned(1, "v", "eval", evaluation)
+    store.dispatch([plan], now=1.0)
+    store.record(result(plan.attempt), PROVED, now=2.0)
+    assert store.counts()["proofs"] == 1 and store.transitions() == []
+    assert store.evaluated(evaluation) == {"v": ["proved"]}
+
+
+def test_parts_are_reassembled_in_any_order_and_when_they_come_twice(store: Store) -> None:
+    plan = planned(1)
+    store.dispatch([plan], now=1.0)
+    whole = result(plan.attempt, transitions=5)
+    parts = [
+        msgspec.structs.replace(whole, transitions=whole.transitions[:2], part=0, parts=3),
+        msgspec.structs.replace(whole, proof=None, script="", transitions=whole.transitions[2:4], part=1, parts=3),
+        msgspec.structs.replace(whole, proof=None, script="", transitions=whole.transitions[4:], part=2, parts=3),
+    ]
+    other = msgspec.structs.replace(parts[0], prover_id="prover-b")
+    for part in (parts[2], other, parts[2], parts[0]):
+        assert store.keep_part(part) is None
+    assert store.keep_part(parts[1]) == whole
+    assert store.record(whole, PROVED, now=2.0)
+    assert store.record(whole, PROVED, now=2.0) is False
+    assert sqlite3.connect(store.path).execute("SELECT COUNT(*) FROM parts").fetchone() == (0,)
+
+
+def test_the_outbox_gives_what_was_not_published_and_all_of_it_after_a_restart(store: Store) -> None:
+    plans = [planned(number) for number in (1, 2, 3)]
+    store.dispatch(plans, now=1.0)
+    store.published(["run-1", "run-2"], now=1.5)
+    assert [attempt.attempt_id for attempt, _ in store.unpublished(10)] == ["run-3"]
+    store.record(result(plans[0].attempt, "failed"), FAILED, now=2.0)
+    again = Store(store.path)
+    assert again.publish_again() == 2
+    assert [(attempt.attempt_id, tries) for attempt, tries in again.unpublished(10)] == [("run-2", 1), ("run-3", 0)]
+    assert again.unpublished(10)[0][0] == plans[1].attempt
+    assert again.next_number() == 4
+
+
+def test_evaluations_and_weights_are_kept(store: Store) -> None:
+    first = store.begin_evaluation("before", 3, 16, now=1.0)
+    assert store.begin_evaluation("before", 9, 99, now=2.0) == first
+    row = store.evaluation("before")
+    assert row is not None and (row.weights, row.simulations, row.finished) == (3, 16, None)
+    store.finish_evaluation(first, now=5.0)
+    found = store.evaluation("before")
+    assert found is not None and found.finished == 5.0 and store.evaluation("after") is None
+    store.add_weights(WeightsRow(1, 100, "d", "weights-1"), now=1.0)
+    assert store.weights() == [WeightsRow(1, 100, "d", "weights-1")]
+
+
+def test_notes_survive_a_restart(store: Store) -> None:
+    store.note("progress", {"phase": "rl", "worked": 1.5})
+    assert Store(store.path).noted("progress") == {"phase": "rl", "worked": 1.5}
+    assert store.noted("nothing", 3) == 3
+
+
+def test_a_full_disk_is_said_clearly_and_loses_nothing(store: Store) -> None:
+    plan = planned(1)
+    store.dispatch([plan], now=1.0)
+    store._db.execute(f"PRAGMA max_page_count = {store._db.execute('PRAGMA page_count').fetchone()[0]}")
+    with pytest.raises(RunDirectoryError, match=r"full.*free some space"):
+        store.record(result(plan.attempt, transitions=2000), PROVED, now=2.0)
+    assert store.ids() == ({"run-1"}, {"run-1"}, set())
+    store._db.execute("PRAGMA max_page_count = 100000")
+    assert store.record(result(plan.attempt, transitions=2000), PROVED, now=2.0)
+    assert store.counts()["transitions"] == 2000
+
+
+def test_a_read_only_database_is_said_clearly(store: Store) -> None:
+    store._db.execute("PRAGMA query_only = 1")
+    with pytest.raises(RunDirectoryError, match=r"readonly.*writable"):
+        store.dispatch([planned(1)], now=1.0)
+
+
+def test_a_file_that_is_no_database_is_said_clearly(tmp_path: Path) -> None:
+    path = tmp_path / "proofs.sqlite"
+    path.write_bytes(b"not a database at all, but long enough to look at" * 100)
+    with pytest.raises(RunDirectoryError, match="damaged"):
+        Store(path)
+
+
+def test_a_file_of_a_newer_version_is_refused(store: Store) -> None:
+    store._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    with pytest.raises(RunDirectoryError, match="schema version"):
+        Store(store.path)
+
+
+def test_a_migration_that_fails_leaves_the_old_schema(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / "x.sqlite", isolation_level=None)
+    migrate(db, "x", ("CREATE TABLE a (n INTEGER);",))
+    db.execute("INSERT INTO a VALUES (1)")
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(db, "x", ("", "ALTER TABLE a ADD COLUMN m INTEGER; ALTER TABLE nothing ADD COLUMN m INTEGER;"))
+    db.close()
+    db = sqlite3.connect(tmp_path / "x.sqlite", isolation_level=None)
+    assert migrate(db, "x", ("", "ALTER TABLE a ADD COLUMN m INTEGER;")) == 1
+    assert db.execute("SELECT n, m FROM a").fetchall() == [(1, None)]
+
+
+class Records(RuleBasedStateMachine):
+    """Dispatch, publish, results, duplicates, crashes (a new Store on the file), in any order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = self._open()
+        self.store.add_theorems([row("t")])
+        self.open: dict[str, object] = {}
+        self.done: dict[str, str] = {}
+        self.number = 0
+
+    def _open(self) -> Store:
+        store = Store(Path(self.folder.name) / "proofs.sqlite")
+        store._db.execute("PRAGMA synchronous = OFF")  # the kernel survives this test; fsync would only slow it
+        return store
+
+    @rule(count=st.integers(1, 4))
+    def dispatch(self, count: int) -> None:
+        plans = [planned(self.number + 1 + index) for index in range(count)]
+        self.store.dispatch(plans, now=0.0)
+        self.number += count
+        self.open |= {plan.attempt.attempt_id: plan.attempt for plan in plans}
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data(), outcome=st.sampled_from(["proved", "failed", "rejected", "error"]))
+    def receive(self, data: st.DataObject, outcome: str) -> None:
+        attempt_id = data.draw(st.sampled_from(sorted(self.open)))
+        attempt = self.open.pop(attempt_id)
+        claimed = "proved" if outcome in ("proved", "rejected") else outcome
+        assert self.store.record(result(attempt, claimed), Verdict(outcome), now=0.0)  # type: ignore[arg-type]
+        self.done[attempt_id] = outcome
+
+    @precondition(lambda self: self.done)
+    @rule(data=st.data())
+    def receive_again(self, data: st.DataObject) -> None:
+        attempt_id = data.draw(st.sampled_from(sorted(self.done)))
+        attempt = planned(int(attempt_id.split("-")[1])).attempt
+        assert not self.store.record(result(attempt, prover="late"), PROVED, now=0.0)
+
+    @rule()
+    def publish(self) -> None:
+        self.store.published([attempt.attempt_id for attempt, _ in self.store.unpublished(3)], now=0.0)
+
+    @rule()
+    def crash(self) -> None:
+        self.store.close()
+        self.store = self._open()
+        assert self.store.publish_again() == len(self.open)
+
+    @rule()
+    def crash_inside_a_transaction(self) -> None:
+        """What a kill leaves of an open transaction: nothing."""
+        plan = planned(self.number + 1)
+        try:
+            self.store.dispatch([plan, plan], now=0.0)  # the second insert fails
+        except RunDirectoryError:
+            return
+        raise AssertionError("an attempt was dispatched twice")
+
+    @invariant()
+    def sound(self) -> None:
+        audit = self.store.audit()
+        assert audit.sound, audit
+        dispatched, outstanding, recorded = self.store.ids()
+        assert outstanding == set(self.open) and recorded == set(self.done)
+        assert dispatched == outstanding | recorded and len(dispatched) == self.number
+
+    def teardown(self) -> None:
+        self.store.close()
+        self.folder.cleanup()
+
+
+TestRecords = Records.TestCase
+TestRecords.settings = settings(
+    max_examples=20, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
