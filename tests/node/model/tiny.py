@@ -42,9 +42,10 @@ def tiny_model(seed: int = 0, ends: float = 0.0, sharpness: float = 1.0, **chang
             if name.endswith("gain"):
                 parameter.uniform_(0.5, 2.0, generator=generator)
         if ends:
-            # A direction that every sequence shares: the state of the first position.
-            states = model.hidden(torch.full((1, 1), 1))[0, 0]
-            model.policy.weight[EOS] = states * ends / states.square().sum()
+            # The direction that states have in common.
+            tokens = torch.randint(5, model.config.vocab_size, (4, 40), generator=generator)
+            mean = model.hidden(tokens).flatten(0, 1).mean(0)
+            model.policy.weight[EOS] = mean * ends / mean.square().sum()
     return model.eval()
 
 
