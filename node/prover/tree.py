@@ -7,7 +7,6 @@ graph; it is kept acyclic by dropping tactics that lead back to an ancestor, whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from common.lean import Branch, Layout, Step
@@ -118,11 +117,10 @@ class Tree:
         """
         if branches and node.depth >= self.max_depth:
             return None
-        known = [self._by_state.get(branch.state) for branch in branches]
-        expanded = [child for child in known if child is not None and (child.actions or child is node)]
-        if expanded and not ancestors(node).isdisjoint(expanded):  # only what was expanded can lie above
+        known = tuple(self._by_state.get(branch.state) for branch in branches)
+        if any(known) and leads_back(node, known):
             return None
-        twin = find_twin(node, known)
+        twin = None if None in known else find_twin(node, known)
         if twin is not None:
             grow(twin, mass)
             return twin
@@ -130,7 +128,7 @@ class Tree:
         action.children = tuple(self._child(branch.state, action, index) for index, branch in enumerate(branches))
         node.actions.append(action)
         node.mass += mass
-        action.dead = any(child.dead for child in action.children)
+        action.dead = any(known) and any(child.dead for child in action.children)
         node.live += not action.dead
         settle(action)
         return action
@@ -152,10 +150,15 @@ def grow(action: Action, mass: float) -> None:
     action.parent.mass += mass
 
 
-def find_twin(node: StateNode, children: Iterable[StateNode | None]) -> Action | None:
+def find_twin(node: StateNode, children: tuple[StateNode | None, ...]) -> Action | None:
     """An action of this node with the same result."""
-    wanted = list(children)
-    return next((action for action in node.actions if list(action.children) == wanted), None)
+    return next((action for action in node.actions if action.children == children), None)
+
+
+def leads_back(node: StateNode, children: tuple[StateNode | None, ...]) -> bool:
+    """Is one of these states the node itself or above it? Only what has been expanded can be."""
+    expanded = [child for child in children if child is not None and (child.actions or child is node)]
+    return bool(expanded) and not ancestors(node).isdisjoint(expanded)
 
 
 def ancestors(node: StateNode) -> set[StateNode]:
