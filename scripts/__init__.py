@@ -1,0 +1,1 @@
+"""Tools around the project: set-up, dataset builders, benchmarks, deployment recipes."""

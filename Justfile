@@ -1,0 +1,73 @@
+# `just` lists the recipes. Without just: `./start RECIPE` (it puts just into .venv first).
+
+set positional-arguments
+
+proofmesh := ".venv/bin/proofmesh"
+python := ".venv/bin/python"
+
+# List the recipes
+_default:
+    @"{{ just_executable() }}" --justfile "{{ justfile() }}" --list --unsorted
+
+# Everything that is needed, in .venv: packages, nats-server, pocket Lean (`just setup gpu`: torch with CUDA)
+setup *kind:
+    @./start --setup "$@"
+
+# Watch a mesh learn to prove theorems, on this machine (DEMO_MINUTES=5, --control)
+demo *args: setup
+    @{{ proofmesh }} demo "$@"
+
+# Style, types and the default tests; with arguments, pytest alone with these
+test *args: setup
+    @if [ $# -eq 0 ]; then "{{ just_executable() }}" lint; fi
+    @{{ python }} -m pytest "$@"
+
+# The tests that take long or need much of the machine
+test-slow *args: setup
+    @{{ python }} -m pytest -m slow --timeout 900 "$@"
+
+# Style and types
+lint: setup
+    .venv/bin/ruff check .
+    .venv/bin/ruff format --check .
+    .venv/bin/mypy
+
+# Prove one theorem: just prove 'theorem t (p q : Prop) : p ∧ q → q ∧ p'
+prove *args: setup
+    @{{ proofmesh }} prove "$@"
+
+# Check the proof in a .lean file with Lean's kernel
+verify *args: setup
+    @{{ proofmesh }} verify "$@"
+
+# All roles as child processes, from one file: just up scripts/recipes/laptop.toml
+up *args: setup
+    @{{ proofmesh }} up "$@"
+
+# One node: the broker
+run-broker *args: setup
+    @exec {{ proofmesh }} broker "$@"
+
+# One node: matchmaker, replay, training, checkpoints, evaluation
+run-learner *args: setup
+    @exec {{ proofmesh }} learner "$@"
+
+# One node: samples tactics from the policy
+run-inference *args: setup
+    @exec {{ proofmesh }} inference "$@"
+
+# One node: searches for proofs
+run-prover *args: setup
+    @exec {{ proofmesh }} prover "$@"
+
+# One node: runs tactics in Lean, verifies proofs
+run-lean-proxy *args: setup
+    @exec {{ proofmesh }} lean-proxy "$@"
+
+# One node: the web monitor
+run-ui *args: setup
+    @exec {{ proofmesh }} ui "$@"
+
+# Measurements of the parts, for LOG.md; `just bench` lists them, `just bench NAME` runs one
+bench *args: setup
+    @{{ python }} -m scripts.bench "$@"

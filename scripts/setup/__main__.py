@@ -1,0 +1,139 @@
+"""Set up `.venv`: packages, nats-server, pocket Lean. What has been done is not done again.
+
+    ./start --setup [cpu|gpu] [--only just]
+    just setup [cpu|gpu]
+
+Runs on the standard library alone, with any Python 3.11 to 3.13. A set-up that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from scripts.setup import machine, pip, steps, torch, venv
+
+ROOT = Path(__file__).resolve().parents[2]
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "proofmesh-setup.json"
+LOG = VENV / "proofmesh-setup.log"
+
+
+def main() -> int:
+    """The program; returns its exit code."""
+    options = _arguments()
+    started = time.monotonic()
+    stamp = steps.Stamp(STAMP)
+    kind = options.kind or stamp.read().get("kind", "cpu")
+    facts = machine.read_facts(ROOT)
+    found = machine.problems(facts, kind, fresh="packages" not in stamp.read())
+    if found:
+        for problem in found:
+            say(f"cannot go on: {problem}")
+        return 1
+    try:
+        with _alone():
+            done = steps.run(_steps(kind, stamp, only_just=options.only == "just"), stamp, say)
+    except steps.StepFailed as error:
+        say(f"FAILED: {error}")
+        say("nothing is lost: the same command goes on from here")
+        return 1
+    except KeyboardInterrupt:
+        say("interrupted; the same command goes on from here")
+        return 130
+    if done:
+        say(f"ready ({kind}) in {time.monotonic() - started:.0f} s on {machine.describe(facts)}")
+    return 0
+
+
+def say(line: str) -> None:
+    """A line of progress, on standard error: standard output belongs to the recipes."""
+    print(f"setup: {line}", file=sys.stderr, flush=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./start --setup", description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("kind", nargs="?", choices=("cpu", "gpu"), help="build of torch; as last time, or else cpu")
+    parser.add_argument("--only", choices=("just",), help="just: stop when `just` is there")
+    return parser.parse_args()
+
+
+def _steps(kind: str, stamp: steps.Stamp, *, only_just: bool) -> Iterator[steps.Step]:
+    python = ".".join(map(str, sys.version_info[:2]))
+    yield steps.Step("environment", steps.digest([str(ROOT), python]), _make_venv, holds=lambda: venv.works(VENV))
+    yield steps.Step("just", steps.digest([_pin("rust-just")]), _install_just, holds=(VENV / "bin/just").exists)
+    if only_just:
+        return
+    files = [ROOT / "requirements/base.txt", ROOT / f"requirements/{kind}.txt", ROOT / "pyproject.toml"]
+    yield steps.Step("packages", steps.digest([kind, python, *files]), lambda: _install_packages(kind, stamp))
+    yield steps.Step("nats-server", None, lambda: _module("scripts.setup.nats_server"))
+    yield steps.Step("pocket Lean", None, lambda: _module("scripts.setup.pocket_lean"))
+
+
+def _pin(package: str) -> str:
+    """The line of requirements/base.txt that pins a package."""
+    lines = (ROOT / "requirements/base.txt").read_text().splitlines()
+    return next(line.strip() for line in lines if line.startswith(f"{package}=="))
+
+
+def _make_venv() -> None:
+    venv.make(VENV, say)
+
+
+def _install_just() -> None:
+    pip.run(PYTHON, ["install", "--no-compile", "--no-deps", _pin("rust-just")], LOG, say)
+
+
+def _install_packages(kind: str, stamp: steps.Stamp) -> None:
+    for name in venv.remove_torn_packages(VENV):
+        say(f"{name} was cut short; installing it again")
+    requirements = ROOT / "requirements" / f"{kind}.txt"
+    # Byte code is left to be made on first use: making all of it at once doubles the time of the installation.
+    if kind == "cpu":
+        torch.forget_gpu(VENV)
+        torch.install_cpu(PYTHON, requirements, LOG, say)
+        pip.run(PYTHON, ["install", "--no-compile", "--no-deps", "-r", str(requirements)], LOG, say)
+    else:
+        torch.prepare_gpu(VENV, PYTHON, LOG, say)
+        pip.run(PYTHON, ["install", "--no-compile", "-r", str(requirements)], LOG, say)
+    pip.run(PYTHON, ["install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], LOG, say)
+    if kind == "cpu":
+        pip.run(PYTHON, ["check"], LOG, say)
+    stamp.write("kind", kind)
+
+
+def _module(name: str) -> str:
+    """Run a module of the project in the new environment; returns its news. Raises RuntimeError with its error."""
+    done = subprocess.run([PYTHON, "-m", name], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        crashed = bool(lines) and lines[0].startswith("Traceback")
+        raise RuntimeError("\n".join(lines[-8:] if crashed else lines[:8]))
+    return done.stdout.strip()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the checkout: two set-ups at once would undo each other. The lock ends with the process."""
+    handle = os.open(ROOT, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another set-up runs here; waiting for it")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""Set-up's step for nats-server, run in the new environment: says which one when it had to be fetched."""
+
+from __future__ import annotations
+
+import sys
+
+from broker import binary
+from broker.errors import BrokerError
+
+
+def main() -> int:
+    """Find or fetch nats-server; returns the exit code."""
+    before = {path.name for path in binary.cache_directory().glob("nats-server-*")}
+    try:
+        found = binary.find()
+        version = ".".join(map(str, binary.version_of(found)))
+    except BrokerError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if found.parent.name.startswith("nats-server-") and found.parent.name not in before:
+        print(f"fetched {version}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Steps of set-up, each done once: a stamp in `.venv` remembers what was done for which input.
+
+A step whose key is the stamped one is passed over. The stamp is written after each step, so a set-up that was killed
+goes on with the step it was in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: what it is called, what it depends on, and how it is done."""
+
+    name: str
+    key: str | None
+    """Digest of everything that the result depends on; a new key means that the step is done again. None: the step
+    itself knows, and is asked every time."""
+    run: Callable[[], str | None]
+    """Returns what is worth saying. Raises an exception with a message for the person who waits."""
+    holds: Callable[[], bool] = lambda: True
+    """Whether what the stamp says is still so."""
+
+
+class StepFailed(Exception):
+    """A step could not be done; the message names it and says why."""
+
+
+def digest(parts: Iterable[str | Path]) -> str:
+    """Digest of texts and of the contents of files."""
+    state = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        content = part.read_bytes() if isinstance(part, Path) else part.encode()
+        state.update(f"{len(content)}:".encode() + content)
+    return state.hexdigest()
+
+
+class Stamp:
+    """What has been done, in a small JSON file; a damaged file is as good as none."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def read(self) -> dict[str, str]:
+        try:
+            content = json.loads(self._file.read_text())
+        except (OSError, ValueError):
+            return {}
+        return content if isinstance(content, dict) else {}
+
+    def write(self, name: str, value: str) -> None:
+        self._replace(self.read() | {name: value})
+
+    def forget(self, name: str) -> None:
+        self._replace({key: value for key, value in self.read().items() if key != name})
+
+    def _replace(self, content: dict[str, str]) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        aside = self._file.with_suffix(".new")
+        aside.write_text(json.dumps(content, indent=1) + "\n")
+        aside.replace(self._file)
+
+
+def run(steps: Iterable[Step], stamp: Stamp, say: Callable[[str], None]) -> int:
+    """Do the steps that are not done; returns how many were done. Raises StepFailed."""
+    return sum(_run_one(step, stamp, say) for step in steps)
+
+
+def _run_one(step: Step, stamp: Stamp, say: Callable[[str], None]) -> bool:
+    if step.key is not None:
+        if stamp.read().get(step.name) == step.key and step.holds():
+            return False
+        stamp.forget(step.name)
+        say(f"{step.name} ...")
+    started = time.monotonic()
+    try:
+        news = step.run()
+    except Exception as error:  # whatever it is, the person should read which step it was and what to do
+        raise StepFailed(f"{step.name}: {error or type(error).__name__}") from error
+    if step.key is not None:
+        stamp.write(step.name, step.key)
+    if step.key is not None or news:
+        say(f"{step.name}: {news or 'done'} ({time.monotonic() - started:.1f} s)")
+        return True
+    return False
