@@ -134,14 +134,14 @@ def convert(cls: type[T], table: Mapping[str, Any], where: str) -> T:
         raise ConfigError(f"{where} {_in_words(str(error))}") from error
 
 
-def _check_keys(cls: type, table: Mapping[str, Any], where: str) -> None:
+def _check_keys(cls: type, table: Mapping[str, Any], where: str, outer: str = "") -> None:
     fields = _fields(cls)
     for key, value in table.items():
         if key not in fields:
-            raise ConfigError(f"{where} {key}: unknown key{_meant(key, fields)}")
+            raise ConfigError(f"{where} {outer}{key}: unknown key{_meant(key, fields)}")
         inner = fields[key]
         if dataclasses.is_dataclass(inner) and isinstance(value, dict):
-            _check_keys(typing.cast(type, inner), value, f"{where} {key}.")
+            _check_keys(typing.cast(type, inner), value, where, f"{outer}{key}.")
 
 
 def _fields(cls: type) -> dict[str, Any]:

@@ -88,8 +88,18 @@ def factorise(goals: Sequence[str]) -> tuple[Branch, ...]:
     return tuple(branches)
 
 
+def state_text(goals: Sequence[str]) -> str:
+    """The text of a state with these goals: what the policy reads, equal for equal states."""
+    return normalise("\n\n".join(without_tag(goal) for goal in goals))
+
+
+def may_share(state: str) -> bool:
+    """Whether goals printed like this may hold metavariables: such a goal cannot be copied."""
+    return bool(_METAVARIABLE.search(_STRING.sub('""', state))) or _ELIDED in state
+
+
 def _branch(goals: Sequence[str], indices: tuple[int, ...]) -> Branch:
-    return Branch(normalise("\n\n".join(without_tag(goals[index]) for index in indices)), indices)
+    return Branch(state_text([goals[index] for index in indices]), indices)
 
 
 def _joined(goals: Sequence[str]) -> set[int]:

@@ -16,7 +16,7 @@ from common.bus.errors import (
 from common.bus.leases import Lease
 from common.bus.names import ACK_WAIT, NODE_TTL
 from common.bus.objects import file_digest
-from common.bus.subscriptions import Subscription
+from common.bus.subscriptions import ServedSubscription, Subscription
 from common.settings import BusSettings
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "ObjectStoreSpec",
     "RemoteFailure",
     "RunSpec",
+    "ServedSubscription",
     "StreamConflict",
     "StreamSpec",
     "Subscription",

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from common.bus import admin, counters, leases, names, objects, state, traffic
-from common.bus.connection import Connection
+from common.bus.connection import DRAIN_SECONDS, Connection
 from common.bus.errors import BusyError, RemoteFailure, Unanswered
 from common.bus.leases import Lease, Puller
 from common.bus.replies import Replies
 from common.bus.retries import RetryDelay
 from common.bus.subscriptions import (
-    PENDING_BYTES,
-    PENDING_MESSAGES,
     RequestServer,
+    ServedSubscription,
     Subscription,
     message_callback,
 )
@@ -44,6 +43,7 @@ class Bus:
         self._jetstream = connection.client.jetstream(timeout=state.API_TIMEOUT)
         self._pullers: dict[str, Puller] = {}
         self._puller_lock = asyncio.Lock()
+        self._served: list[ServedSubscription] = []
 
     @classmethod
     async def connect(cls, settings: BusSettings, *, run: str, name: str, wait: float | None = None) -> Bus:
@@ -74,7 +74,8 @@ class Bus:
         self._connection.on_returned.append(hook)
 
     async def close(self) -> None:
-        """Hand back leases that were delivered but not taken, handle what has arrived, flush, leave."""
+        """Answer the requests at work, hand back leases that were delivered but not taken, flush, leave."""
+        await asyncio.gather(*(served.drain(DRAIN_SECONDS) for served in self._served))
         for puller in self._pullers.values():
             await puller.close()
         await self._connection.close()
@@ -97,11 +98,8 @@ class Bus:
     ) -> Subscription:
         """Call `callback(subject, message)` for each message. It must not block: enqueue, and work elsewhere."""
         accepted = types if isinstance(types, tuple) else (types,)
-        inner = await self._connection.client.subscribe(
-            self._prefix + subject,
-            cb=message_callback(subject, accepted, self._prefix, callback),
-            pending_msgs_limit=PENDING_MESSAGES,
-            pending_bytes_limit=PENDING_BYTES,
+        inner = await self._connection.subscribe(
+            self._prefix + subject, message_callback(subject, accepted, self._prefix, callback)
         )
         return Subscription(inner, subject)
 
@@ -139,21 +137,17 @@ class Bus:
         *,
         queue: str | None,
         limit: int,
-    ) -> Subscription:
+    ) -> ServedSubscription:
         """Answer requests with at most `limit` handlers at work; beyond that the answer is Busy.
 
         `queue`: the group that shares the subject's requests; None: every server gets every request. What the
         handler raises is answered as a Failure (BusyError as Busy); it may also return Busy or Failure itself.
         """
         server = RequestServer(self._connection, subject, request, handler, limit)
-        inner = await self._connection.client.subscribe(
-            self._prefix + subject,
-            queue=queue or "",
-            cb=server.received,
-            pending_msgs_limit=PENDING_MESSAGES,
-            pending_bytes_limit=PENDING_BYTES,
-        )
-        return Subscription(inner, subject)
+        inner = await self._connection.subscribe(self._prefix + subject, server.received, queue=queue or "")
+        served = ServedSubscription(inner, subject, server)
+        self._served.append(served)
+        return served
 
     async def gather_acks(
         self, subject: str, message: Message, reply: type[R], *, expected: int, timeout: float

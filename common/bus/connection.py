@@ -11,11 +11,14 @@ from typing import Any
 
 import structlog
 from nats.aio.client import Client, Server
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 from nats.errors import (
     AuthorizationError,
     ConnectionClosedError,
     ConnectionReconnectingError,
     Error,
+    FlushTimeoutError,
     OutboundBufferLimitError,
     SlowConsumerError,
 )
@@ -32,6 +35,11 @@ counted."""
 
 DRAIN_SECONDS = 5
 """Longest wait for queued messages to be handled when a node leaves; leases are safe in the broker anyway."""
+
+PENDING_MESSAGES = 65_536
+PENDING_BYTES = 64 * 1024 * 1024
+"""What a subscription may queue before messages are dropped and counted: half a second of the fastest telemetry that a
+node can read, and no more memory than a node can spare."""
 
 RECONNECT_LONGEST = 3.0
 """Seconds between attempts to reconnect, at most: a broker that returns is found soon, and is not stormed."""
@@ -145,6 +153,26 @@ class Connection:
         except ConnectionClosedError:
             if not self._closing:
                 counters.DROPPED.inc()
+
+    async def subscribe(
+        self,
+        subject: str,
+        callback: Callable[[Msg], Coroutine[Any, Any, None]],
+        *,
+        queue: str = "",
+        pending_messages: int = PENDING_MESSAGES,
+        pending_bytes: int = PENDING_BYTES,
+    ) -> Subscription:
+        """Subscribe; when this returns, the broker knows (or will be told when it returns from an outage)."""
+        subscription = await self.client.subscribe(
+            subject, queue, callback, pending_msgs_limit=pending_messages, pending_bytes_limit=pending_bytes
+        )
+        if self.connected:
+            try:
+                await self.client.flush()
+            except FlushTimeoutError:
+                log.info("broker lost while subscribing; it is told on its return", subject=subject)
+        return subscription
 
     async def close(self) -> None:
         """Handle what has arrived, flush what was published, and leave."""

@@ -83,7 +83,7 @@ class Puller:
 
     async def start(self) -> None:
         """Subscribe to the inbox that the consumer delivers to."""
-        self._subscription = await self._connection.client.subscribe(f"{self._inbox}.*", cb=self._received)
+        self._subscription = await self._connection.subscribe(f"{self._inbox}.*", self._received)
         self._connection.on_lost.append(lambda: self._queue.put_nowait((time.monotonic(), None)))
 
     async def lease(self, types: tuple[type[AnyMessage], ...], limit: int, wait: float) -> list[Lease[AnyMessage]]:

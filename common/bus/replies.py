@@ -39,7 +39,7 @@ class Replies:
     async def start(self) -> None:
         """Subscribe to the inbox; once, after connecting."""
         self._inbox = self._connection.client.new_inbox()
-        await self._connection.client.subscribe(f"{self._inbox}.*", cb=self._received)
+        await self._connection.subscribe(f"{self._inbox}.*", self._received)
 
     async def ask(self, subject: str, payload: bytes, *, timeout: float, headers: dict[str, str] | None = None) -> Msg:
         """Send a request and return the first answer. Raises Unanswered; see there."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from nats.aio.subscription import Subscription as NatsSubscription
 
 log = structlog.get_logger("bus")
-
-PENDING_MESSAGES = 65_536
-PENDING_BYTES = 64 * 1024 * 1024
-"""What a subscription may queue before messages are dropped and counted: half a second of the fastest telemetry that a
-node can read, and no more memory than a node can spare."""
 
 RETRY_AFTER_BOUNDS = (0.02, 5.0)
 """Seconds in a Busy answer. A request to the broker takes 0.2 ms, so asking sooner gains nothing; later wastes a
@@ -45,6 +40,33 @@ class Subscription:
         """Stop. Messages that are queued but not handled are dropped."""
         if not self._inner._closed and not self._inner._conn.is_closed:
             await self._inner.unsubscribe()
+
+    async def drain(self, timeout: float) -> None:
+        """Stop, and let what is at work finish, at most `timeout` seconds."""
+        await self.unsubscribe()
+
+
+class ServedSubscription(Subscription):
+    """A served subject: `unsubscribe` takes no more requests, `drain` also waits for those at work."""
+
+    def __init__(self, inner: NatsSubscription, name: str, server: RequestServer) -> None:
+        super().__init__(inner, name)
+        self._server = server
+
+    @property
+    def at_work(self) -> int:
+        """Requests whose handlers run."""
+        return len(self._server.at_work)
+
+    async def drain(self, timeout: float) -> None:
+        """Take no more requests, and answer those at work, at most `timeout` seconds; the rest is cancelled."""
+        await self.unsubscribe()
+        tasks = set(self._server.at_work)
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=timeout)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
 
 class ServiceTime:
@@ -80,7 +102,7 @@ class RequestServer:
         self._handler = handler
         self._limit = limit
         self._time = ServiceTime()
-        self._at_work: set[asyncio.Task[None]] = set()
+        self.at_work: set[asyncio.Task[None]] = set()
         self._busy = counters.BUSY.labels(subject)
         self._seconds = counters.SERVED_SECONDS.labels(subject)
 
@@ -91,13 +113,13 @@ class RequestServer:
         except MessageError as error:
             await self._answer(message, counters.count_malformed(message, error))
             return
-        if len(self._at_work) >= self._limit:
+        if len(self.at_work) >= self._limit:
             self._busy.inc()
             await self._answer(message, Busy(retry_after=self._time.retry_after(self._limit), reason="queue full"))
             return
         task = asyncio.get_running_loop().create_task(self._handle(message, request))
-        self._at_work.add(task)
-        task.add_done_callback(self._at_work.discard)
+        self.at_work.add(task)
+        task.add_done_callback(self.at_work.discard)
 
     async def _handle(self, message: Msg, request: Message) -> None:
         start = time.perf_counter()
@@ -132,7 +154,7 @@ class RequestServer:
 
 def message_callback(
     subject: str, types: tuple[type[Message], ...], prefix: str, callback: Callable[[str, Any], None]
-) -> Callable[[Msg], Awaitable[None]]:
+) -> Callable[[Msg], Coroutine[Any, Any, None]]:
     """A subscription's callback that decodes, and gives the subject (without the run's prefix) and message to
     `callback`."""
     skip = len(prefix)

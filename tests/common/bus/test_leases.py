@@ -1,0 +1,202 @@
+"""Delivery of attempts: leased, renewed, given to another when their holder dies, acknowledged for good."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from broker import streams
+from common.bus import Bus, BusSettings, Lease, Unanswered
+from common.lean import Theorem
+from common.messages import Attempt, AttemptResult, OversizedMessage
+from common.subjects import RESULT, todo
+
+TRUE = Theorem("t", "", "True")
+
+
+def attempt(number: int | str, purpose: str = "train") -> Attempt:
+    return Attempt(attempt_id=f"a{number}", theorem_id="t", theorem=TRUE, purpose=purpose, simulations=1, seed=1)
+
+
+async def publish(bus: Bus, *numbers: int | str, purpose: str = "train") -> None:
+    for number in numbers:
+        message = attempt(number, purpose)
+        await bus.publish_durable(todo(purpose), message, message_id=message.attempt_id)
+
+
+async def take(bus: Bus, limit: int = 10, wait: float = 10.0, purpose: str = "train") -> list[Lease[Attempt]]:
+    return await bus.lease(f"todo-{purpose}", Attempt, limit=limit, wait=wait)
+
+
+def ids(leases: list[Lease[Attempt]]) -> list[str]:
+    return [lease.message.attempt_id for lease in leases]
+
+
+async def test_what_was_published_is_leased_in_order_and_only_once(bus: Bus, other: Bus) -> None:
+    await publish(bus, *range(5))
+    first, second = await take(bus, limit=3), await take(other, limit=3)
+    assert ids(first) + ids(second) == ["a0", "a1", "a2", "a3", "a4"]
+    assert [lease.deliveries for lease in first + second] == [1] * 5
+    assert await take(bus, wait=0) == []
+
+
+async def test_an_attempt_id_is_stored_once(bus: Bus) -> None:
+    await publish(bus, 1, 1, 2, 1)
+    assert ids(await take(bus)) == ["a1", "a2"]
+
+
+async def test_an_acknowledged_attempt_never_comes_again(bus: Bus, other: Bus) -> None:
+    await streams.ensure(bus, ack_wait=0.5)
+    await publish(bus, 1, 2)
+    leases = await take(bus)
+    await leases[0].ack()
+    again = await take(other, wait=20)
+    assert ids(again) == ["a2"]
+    assert again[0].deliveries == 2
+    await again[0].ack()
+    assert await bus.backlog() == dict.fromkeys(await bus.backlog(), 0)
+    assert (await bus.leased())["todo-train"] == 0
+
+
+async def test_a_lease_that_is_renewed_is_kept(bus: Bus, other: Bus) -> None:
+    await streams.ensure(bus, ack_wait=1.0)
+    await publish(bus, 1)
+    (lease,) = await take(bus)
+    assert lease.ack_wait == 1.0
+    start = time.monotonic()
+    while time.monotonic() - start < 2.0:
+        assert await take(other, wait=0) == []
+        await lease.in_progress()
+        await asyncio.sleep(lease.ack_wait / 5)
+    await lease.ack()
+
+
+async def test_an_attempt_whose_holder_vanished_goes_to_another(broker: BusSettings, bus: Bus) -> None:
+    await streams.ensure(bus, ack_wait=0.5)
+    await publish(bus, 1)
+    doomed = await Bus.connect(broker, run=bus.run, name="doomed", wait=10)
+    assert ids(await take(doomed)) == ["a1"]
+    await doomed.close()
+    (lease,) = await take(bus, wait=20)
+    assert (lease.message.attempt_id, lease.deliveries) == ("a1", 2)
+
+
+async def test_a_lease_that_is_handed_back_comes_again_at_once(bus: Bus, other: Bus) -> None:
+    await publish(bus, 1)
+    (lease,) = await take(bus)
+    await lease.hand_back()
+    (again,) = await take(other)
+    assert (again.message.attempt_id, again.deliveries) == ("a1", 2)
+
+
+async def test_a_lease_that_is_handed_back_with_a_delay_comes_later(bus: Bus) -> None:
+    await publish(bus, 1)
+    (lease,) = await take(bus)
+    await lease.hand_back(delay=1.0)
+    start = time.monotonic()
+    (again,) = await take(bus, wait=20)
+    assert again.message.attempt_id == "a1"
+    assert time.monotonic() - start > 0.5
+
+
+async def test_a_terminated_lease_never_comes_again(bus: Bus) -> None:
+    await streams.ensure(bus, ack_wait=0.3)
+    await publish(bus, 1, 2)
+    first, second = await take(bus)
+    await first.terminate("poisoned")
+    assert ids(await take(bus, wait=20)) == ["a2"]
+    await second.ack()
+
+
+async def test_an_acknowledgement_is_confirmed_and_may_be_repeated(bus: Bus) -> None:
+    await publish(bus, 1)
+    (lease,) = await take(bus)
+    await lease.ack()
+    await lease.ack()
+    assert (await bus.leased())["todo-train"] == 0
+
+
+async def test_purposes_are_separate_queues(bus: Bus) -> None:
+    await publish(bus, 1, purpose="train")
+    await publish(bus, 2, purpose="eval")
+    assert ids(await take(bus, purpose="eval")) == ["a2"]
+    assert ids(await take(bus, purpose="train")) == ["a1"]
+    assert await take(bus, purpose="disprove", wait=0) == []
+
+
+async def test_results_have_a_queue_of_their_own(bus: Bus, other: Bus) -> None:
+    result = AttemptResult(attempt_id="a1", theorem_id="t", purpose="train", prover_id="p", outcome="failed")
+    await other.publish_durable(RESULT, result, message_id="a1.p.0")
+    (lease,) = await bus.lease("results", AttemptResult, limit=5, wait=10)
+    assert lease.message == result
+    await lease.ack()
+
+
+async def test_waiting_ends_when_something_comes(bus: Bus, other: Bus) -> None:
+    waiting = asyncio.create_task(take(bus, wait=60))
+    await asyncio.sleep(0.05)
+    await publish(other, 7)
+    async with asyncio.timeout(20):
+        assert ids(await waiting) == ["a7"]
+
+
+async def test_nothing_comes_within_the_waiting_time(bus: Bus) -> None:
+    start = time.monotonic()
+    assert await take(bus, wait=0.3) == []
+    assert time.monotonic() - start >= 0.29
+
+
+async def test_a_cancelled_wait_loses_nothing(bus: Bus) -> None:
+    waiting = asyncio.create_task(take(bus, limit=1, wait=60))
+    await asyncio.sleep(0.05)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await publish(bus, 1, 2)
+    assert sorted(ids(await take(bus, limit=1)) + ids(await take(bus, limit=1))) == ["a1", "a2"]
+
+
+async def test_what_was_delivered_but_not_taken_is_handed_back_on_leaving(broker: BusSettings, bus: Bus) -> None:
+    leaving = await Bus.connect(broker, run=bus.run, name="leaving", wait=10)
+    waiting = asyncio.create_task(take(leaving, limit=1, wait=60))
+    await asyncio.sleep(0.05)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await publish(bus, 1)
+    await asyncio.sleep(0.05)
+    await leaving.close()
+    async with asyncio.timeout(20):  # the ack wait is 30 s: it comes because it was handed back
+        (lease,) = await take(bus, wait=25)
+    assert lease.message.attempt_id == "a1"
+
+
+async def test_more_leases_than_the_server_default_of_a_thousand(bus: Bus) -> None:
+    await asyncio.gather(*(publish(bus, n) for n in range(1_500)))
+    held: set[str] = set()
+    while len(held) < 1_500:
+        leases = await take(bus, limit=500, wait=10)
+        assert leases
+        held.update(ids(leases))
+    assert held == {f"a{n}" for n in range(1_500)}
+
+
+async def test_a_run_without_streams_gives_no_leases_and_no_acknowledgement(broker: BusSettings) -> None:
+    bare = await Bus.connect(broker, run="bare-run", name="bare", wait=10)
+    assert await take(bare, wait=0.1) == []
+    with pytest.raises(Unanswered, match="no stream"):
+        await publish(bare, 1)
+    await bare.close()
+
+
+async def test_an_unknown_consumer_is_a_mistake_of_the_caller(bus: Bus) -> None:
+    with pytest.raises(ValueError, match="todo-eval"):
+        await bus.lease("todo-nothing", Attempt, limit=1, wait=0)
+
+
+async def test_an_oversized_result_is_refused_before_it_is_sent(bus: Bus) -> None:
+    result = AttemptResult(
+        attempt_id="a", theorem_id="t", purpose="train", prover_id="p", outcome="proved", script="x" * 600_000
+    )
+    with pytest.raises(OversizedMessage, match="parts"):
+        await bus.publish_durable(RESULT, result, message_id="a.p.0")

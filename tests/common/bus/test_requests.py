@@ -1,0 +1,252 @@
+"""Requests and answers: exact, bounded, repeated when it helps."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from common.bus import Bus, BusSettings, BusyError, RemoteFailure, Unanswered
+from common.messages import Busy, Failure, Heartbeat, Message, PauseAcknowledged, PauseHold, PauseRequest
+from tests.waiting import eventually
+
+
+def request(epoch: int = 1) -> PauseRequest:
+    return PauseRequest(epoch=epoch, until=0.0)
+
+
+async def echo(request: PauseRequest) -> PauseAcknowledged:
+    return PauseAcknowledged(epoch=request.epoch, node_id="echo")
+
+
+async def test_each_request_gets_its_own_answer(bus: Bus, other: Bus) -> None:
+    async def slowest_first(request: PauseRequest) -> PauseAcknowledged:
+        await asyncio.sleep(0.002 * (30 - request.epoch))
+        return await echo(request)
+
+    await other.serve("ctl.echo", PauseRequest, slowest_first, queue="q", limit=100)
+    answers = await asyncio.gather(
+        *(bus.request("ctl.echo", request(n), PauseAcknowledged, timeout=10) for n in range(30))
+    )
+    assert [answer.epoch for answer in answers] == list(range(30))
+
+
+async def test_a_subject_that_nobody_serves_is_unanswered_at_once(bus: Bus) -> None:
+    start = time.monotonic()
+    with pytest.raises(Unanswered, match="no node serves"):
+        await bus.request("ctl.nobody", request(), PauseAcknowledged, timeout=60)
+    assert time.monotonic() - start < 30
+
+
+async def test_a_server_that_does_not_answer_is_unanswered_after_the_timeout(bus: Bus, other: Bus) -> None:
+    async def never(request: PauseRequest) -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    await other.serve("ctl.never", PauseRequest, never, queue="q", limit=1)
+    with pytest.raises(Unanswered, match=r"within 0\.1 s"):
+        await bus.request("ctl.never", request(), PauseAcknowledged, timeout=0.1)
+
+
+async def test_beyond_its_limit_a_server_answers_busy(bus: Bus, other: Bus) -> None:
+    release = asyncio.Event()
+    started: list[int] = []
+
+    async def wait(request: PauseRequest) -> PauseAcknowledged:
+        started.append(request.epoch)
+        await release.wait()
+        return await echo(request)
+
+    await other.serve("ctl.wait", PauseRequest, wait, queue="q", limit=2)
+    open_requests = [
+        asyncio.create_task(bus.request("ctl.wait", request(n), PauseAcknowledged, timeout=20)) for n in range(2)
+    ]
+    await eventually(lambda: len(started) == 2)
+    with pytest.raises(BusyError) as busy:
+        await bus.request("ctl.wait", request(2), PauseAcknowledged, timeout=20)
+    assert 0 < busy.value.retry_after <= 5
+    release.set()
+    assert [answer.epoch for answer in await asyncio.gather(*open_requests)] == [0, 1]
+    assert (await bus.request("ctl.wait", request(3), PauseAcknowledged, timeout=20)).epoch == 3
+
+
+async def test_a_patient_request_outlasts_a_busy_server(bus: Bus, other: Bus) -> None:
+    refusals = 0
+
+    async def busy_at_first(request: PauseRequest) -> Message:
+        nonlocal refusals
+        refusals += 1
+        return Busy(retry_after=0.01) if refusals <= 3 else await echo(request)
+
+    await other.serve("ctl.busy", PauseRequest, busy_at_first, queue="q", limit=4)
+    answer = await bus.request_patiently("ctl.busy", request(5), PauseAcknowledged, timeout=5, deadline=30)
+    assert answer.epoch == 5
+    assert refusals == 4
+
+
+async def test_a_patient_request_waits_for_a_server_to_come(bus: Bus, other: Bus) -> None:
+    asking = asyncio.create_task(
+        bus.request_patiently("ctl.late", request(6), PauseAcknowledged, timeout=5, deadline=30)
+    )
+    await asyncio.sleep(0)
+    await other.serve("ctl.late", PauseRequest, echo, queue="q", limit=4)
+    assert (await asking).epoch == 6
+
+
+async def test_a_patient_request_ends_at_its_deadline_with_the_last_reason(bus: Bus, other: Bus) -> None:
+    async def busy(request: PauseRequest) -> Busy:
+        return Busy(retry_after=0.02, reason="all slots taken")
+
+    await other.serve("ctl.full", PauseRequest, busy, queue="q", limit=4)
+    with pytest.raises(BusyError, match="all slots taken"):
+        await bus.request_patiently("ctl.full", request(), PauseAcknowledged, timeout=5, deadline=0.3)
+    with pytest.raises(Unanswered):
+        await bus.request_patiently("ctl.nobody", request(), PauseAcknowledged, timeout=5, deadline=0.3)
+
+
+async def test_a_patient_request_does_not_repeat_what_cannot_succeed(bus: Bus, other: Bus) -> None:
+    asked = 0
+
+    async def fail(request: PauseRequest) -> Failure:
+        nonlocal asked
+        asked += 1
+        return Failure(reason="no such weights", kind="unknown-weights")
+
+    await other.serve("ctl.fail", PauseRequest, fail, queue="q", limit=4)
+    with pytest.raises(RemoteFailure) as failure:
+        await bus.request_patiently("ctl.fail", request(), PauseAcknowledged, timeout=5, deadline=30)
+    assert (failure.value.kind, failure.value.reason, asked) == ("unknown-weights", "no such weights", 1)
+
+
+async def test_a_handlers_exception_is_an_answer_and_the_server_lives(bus: Bus, other: Bus) -> None:
+    async def fragile(request: PauseRequest) -> PauseAcknowledged:
+        if request.epoch == 0:
+            raise ZeroDivisionError("nought")
+        return await echo(request)
+
+    await other.serve("ctl.fragile", PauseRequest, fragile, queue="q", limit=4)
+    with pytest.raises(RemoteFailure, match="ZeroDivisionError: nought") as failure:
+        await bus.request("ctl.fragile", request(0), PauseAcknowledged, timeout=10)
+    assert failure.value.kind == "error"
+    assert (await bus.request("ctl.fragile", request(1), PauseAcknowledged, timeout=10)).epoch == 1
+
+
+async def test_a_handler_may_raise_busy(bus: Bus, other: Bus) -> None:
+    async def full(request: PauseRequest) -> PauseAcknowledged:
+        raise BusyError(0.7, "pool is full")
+
+    await other.serve("ctl.pool", PauseRequest, full, queue="q", limit=4)
+    with pytest.raises(BusyError, match="pool is full") as busy:
+        await bus.request("ctl.pool", request(), PauseAcknowledged, timeout=10)
+    assert busy.value.retry_after == 0.7
+
+
+async def test_an_answer_of_another_type_is_a_failure(bus: Bus, other: Bus) -> None:
+    async def odd(request: PauseRequest) -> PauseHold:
+        return PauseHold(epoch=1, until=2.0)
+
+    await other.serve("ctl.odd", PauseRequest, odd, queue="q", limit=4)
+    with pytest.raises(RemoteFailure, match="PauseHold") as failure:
+        await bus.request("ctl.odd", request(), PauseAcknowledged, timeout=10)
+    assert failure.value.kind == "malformed"
+
+
+async def test_an_oversized_answer_is_a_failure(bus: Bus, other: Bus) -> None:
+    async def huge(request: PauseRequest) -> PauseAcknowledged:
+        return PauseAcknowledged(epoch=1, node_id="x" * 600_000)
+
+    await other.serve("ctl.huge", PauseRequest, huge, queue="q", limit=4)
+    with pytest.raises(RemoteFailure) as failure:
+        await bus.request("ctl.huge", request(), PauseAcknowledged, timeout=10)
+    assert failure.value.kind == "oversized"
+
+
+async def test_a_queue_group_shares_requests_and_without_one_everybody_answers(bus: Bus, other: Bus) -> None:
+    seen: dict[str, int] = {"a": 0, "b": 0}
+
+    def server(name: str):  # type: ignore[no-untyped-def]
+        async def handler(request: PauseRequest) -> PauseAcknowledged:
+            seen[name] += 1
+            return PauseAcknowledged(epoch=request.epoch, node_id=name)
+
+        return handler
+
+    for name, node in (("a", bus), ("b", other)):
+        await node.serve("tactic.shared", PauseRequest, server(name), queue="q", limit=100)
+        await node.serve("ctl.all", PauseRequest, server(name), queue=None, limit=100)
+    await asyncio.gather(*(bus.request("tactic.shared", request(), PauseAcknowledged, timeout=10) for _ in range(60)))
+    assert seen["a"] + seen["b"] == 60
+    assert min(seen.values()) > 0
+    answers = await bus.gather_acks("ctl.all", request(9), PauseAcknowledged, expected=2, timeout=10)
+    assert sorted(answer.node_id for answer in answers) == ["a", "b"]
+
+
+async def test_gathering_ends_at_the_timeout_with_what_came(bus: Bus, other: Bus) -> None:
+    await other.serve("ctl.all", PauseRequest, echo, queue=None, limit=4)
+    assert len(await bus.gather_acks("ctl.all", request(), PauseAcknowledged, expected=3, timeout=0.3)) == 1
+    assert await bus.gather_acks("ctl.nobody", request(), PauseAcknowledged, expected=1, timeout=0.3) == []
+    assert await bus.gather_acks("ctl.all", request(), PauseAcknowledged, expected=0, timeout=0.3) == []
+
+
+async def test_subscribers_get_messages_in_order_with_subjects_of_the_run(bus: Bus, other: Bus) -> None:
+    heard: list[tuple[str, float]] = []
+    await other.subscribe("telemetry.>", Heartbeat, lambda subject, message: heard.append((subject, message.time)))
+    for n in range(100):
+        beat = Heartbeat(node_id="n1", role="prover", time=float(n), state="running")
+        await bus.publish("telemetry.prover.n1.heartbeat", beat)
+    await eventually(lambda: len(heard) == 100)
+    assert heard == [("telemetry.prover.n1.heartbeat", float(n)) for n in range(100)]
+
+
+async def test_a_callback_that_raises_does_not_end_its_subscription(bus: Bus, other: Bus) -> None:
+    heard: list[int] = []
+
+    def fragile(_: str, message: PauseHold) -> None:
+        heard.append(message.epoch)
+        raise ValueError(message.epoch)
+
+    await bus.subscribe("telemetry.x.y.z", PauseHold, fragile)
+    for n in range(3):
+        await bus.publish("telemetry.x.y.z", PauseHold(epoch=n, until=0.0))
+    await eventually(lambda: heard == [0, 1, 2])
+
+
+async def test_unsubscribed_is_silent(bus: Bus) -> None:
+    heard: list[Message] = []
+    subscription = await bus.subscribe("telemetry.x.y.z", PauseHold, lambda _, message: heard.append(message))
+    server = await bus.serve("ctl.gone", PauseRequest, echo, queue="q", limit=1)
+    await subscription.unsubscribe()
+    await server.unsubscribe()
+    await bus.publish("telemetry.x.y.z", PauseHold(epoch=1, until=0.0))
+    with pytest.raises(Unanswered):
+        await bus.request("ctl.gone", request(), PauseAcknowledged, timeout=10)
+    assert heard == []
+
+
+async def test_a_node_that_leaves_answers_the_requests_at_work(broker: BusSettings, bus: Bus) -> None:
+    leaving = await Bus.connect(broker, run=bus.run, name="leaving", wait=10)
+    release, started = asyncio.Event(), asyncio.Event()
+
+    async def slow(request: PauseRequest) -> PauseAcknowledged:
+        started.set()
+        await release.wait()
+        return await echo(request)
+
+    await leaving.serve("ctl.slow", PauseRequest, slow, queue="q", limit=1)
+    asking = asyncio.create_task(bus.request("ctl.slow", request(8), PauseAcknowledged, timeout=20))
+    await started.wait()
+    closing = asyncio.create_task(leaving.close())
+    await asyncio.sleep(0.01)
+    release.set()
+    assert (await asking).epoch == 8
+    await closing
+
+
+async def test_runs_do_not_hear_each_other(broker: BusSettings, bus: Bus) -> None:
+    stranger = await Bus.connect(broker, run="another-run", name="stranger", wait=10)
+    await stranger.serve("ctl.echo", PauseRequest, echo, queue="q", limit=1)
+    with pytest.raises(Unanswered):
+        await bus.request("ctl.echo", request(), PauseAcknowledged, timeout=10)
+    assert (await stranger.request("ctl.echo", request(2), PauseAcknowledged, timeout=10)).epoch == 2
+    await stranger.close()

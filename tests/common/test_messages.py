@@ -1,0 +1,155 @@
+"""Every message survives the wire, plain msgpack can read it, and what is no message is refused with a reason."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import types
+import typing
+from typing import Any
+
+import msgpack
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common import messages
+from common.lean import ProofTree
+from common.messages import (
+    MAX_MESSAGE_BYTES,
+    SCHEMA_VERSION,
+    Busy,
+    Failure,
+    LogRecord,
+    MalformedMessage,
+    Message,
+    OversizedMessage,
+    PauseHold,
+    UnknownVersion,
+    decode,
+    encode,
+)
+
+ALL_MESSAGES = sorted(Message.__subclasses__(), key=lambda cls: cls.__name__)
+
+PROOF_TREES = st.recursive(
+    st.builds(ProofTree, tactic=st.text(max_size=9)),
+    lambda children: st.builds(
+        ProofTree,
+        tactic=st.text(max_size=9),
+        layout=st.lists(st.lists(st.integers(0, 3), max_size=2).map(tuple), max_size=2).map(tuple),
+        children=st.lists(children, max_size=2).map(tuple),
+    ),
+    max_leaves=4,
+)
+
+PLAIN = {
+    int: st.integers(-(2**63), 2**63 - 1),
+    float: st.floats(allow_nan=False),
+    str: st.text(max_size=12),
+    bool: st.booleans(),
+    ProofTree: PROOF_TREES,
+}
+
+
+def strategy(kind: Any) -> st.SearchStrategy[Any]:
+    """Values of a type as message fields have it."""
+    if kind in PLAIN:
+        return PLAIN[kind]
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        return st.lists(strategy(arguments[0]), max_size=2).map(tuple)
+    if origin is dict:
+        return st.dictionaries(strategy(arguments[0]), strategy(arguments[1]), max_size=2)
+    if origin in (types.UnionType, typing.Union):
+        return st.one_of(*map(strategy, arguments))
+    if kind is type(None):
+        return st.none()
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return st.sampled_from(kind)
+    hints = typing.get_type_hints(kind)
+    fields = {f.name: strategy(hints[f.name]) for f in msgspec.structs.fields(kind) if f.name != "v"}
+    return st.builds(kind, **fields)
+
+
+@pytest.mark.parametrize("cls", ALL_MESSAGES, ids=lambda cls: cls.__name__)
+def test_a_message_survives_the_wire_and_msgpack_alone_reads_it(cls: type[Message]) -> None:
+    @settings(max_examples=25, deadline=None, derandomize=True)
+    @given(strategy(cls))
+    def check(message: Message) -> None:
+        payload = encode(message)
+        assert decode(payload, cls) == message
+        assert decode(payload, Busy, cls) == message if cls is not Busy else True
+        plain = msgpack.unpackb(payload, strict_map_key=False)
+        assert plain["type"] == cls.__name__
+        assert plain["v"] == SCHEMA_VERSION
+        assert set(plain) == {f.name for f in msgspec.structs.fields(cls)} | {"type"}
+
+    check()
+
+
+def test_every_message_of_the_module_is_tested() -> None:
+    structs = [value for value in vars(messages).values() if isinstance(value, type) and issubclass(value, Message)]
+    assert set(structs) - {Message} == set(ALL_MESSAGES)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.binary(max_size=200))
+def test_random_bytes_are_refused_with_a_message_error(payload: bytes) -> None:
+    with pytest.raises(messages.MessageError):
+        decode(payload, PauseHold, LogRecord)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(0, 200), st.integers(0, 255))
+def test_a_damaged_byte_never_raises_anything_else(position: int, value: int) -> None:
+    payload = bytearray(
+        encode(LogRecord(node_id="n", role="prover", time=1.5, level="info", event="e", fields={"a": "b"}))
+    )
+    payload[position % len(payload)] = value
+    with contextlib.suppress(messages.MessageError):
+        decode(bytes(payload), LogRecord)
+
+
+def test_a_message_of_another_type_is_malformed_and_both_are_named() -> None:
+    with pytest.raises(MalformedMessage, match="PauseHold"):
+        decode(encode(PauseHold(epoch=1, until=2.0)), LogRecord)
+
+
+def test_a_wrong_field_is_named() -> None:
+    payload = msgpack.packb({"type": "PauseHold", "v": 1, "epoch": "one", "until": 2.0})
+    with pytest.raises(MalformedMessage, match=r"epoch"):
+        decode(payload, PauseHold)
+
+
+def test_a_missing_field_is_named() -> None:
+    with pytest.raises(MalformedMessage, match="until"):
+        decode(msgpack.packb({"type": "PauseHold", "v": 1, "epoch": 1}), PauseHold)
+
+
+def test_an_unknown_field_of_a_newer_node_is_passed_over() -> None:
+    payload = msgpack.packb({"type": "PauseHold", "v": 1, "epoch": 1, "until": 2.0, "new": [1, 2]})
+    assert decode(payload, PauseHold) == PauseHold(epoch=1, until=2.0)
+
+
+@pytest.mark.parametrize("extra", [{"epoch": 1, "until": 2.0}, {"something": "else"}])
+def test_an_unknown_version_is_told_from_a_malformed_message(extra: dict[str, Any]) -> None:
+    with pytest.raises(UnknownVersion, match="version 99"):
+        decode(msgpack.packb({"type": "PauseHold", "v": 99, **extra}), PauseHold)
+
+
+def test_oversized_messages_are_refused_on_both_sides() -> None:
+    with pytest.raises(OversizedMessage, match=str(MAX_MESSAGE_BYTES)):
+        encode(Failure(reason="x" * (MAX_MESSAGE_BYTES + 1)))
+    with pytest.raises(OversizedMessage):
+        decode(b"x" * (MAX_MESSAGE_BYTES + 1), Failure)
+
+
+def test_deep_nesting_is_malformed_and_not_a_crash() -> None:
+    deep = b"\x91" * 100_000 + b"\xc0"
+    with pytest.raises(MalformedMessage):
+        decode(deep, PauseHold)
+    nested = msgpack.packb({"type": "PauseHold", "v": 1, "epoch": 1, "until": 2.0})[:-9] + deep
+    with pytest.raises(messages.MessageError):
+        decode(nested, PauseHold)
