@@ -1,2 +1,8 @@
 prelude
-import Pocket.Nat
+import Pocket.Unexpanders
+import Pocket.Function
+import Pocket.Subtype
+import Pocket.Prod
+import Pocket.Nat.Simproc
+import Pocket.Nat.Div
+import Pocket.List.More
