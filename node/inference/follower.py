@@ -12,11 +12,12 @@ import structlog
 
 from common.bus import Bus, BusError, Unanswered
 from common.messages import Busy, Failure, WeightsState
+from node.inference.engine import Engine
 from node.inference.shelf import Shelf, WeightsId
 from node.inference.weights_store import WeightsStore
 from node.inference.worker import Worker
 from node.model import weights as weights_file
-from node.model.weights import Weights, WeightsError
+from node.model.weights import WeightsError
 
 LOAD_RETRY = 1.0
 """Seconds until weights that could not be fetched are tried again (the broker is away, or the object is not there
@@ -50,16 +51,16 @@ class WeightsFollower:
         """True as soon as some version can answer requests for "latest"."""
         return self._shelf.serving is not None
 
-    async def serve_file(self, path: Path, device: str) -> None:
+    async def serve_file(self, path: Path) -> None:
         """Serve a local file and nothing else. Raises WeightsError."""
-        weights = await asyncio.to_thread(weights_file.read, path, device)
-        version = weights.information.get("version", "0")
+        engine = await self._store.read(path)
+        version = engine.weights.information.get("version", "0")
         if not version.isdigit():
             raise WeightsError(f"{path}: its version is {version!r}, not a number")
         digest = await asyncio.to_thread(weights_file.digest, path)
         self._local = True
         self._shelf.announce(WeightsState(version=int(version), digest=digest, object_name=""))
-        await self._install(WeightsId(int(version), digest), weights)
+        await self._install(WeightsId(int(version), digest), engine)
 
     def announced(self, state: WeightsState | None) -> None:
         """The learner's announcement, as the state of the run has it. None (nothing announced) changes nothing."""
@@ -123,10 +124,10 @@ class WeightsFollower:
         await self._install(weights, await self._store.load(weights, object_name))
         self._log.info("weights loaded", version=weights.version, seconds=round(time.perf_counter() - start, 3))
 
-    async def _install(self, weights: WeightsId, loaded: Weights) -> None:
-        """Hand weights to the worker; done when requests can be given to them."""
+    async def _install(self, weights: WeightsId, engine: Engine) -> None:
+        """Hand an engine to the worker; done when requests can be given to them."""
         loop, installed = asyncio.get_running_loop(), asyncio.Event()
-        self._worker.install(weights, loaded, done=lambda: loop.call_soon_threadsafe(installed.set))
+        self._worker.install(weights, engine, done=lambda: loop.call_soon_threadsafe(installed.set))
         await installed.wait()
         self._shelf.add(weights)
         self._settle()

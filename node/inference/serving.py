@@ -51,13 +51,12 @@ class Serving:
         self._loop = asyncio.get_running_loop()
         self._failure: asyncio.Future[None] = self._loop.create_future()
         self._worker = Worker(
-            settings.engine,
             settings.threads,
             deliver=lambda answers: self._on_loop(self._delivered, answers),
             failed=lambda error: self._on_loop(self._failure.set_exception, error),
         )
         self._telemetry = Telemetry(context)
-        self._store = WeightsStore(self._bus, settings.device, settings.cache)
+        self._store = WeightsStore(self._bus, settings.device, settings.engine, settings.cache)
         self._weights = WeightsFollower(
             self._bus,
             self._worker,
@@ -77,16 +76,17 @@ class Serving:
         self._context.spawn(self._report(), "report")
         try:
             if self._settings.weights:
-                await self._weights.serve_file(Path(self._settings.weights), self._settings.device)
+                await self._weights.serve_file(Path(self._settings.weights))
             else:
                 self._context.spawn(self._weights.follow(), "weights")
                 await self._watch("weights", WeightsState, self._weights.announced)
             await self._watch("pause", PauseHold, self._holding.announced)
-            server = await self._serve()
+            requests, *control = await self._serve()
             await self._context.stopping.wait()
-            for subscription in server:
-                await subscription.unsubscribe()
+            await requests.unsubscribe()
             await self._drain()
+            for subscription in control:
+                await subscription.unsubscribe()
         finally:
             self._worker.stop()
             await asyncio.to_thread(self._worker.join, DRAIN_SECONDS)

@@ -1,4 +1,4 @@
-"""Weights from the object store into memory, by way of a folder of this node."""
+"""Weights from the object store into an engine, by way of a folder of this node."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import tempfile
 from pathlib import Path
 
 from common.bus import Bus
+from node.inference.engine import Engine
+from node.inference.engine_settings import EngineSettings
 from node.inference.shelf import WeightsId
 from node.model import weights as weights_file
-from node.model.weights import Weights
+from node.model.weights import WeightsError
 
 
 class WeightsStore:
     """Fetches, checks and reads weights. Files are named by their digest, never by a name from a message."""
 
-    def __init__(self, bus: Bus, device: str, folder: str = "") -> None:
-        self._bus, self._device = bus, device
+    def __init__(self, bus: Bus, device: str, settings: EngineSettings, folder: str = "") -> None:
+        self._bus, self._device, self._settings = bus, device, settings
         self._temporary = not folder
         self._folder = Path(folder or tempfile.mkdtemp(prefix="proofmesh-weights-"))
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -27,15 +29,26 @@ class WeightsStore:
         if self._temporary:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def load(self, weights: WeightsId, object_name: str) -> Weights:
-        """Read announced weights, fetched first if this folder does not have them.
+    async def load(self, weights: WeightsId, object_name: str) -> Engine:
+        """An engine with announced weights, fetched first if this folder does not have them.
 
         Raises NotThere, DigestMismatch, Unanswered (ask again), WeightsError, OSError.
         """
         path = self._path(weights.digest)
         if not await asyncio.to_thread(self._is_whole, path, weights.digest):
             await self._bus.get_object(object_name, path, digest=weights.digest)
-        return await asyncio.to_thread(weights_file.read, path, self._device)
+        return await self.read(path)
+
+    async def read(self, path: Path) -> Engine:
+        """An engine with the weights of a file. Raises WeightsError."""
+        return await asyncio.to_thread(self._build, path)
+
+    def _build(self, path: Path) -> Engine:
+        weights = weights_file.read(path, self._device)
+        try:
+            return Engine(weights, self._settings)
+        except ValueError as error:
+            raise WeightsError(f"{path}: {error}") from error
 
     def tidy(self, kept: set[WeightsId]) -> None:
         """Delete the files of all other versions."""

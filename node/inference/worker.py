@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from common import faults
 from node.inference.engine import Counters, Engine, Job
 from node.inference.engine_set import Answer, EngineSet
-from node.inference.engine_settings import EngineSettings
 from node.inference.shelf import WeightsId
-from node.model.weights import Weights
 
 Command = Callable[[], None]
 
@@ -35,12 +33,11 @@ class Worker:
 
     def __init__(
         self,
-        settings: EngineSettings,
         threads: int,
         deliver: Callable[[list[Answer]], None],
         failed: Callable[[BaseException], None],
     ) -> None:
-        self._settings, self._threads = settings, threads
+        self._threads = threads
         self._deliver, self._failed = deliver, failed
         self._engines = EngineSet()
         self._commands: deque[Command] = deque()
@@ -68,12 +65,11 @@ class Worker:
         """Queue a job. It must be within the engine's limits: see Engine.submit."""
         self._command(lambda: self._engines.submit(job, version))
 
-    def install(self, version: WeightsId, weights: Weights, done: Callable[[], object]) -> None:
-        """Serve a version from the next pass on. Building its engine (fused matrices) happens on the thread, between
-        passes."""
+    def install(self, version: WeightsId, engine: Engine, done: Callable[[], object]) -> None:
+        """Serve a version from the next pass on. The engine belongs to the thread from now on."""
 
         def install() -> None:
-            self._engines.install(version, Engine(weights, self._settings))
+            self._engines.install(version, engine)
             done()
 
         self._command(install)
