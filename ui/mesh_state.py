@@ -82,10 +82,12 @@ class MeshState:
     def see_log(self, record: LogRecord) -> None:
         self.logs.append(record)
 
-    def see_proof(self, proof: ProofFound) -> None:
-        """A proof is shown once, also when its announcement comes again after a restart of the learner."""
-        if all(proof.attempt_id != known.attempt_id for known in self.proofs):
+    def see_proof(self, proof: ProofFound) -> bool:
+        """True if the proof is new: it is shown once, also when a restarted learner announces it again."""
+        new = all(proof.attempt_id != known.attempt_id for known in self.proofs)
+        if new:
             self.proofs.append(proof)
+        return new
 
     def see_point(self, point: Point) -> None:
         self.points.append(point)

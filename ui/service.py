@@ -1,16 +1,18 @@
-"""The monitor as a node: telemetry in, one live page out."""
+"""The monitor as a node: telemetry in, one live page out. The page is there before the broker, and says so."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from common.node import NodeContext, NodeSettings, run_node
 
 from common.messages import Heartbeat, LogRecord, Message, Point, ProofFound
+from common.node import NodeContext, NodeFailure, NodeSettings, run_node
 from ui.mesh_state import MeshState
 from ui.settings import UiSettings
 
@@ -23,45 +25,57 @@ TICK = 1.0
 
 def main(settings: UiSettings, node: NodeSettings) -> int:
     """Run the monitor until it is told to stop; returns the exit code."""
-
-    async def serve(ctx: NodeContext) -> None:
-        await _serve(ctx, settings)
-
-    return run_node("ui", node, serve)
-
-
-async def _serve(ctx: NodeContext, settings: UiSettings) -> None:
-    from aiohttp import web
-
     from ui.server import Monitor
 
     state = MeshState()
     for point in read_history(settings.history):
         state.see_point(point)
-    monitor = Monitor(state, ctx.bus.run)
+    monitor = Monitor(state, node.run)
+
+    @asynccontextmanager
+    async def page(ctx: NodeContext) -> AsyncIterator[None]:
+        async with serving(ctx, settings, monitor):
+            ticking = asyncio.create_task(_tick_until_stopped(ctx, monitor))
+            try:
+                yield
+            finally:
+                ticking.cancel()
+                await asyncio.gather(ticking, return_exceptions=True)
+
+    async def work(ctx: NodeContext) -> None:
+        await listen(ctx, monitor)
+        await ctx.stopping.wait()
+
+    return run_node("ui", node, work, around=page)
+
+
+@asynccontextmanager
+async def serving(ctx: NodeContext, settings: UiSettings, monitor: Monitor) -> AsyncIterator[str]:
+    """Serve the page; gives its address. Raises NodeFailure when the port is taken."""
+    from aiohttp import web
+
     runner = web.AppRunner(monitor.application(), access_log=None)
     await runner.setup()
-    site = web.TCPSite(runner, settings.host, settings.port)
     try:
-        await site.start()
+        await web.TCPSite(runner, settings.host, settings.port).start()
     except OSError as error:
         await runner.cleanup()
-        raise SystemExit(
-            f"monitor: cannot listen on {settings.host}:{settings.port} ({error.strerror}); "
+        raise NodeFailure(
+            f"cannot serve the monitor on {settings.host}:{settings.port} ({error.strerror}); "
             "choose another port with --port or [ui] port, or 0 for a free one"
         ) from error
-    ctx.log.info("monitor", url=f"http://{settings.host}:{runner.addresses[0][1]}/")
-    await _listen(ctx, state, monitor)
+    address = f"http://{settings.host}:{runner.addresses[0][1]}/"
+    ctx.log.info("monitor", url=address)
     try:
-        while not ctx.stopping.is_set():
-            await _tick(ctx, state, monitor)
+        yield address
     finally:
         monitor.close()
         await runner.cleanup()
 
 
-async def _listen(ctx: NodeContext, state: MeshState, monitor: Monitor) -> None:
+async def listen(ctx: NodeContext, monitor: Monitor) -> None:
     """Subscribe to telemetry; every message folds into the state and goes to the open pages."""
+    state = monitor.state
 
     def hear(_: str, message: Message) -> None:
         if isinstance(message, Heartbeat):
@@ -70,8 +84,8 @@ async def _listen(ctx: NodeContext, state: MeshState, monitor: Monitor) -> None:
             state.see_log(message)
             monitor.publish("log", msgspec.to_builtins(message))
         elif isinstance(message, ProofFound):
-            state.see_proof(message)
-            monitor.publish("proof", msgspec.to_builtins(message))
+            if state.see_proof(message):
+                monitor.publish("proof", msgspec.to_builtins(message))
         elif isinstance(message, Point):
             state.see_point(message)
             monitor.publish("point", msgspec.to_builtins(message))
@@ -79,19 +93,24 @@ async def _listen(ctx: NodeContext, state: MeshState, monitor: Monitor) -> None:
     await ctx.bus.subscribe("telemetry.>", (Heartbeat, LogRecord, ProofFound, Point), hear)
 
 
-async def _tick(ctx: NodeContext, state: MeshState, monitor: Monitor) -> None:
-    now = time.time()
-    if ctx.bus.connected:
-        state.see_registry(await ctx.bus.nodes(), now)
-    state.tick(now)
-    overview: dict[str, Any] = state.overview(now)
-    overview["broker"] = ctx.bus.connected
-    overview["speed"] = state.speeds[-1]
-    monitor.publish("overview", overview)
-    try:
-        await asyncio.wait_for(ctx.stopping.wait(), TICK)
-    except TimeoutError:
-        return
+async def _tick_until_stopped(ctx: NodeContext, monitor: Monitor) -> None:
+    """Once a second: read the registry, tell the pages."""
+    from common.bus import BusError
+
+    while True:
+        now = time.time()
+        bus = getattr(ctx, "bus", None)  # not there before the first connection
+        connected = bus is not None and bus.connected
+        if connected:
+            try:
+                monitor.state.see_registry(await ctx.bus.nodes(), now)
+            except BusError as error:  # lost meanwhile, or its buckets are being created: the page says so
+                ctx.log.debug("no registry", error=str(error))
+                connected = False
+        monitor.state.tick(now)
+        overview: dict[str, Any] = monitor.state.overview(now)
+        monitor.publish("overview", {**overview, "broker": connected, "speed": monitor.state.speeds[-1]})
+        await asyncio.sleep(TICK)
 
 
 def read_history(path: str) -> list[Point]:

@@ -63,8 +63,8 @@ def test_rates_are_taken_over_the_window() -> None:
 def test_a_proof_announced_twice_is_shown_once() -> None:
     state = MeshState()
     proof = ProofFound(theorem_id="t", attempt_id="1", purpose="train", time=0, lean="theorem t : True := trivial")
-    state.see_proof(proof)
-    state.see_proof(proof)
+    assert state.see_proof(proof)
+    assert not state.see_proof(proof)
     assert len(state.history()["proofs"]) == 1
 
 

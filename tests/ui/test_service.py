@@ -1,9 +1,22 @@
-"""The monitor's reading of a run's own file."""
+"""The monitor as a node, on a real broker, and its reading of a run's own file."""
 
+import asyncio
 import json
+import re
+import sys
 from pathlib import Path
 
-from ui.service import read_history
+import pytest
+from aiohttp import ClientSession
+
+from common.bus import Bus, BusSettings
+from common.messages import Heartbeat, NodeInfo
+from common.node import NodeContext, NodeFailure, NodeSettings
+from tests.waiting import until
+from ui.mesh_state import MeshState
+from ui.server import Monitor
+from ui.service import read_history, serving
+from ui.settings import UiSettings
 
 
 def test_history_is_read_and_a_torn_last_line_is_passed_over(tmp_path: Path) -> None:
@@ -16,3 +29,56 @@ def test_history_is_read_and_a_torn_last_line_is_passed_over(tmp_path: Path) -> 
 def test_no_history_is_no_error(tmp_path: Path) -> None:
     assert read_history("") == []
     assert read_history(str(tmp_path / "absent.jsonl")) == []
+
+
+async def test_telemetry_reaches_the_page_and_a_kill_of_the_monitor_loses_nothing(
+    bus: Bus, broker: BusSettings
+) -> None:
+    command = [sys.executable, "-m", "node.mesh.cli", "ui", "--port", "0"]
+    command += ["--run", bus.run, "--bus.url", broker.url]
+    for _ in range(2):  # the second one is started after a kill -9 of the first
+        process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+        try:
+            url = await asyncio.wait_for(_address(process), 30)
+            await bus.register(NodeInfo(node_id="a", role="prover", host="h", pid=1, version="0", started=0))
+            async with ClientSession() as session:
+
+                async def shown(session: ClientSession = session, url: str = url) -> bool:
+                    beat = Heartbeat(node_id="a", role="prover", time=1, state="running", values={"expansions": 7})
+                    await bus.publish("telemetry.prover.a.heartbeat", beat)
+                    state = await (await session.get(f"{url}api/state")).json()
+                    return bool(state["totals"].get("prover.expansions") == 7)
+
+                await until(shown, what="the heartbeat on the page")
+        finally:
+            process.kill()
+            await process.wait()
+
+
+async def test_the_page_is_there_before_the_broker_and_says_so() -> None:
+    state = MeshState()
+    monitor = Monitor(state, "demo")
+    ctx = NodeContext("ui", NodeSettings())
+    async with serving(ctx, UiSettings(port=0), monitor) as url, ClientSession() as session:
+        assert (await session.get(url)).status == 200
+
+
+async def test_a_port_in_use_is_named() -> None:
+    monitor = Monitor(MeshState(), "demo")
+    ctx = NodeContext("ui", NodeSettings())
+    async with serving(ctx, UiSettings(port=0), monitor) as url:
+        port = int(url.rstrip("/").rpartition(":")[2])
+        with pytest.raises(NodeFailure, match=str(port)):
+            async with serving(ctx, UiSettings(port=port), monitor):
+                pass
+
+
+async def _address(process: asyncio.subprocess.Process) -> str:
+    """The monitor's address, from its log."""
+    assert process.stderr is not None
+    seen = []
+    async for line in process.stderr:
+        seen.append(line.decode())
+        if match := re.search(r"url=(http://[^\s\x1b]+/)", re.sub(r"\x1b\[[0-9;]*m", "", line.decode())):
+            return match.group(1)
+    pytest.fail("the monitor ended: " + "".join(seen))
