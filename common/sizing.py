@@ -1,0 +1,109 @@
+"""Sizes threads, workers and memory to the machine. Pure: `sizes(machine)`; `read_machine()` looks at this one.
+
+Settings that are 0 mean "sized to the machine" and are filled in from here; every role logs what was chosen.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+LEAN_WORKER_MB = 1024
+"""Memory limit of one Lean worker with pocket Lean: it needs 150 to 300 MB, the rest is for tactics that compute."""
+
+RESERVED_MB = 2048
+"""Left to the system, the broker, the model and the monitor when Lean workers are counted."""
+
+SEARCHES_PER_WORKER = 4
+"""Searches at once for each Lean worker: enough that Lean and inference always have requests waiting, so that rows
+of different searches share a forward pass; more only lengthens every search."""
+
+MOST_INFERENCE_THREADS = 8
+"""A model of a few million parameters gains nothing from more threads; larger ones run on a GPU."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What this process may use: cores (affinity and control group counted), memory, CUDA devices."""
+
+    cores: int
+    memory_mb: int
+    gpus: int = 0
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What each role takes of the machine when nobody says otherwise and all roles run on it."""
+
+    lean_workers: int
+    lean_worker_mb: int
+    searches: int
+    """Searches at once in one prover."""
+    inference_threads: int
+    trainer_ranks: int
+    trainer_threads: int
+    """Threads of each rank. Inference is paused while the trainer works, so it may take every core."""
+
+    def describe(self) -> str:
+        """The choice in one line."""
+        return (
+            f"{self.lean_workers} Lean workers of {self.lean_worker_mb} MB, {self.searches} searches, "
+            f"{self.inference_threads} inference threads, {self.trainer_ranks} trainer ranks "
+            f"of {self.trainer_threads} threads"
+        )
+
+
+def sizes(machine: Machine) -> Sizes:
+    """Sizes for all roles on one machine. On 2 cores: 2 Lean workers, 8 searches, 1 inference thread, 2 to train."""
+    cores = max(1, machine.cores)
+    by_memory = max(1, (machine.memory_mb - RESERVED_MB) // LEAN_WORKER_MB)
+    # Lean takes all cores: while it waits for inference it needs none, and the scheduler shares what is left.
+    lean_workers = min(cores, by_memory)
+    # On a CPU inference takes half the cores: Lean is the other half of every expansion (LOG.md, where the time goes).
+    inference_threads = 1 if machine.gpus else max(1, min(cores // 2, MOST_INFERENCE_THREADS))
+    ranks = max(1, machine.gpus)
+    return Sizes(
+        lean_workers=lean_workers,
+        lean_worker_mb=min(LEAN_WORKER_MB, max(256, (machine.memory_mb - RESERVED_MB) // lean_workers)),
+        searches=SEARCHES_PER_WORKER * lean_workers,
+        inference_threads=inference_threads,
+        trainer_ranks=ranks,
+        trainer_threads=max(1, cores // ranks),
+    )
+
+
+def read_machine() -> Machine:
+    """This machine, as far as this process may use it."""
+    return Machine(cores=_cores(), memory_mb=_memory_mb(), gpus=_gpus())
+
+
+def _cores() -> int:
+    """Cores in the affinity mask, or fewer if the control group's quota (cpu.max: "quota period") says so."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota, _, period = _read("/sys/fs/cgroup/cpu.max").partition(" ")
+    if quota.isdigit() and period.strip().isdigit():
+        allowed = min(allowed, max(1, int(quota) // int(period)))
+    return allowed
+
+
+def _memory_mb() -> int:
+    """Memory of the machine, or of the control group if that is less."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = _read("/sys/fs/cgroup/memory.max").strip()
+    return (min(total, int(limit)) if limit.isdigit() else total) // 1_000_000
+
+
+def _gpus() -> int:
+    """NVIDIA devices that this process may use, without importing torch: CUDA_VISIBLE_DEVICES, else the driver's."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return len([device for device in visible.split(",") if device.strip() not in ("", "-1")])
+    return len(list(Path("/proc/driver/nvidia/gpus").glob("*")))
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
