@@ -1,8 +1,8 @@
 """Append-only files of transitions, read through memory maps: how batches reach the trainer's ranks.
 
-A segment is two files. `NAME.data` holds msgpack-encoded transitions one after another; `NAME.index` holds one fixed-size
-entry per transition: where it is, a checksum, and its id in the database. Data is written before its index entry, so
-a torn end is never read: entries are cut off at the first that does not fit.
+A segment is two files. `NAME.data` holds msgpack-encoded transitions one after another; `NAME.index` holds one entry
+of fixed size per transition: where it is, a checksum, and its id in the database. Data is written before its index
+entry, so a torn end is never read: entries are cut off at the first that does not fit.
 """
 
 from __future__ import annotations

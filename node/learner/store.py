@@ -58,19 +58,21 @@ class Store:
         with explained(self.path):
             return self._db.execute(query, values).fetchall()
 
-    # --- theorems -----------------------------------------------------------------------------------------------------
+    # --- theorems ---------------------------------------------------------------------------------------------------
 
     def add_theorems(self, rows: Iterable[TheoremRow]) -> None:
         """Add theorems; those that are known stay as they are."""
         values = [
-            (row.theorem.name, row.split, row.theorem.binders, row.theorem.conclusion, row.theorem.header)
-            + (row.family, row.level)
+            (
+                *(row.theorem.name, row.split, row.theorem.binders, row.theorem.conclusion),
+                *(row.theorem.header, row.family, row.level),
+            )
             for row in rows
         ]
         with self._transaction() as db:
             db.executemany("INSERT OR IGNORE INTO theorems VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
-    # --- outbox -------------------------------------------------------------------------------------------------------
+    # --- outbox -----------------------------------------------------------------------------------------------------
 
     def dispatch(self, planned: Sequence[Planned], now: float) -> None:
         """Write attempts and their outbox rows: from here on they are outstanding."""
@@ -79,8 +81,10 @@ class Store:
                 attempt = plan.attempt
                 db.execute(
                     "INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (plan.number, attempt.attempt_id, attempt.theorem_id, attempt.purpose)
-                    + (attempt.simulations, attempt.weights, plan.evaluation, now),
+                    (
+                        *(plan.number, attempt.attempt_id, attempt.theorem_id, attempt.purpose),
+                        *(attempt.simulations, attempt.weights, plan.evaluation, now),
+                    ),
                 )
                 db.execute(
                     "INSERT INTO outbox (attempt_id, payload) VALUES (?, ?)", (attempt.attempt_id, encode(attempt))
@@ -119,7 +123,7 @@ class Store:
             self._rows("SELECT purpose, COUNT(*) FROM outbox JOIN attempts USING (attempt_id) GROUP BY purpose")
         )
 
-    # --- results ------------------------------------------------------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------------------------------
 
     def is_open(self, attempt_id: str) -> bool:
         """True while the attempt is outstanding: its first result has not come."""
@@ -167,9 +171,11 @@ class Store:
         statistics = result.statistics
         db.execute(
             "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (result.attempt_id, result.prover_id, verdict.outcome, verdict.message or result.message)
-            + (statistics.simulations, statistics.expansions, statistics.seconds)
-            + (statistics.weights_first, statistics.weights_last, now),
+            (
+                *(result.attempt_id, result.prover_id, verdict.outcome, verdict.message or result.message),
+                *(statistics.simulations, statistics.expansions, statistics.seconds),
+                *(statistics.weights_first, statistics.weights_last, now),
+            ),
         )
 
     def _insert_proof(
@@ -178,8 +184,10 @@ class Store:
         db.execute(
             "INSERT INTO proofs (attempt_id, theorem_id, disproof, script, axioms, lean_version)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (result.attempt_id, theorem_id, purpose == "disprove", result.script)
-            + (" ".join(verdict.axioms), verdict.lean_version),
+            (
+                *(result.attempt_id, theorem_id, purpose == "disprove", result.script),
+                *(" ".join(verdict.axioms), verdict.lean_version),
+            ),
         )
         if purpose in TRAINED_PURPOSES:
             db.executemany(
@@ -187,7 +195,7 @@ class Store:
                 [(result.attempt_id, each.state, each.tactic, each.remaining_steps) for each in result.transitions],
             )
 
-    # --- what others are rebuilt from -----------------------------------------------------------------------------------
+    # --- what others are rebuilt from -------------------------------------------------------------------------------
 
     def history(self) -> list[Match]:
         """All attempts on train statements in the order in which their results came, open ones last (outcome None)."""
@@ -207,7 +215,7 @@ class Store:
         )
         return [(row[0], Transition(*row[1:])) for row in rows]
 
-    # --- weights and evaluations ----------------------------------------------------------------------------------------
+    # --- weights and evaluations ------------------------------------------------------------------------------------
 
     def add_weights(self, row: WeightsRow, now: float) -> None:
         """A version of the weights has been stored for all nodes."""
@@ -251,7 +259,7 @@ class Store:
             found.setdefault(theorem_id, []).append(outcome)
         return found
 
-    # --- notes and audit ------------------------------------------------------------------------------------------------
+    # --- notes and audit --------------------------------------------------------------------------------------------
 
     def note(self, key: str, value: Any) -> None:
         """Keep a small JSON value."""

@@ -18,6 +18,7 @@ import safetensors
 import torch
 from safetensors.torch import load_file, save_file
 
+from common import faults
 from node.model.files import FileMismatch, build_model, config_from_dict, config_to_dict, digest, state_tensors, sync
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
@@ -90,6 +91,7 @@ def save(
         for path in temporary.iterdir():
             sync(path)
         sync(temporary)
+        faults.reach("checkpoint:before-rename")
         _replace(temporary, directory)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -49,3 +49,12 @@ def result(
         transitions=tuple(transition(first + index) for index in range(transitions)) if proved else (),
         statistics=AttemptStatistics(simulations=3, expansions=2, seconds=0.5),
     )
+
+
+def examples(count: int) -> list[tuple[int, Transition]]:
+    """Transitions that a tiny network can learn, with ids from 1."""
+    lemmas = ("And.intro", "Or.inl", "rfl", "Nat.le_refl")
+    return [
+        (index + 1, Transition(f"p{index % 7} : Prop\n⊢ p{index % 7}", f"exact {lemmas[index % 4]}", 1 + index % 3))
+        for index in range(count)
+    ]

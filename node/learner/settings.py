@@ -1,0 +1,136 @@
+"""Configuration of a learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from node.learner.matchmaker import MatchmakerSettings
+from node.learner.replay import ReplaySettings
+from node.learner.schedule import ScheduleSettings
+from node.model.config import ModelConfig
+
+
+@dataclass
+class TrainerSettings:
+    """The trainer group and its steps."""
+
+    ranks: int = 1
+    """Processes of the group: one per GPU; on a CPU one, since its threads share the cores better than ranks do."""
+    threads: int = 0
+    """Threads of each rank on a CPU; 0: all cores divided among the ranks. Inference stands still meanwhile."""
+    device: str = "cpu"
+    """`cpu` (gloo) or `cuda` (nccl, rank r on GPU r)."""
+    batch: int = 64
+    """Transitions per step, over all ranks."""
+    token_budget: int = 8192
+    """Padded tokens of one forward pass at most; larger batches are accumulated."""
+    matrix_rate: float = 0.01
+    """Learning rate of Muon (matrices inside the blocks)."""
+    rate: float = 0.003
+    """Learning rate of AdamW (embedding, heads, gains)."""
+    warmup: int = 20
+    """Steps over which the learning rates rise."""
+    value_weight: float = 0.001
+    """Weight of the value loss (AlphaProof's pseudocode)."""
+    rl_factor: float = 0.5
+    """Learning rates after the warm start, relative to those of the warm start."""
+    timeout: float = 120.0
+    """Seconds after which a command without an answer means that the group hangs: it is ended and started again."""
+    start_timeout: float = 180.0
+    """Seconds for the ranks to start and to find each other."""
+    restarts: int = 5
+    """Failures of the group, without a step between them, after which the learner gives up."""
+
+
+@dataclass
+class WarmStartSettings:
+    """Supervised training before reinforcement learning, to a plateau of the validation loss."""
+
+    levels: tuple[int, ...] = (1, 2)
+    """Levels of the bank whose transitions are used."""
+    withheld: float = 0.4
+    """Share of the lemma names of the bank whose transitions are left out, so that there is something to discover."""
+    steps: int = 1500
+    """Most steps."""
+    every: int = 50
+    """Steps between measurements of the validation loss."""
+    patience: int = 3
+    """Measurements without improvement after which it has reached its plateau; the best weights are kept."""
+    least_gain: float = 0.01
+    """Relative improvement of the validation loss that counts as one."""
+    validation: int = 512
+    """Transitions of the validation set, chosen by seed."""
+    decay: bool = True
+    """After the plateau, a tenth of the steps more with learning rates that fall to zero."""
+
+
+@dataclass
+class EvaluationSettings:
+    """The evaluation before and after learning."""
+
+    statements: int = 160
+    """Test statements, stratified by family and level."""
+    simulations: int = 16
+    """Simulations per statement."""
+    retries: int = 2
+    """Attempts more for a statement whose attempt failed for a reason of the infrastructure."""
+
+
+@dataclass
+class PlanSettings:
+    """What the run does from start to end; see `phases`."""
+
+    evaluate: bool = False
+    """Evaluate on test statements before and after, and end the run with a summary."""
+    repeat: bool = False
+    """Evaluate twice before learning, to see the noise."""
+    minutes: float | None = None
+    """Minutes of reinforcement learning; none: no end."""
+    control_steps: int | None = None
+    """Supervised steps in place of reinforcement learning."""
+    limit_minutes: float | None = None
+    """Minutes in which the whole run must end; reinforcement learning is cut short for it."""
+
+
+@dataclass
+class LearnerSettings:
+    """The learner: matchmaker, records, replay, training, checkpoints, weights, evaluation."""
+
+    directory: str = "runs"
+    """Folder of the run directories."""
+    seed: int = 0
+    """Seed of the run."""
+    bank: str = ""
+    """Folder of the theorem bank; empty: the one that comes with proofmesh."""
+    statements: int = 0
+    """Train statements to use, chosen by seed; 0: all."""
+    ahead: float = 1.5
+    """Attempts outstanding for each search slot of the mesh."""
+    results: int = 16
+    """Results handled at once: each waits for its proof to be verified."""
+    max_deliveries: int = 5
+    """Deliveries of one result after which it is recorded as poisoned: handling it has ended the learner every time."""
+    verify_timeout: float = 30.0
+    """Seconds for one verification."""
+    verify_patience: float = 600.0
+    """Seconds for which a proof waits for a lean-proxy, in all; then it is handed back and comes again."""
+    keep_checkpoints: int = 3
+    """Newest checkpoints kept."""
+    keep_weights: int = 4
+    """Newest weight versions kept in the object store, besides pinned ones."""
+    plan: PlanSettings = field(default_factory=PlanSettings)
+    """Phases of the run."""
+    matchmaker: MatchmakerSettings = field(default_factory=MatchmakerSettings)
+    """Choice of theorems and budgets."""
+    replay: ReplaySettings = field(default_factory=ReplaySettings)
+    """The replay buffer."""
+    schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
+    """When to train, and how long."""
+    trainer: TrainerSettings = field(default_factory=TrainerSettings)
+    """The trainer group."""
+    warm_start: WarmStartSettings = field(default_factory=WarmStartSettings)
+    """The warm start."""
+    evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
+    """The evaluations."""
+    model: ModelConfig = field(default_factory=ModelConfig)
+    """Shape of the network."""

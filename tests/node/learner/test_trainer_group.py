@@ -1,0 +1,153 @@
+"""The trainer group with real ranks on gloo: two agree with one, and what dies is started again from a checkpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from builders import examples
+
+from common import faults
+from node.learner.errors import TrainerFailed
+from node.learner.replay import Ref
+from node.learner.segments import SegmentWriter
+from node.learner.settings import TrainerSettings
+from node.learner.trainer_group import TrainerGroup
+from node.model.config import ModelConfig
+
+TINY = ModelConfig(vocab_size=320, depth=1, width=16, heads=2, kv_heads=2, hidden=32, context=64)
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Linux only")
+
+
+def settings(ranks: int = 1, timeout: float = 60.0) -> TrainerSettings:
+    return TrainerSettings(ranks=ranks, threads=1, token_budget=256, timeout=timeout, warmup=1)
+
+
+@pytest.fixture(scope="module")
+def refs(tmp_path_factory: pytest.TempPathFactory) -> list[Ref]:
+    base = tmp_path_factory.mktemp("data") / "supervised"
+    writer = SegmentWriter(base)
+    count = writer.append(examples(60))
+    writer.close()
+    return [(str(base), position) for position in range(count)]
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory, refs: list[Ref]) -> Path:
+    """A checkpoint of a fresh tiny network."""
+    folder = tmp_path_factory.mktemp("fresh")
+    asyncio.run(TrainerGroup(settings(), folder).create(folder / "step-000000", TINY, 1, refs))
+    return folder / "step-000000"
+
+
+def batch(refs: list[Ref], number: int) -> list[Ref]:
+    return [refs[(number * 7 + index * 3) % len(refs)] for index in range(13)]
+
+
+async def losses(group: TrainerGroup, refs: list[Ref], numbers: range) -> list[float]:
+    return [(await group.step(batch(refs, number)))["loss"] for number in numbers]
+
+
+async def test_two_ranks_train_as_one_does(tmp_path: Path, fresh: Path, refs: list[Ref]) -> None:
+    found = {}
+    for ranks in (1, 2):
+        group = TrainerGroup(settings(ranks), tmp_path / f"logs-{ranks}")
+        await group.start(fresh)
+        found[ranks] = await losses(group, refs, range(6))
+        found[ranks].append((await group.evaluate(refs))["policy_loss"])
+        assert group.step_number == 6
+        await group.stop()
+    assert found[2] == pytest.approx(found[1], rel=1e-4)
+    assert found[1][5] < found[1][0] - 0.1
+
+
+async def test_a_rank_killed_in_a_step_ends_the_group_and_a_new_one_goes_on_from_the_checkpoint(
+    tmp_path: Path, fresh: Path, refs: list[Ref], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steady = TrainerGroup(settings(), tmp_path / "steady")
+    await steady.start(fresh)
+    expected = await losses(steady, refs, range(5))
+    await steady.stop()
+
+    monkeypatch.setenv(faults.VARIABLE, "trainer-1:in-step#4")
+    group = TrainerGroup(settings(2), tmp_path / "logs")
+    await group.start(fresh)
+    seen = await losses(group, refs, range(2))
+    await group.checkpoint(tmp_path / "step-000002")
+    await group.step(batch(refs, 2))
+    ranks = group.pids
+    with pytest.raises(TrainerFailed, match=r"rank 1 died \(exit code -9\)"):
+        await group.step(batch(refs, 3))
+    assert not group.running
+    assert all(not Path(f"/proc/{pid}").exists() for pid in ranks)
+    with pytest.raises(TrainerFailed, match="not running"):
+        await group.step(batch(refs, 3))
+
+    await group.start(tmp_path / "step-000002")
+    assert group.step_number == 2
+    seen += await losses(group, refs, range(2, 5))
+    assert seen == pytest.approx(expected, rel=1e-4)
+    await group.stop()
+
+
+async def test_a_rank_that_hangs_is_noticed(tmp_path: Path, fresh: Path, refs: list[Ref]) -> None:
+    group = TrainerGroup(settings(timeout=1.0), tmp_path)
+    await group.start(fresh)
+    os.kill(group.pids[0], signal.SIGSTOP)
+    with pytest.raises(TrainerFailed, match="no answer within 1 s"):
+        await group.step(batch(refs, 0))
+    assert not group.running
+
+
+async def test_a_checkpoint_cut_short_by_a_kill_is_absent(
+    tmp_path: Path, fresh: Path, refs: list[Ref], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from node.model import checkpoint
+
+    monkeypatch.setenv(faults.VARIABLE, "checkpoint:before-rename#2")
+    group = TrainerGroup(settings(), tmp_path / "logs")
+    await group.start(fresh)
+    await group.step(batch(refs, 0))
+    await group.checkpoint(tmp_path / "checkpoints" / "step-000001")
+    await group.step(batch(refs, 1))
+    with pytest.raises(TrainerFailed, match="rank 0 died"):
+        await group.checkpoint(tmp_path / "checkpoints" / "step-000002")
+    newest = checkpoint.latest(tmp_path / "checkpoints")
+    assert newest is not None and newest.name == "step-000001"
+    assert checkpoint.load(newest).step == 1
+    await group.start(newest)
+    await group.step(batch(refs, 1))
+    await group.checkpoint(tmp_path / "checkpoints" / "step-000002")
+    assert checkpoint.load(tmp_path / "checkpoints" / "step-000002").step == 2
+    await group.stop()
+
+
+async def test_weights_can_be_read_by_those_who_serve_them(tmp_path: Path, fresh: Path, refs: list[Ref]) -> None:
+    from node.model import weights
+
+    group = TrainerGroup(settings(), tmp_path)
+    await group.start(fresh)
+    await group.step(batch(refs, 0))
+    digest = await group.write_weights(tmp_path / "w.safetensors", {"version": "3"})
+    await group.stop()
+    assert digest == weights.digest(tmp_path / "w.safetensors")
+    assert weights.read(tmp_path / "w.safetensors").information == {"version": "3"}
+
+
+@pytest.mark.parametrize("damage", ["missing", "truncated"])
+async def test_a_checkpoint_that_cannot_be_read_is_said_clearly(tmp_path: Path, fresh: Path, damage: str) -> None:
+    import shutil
+
+    copy = tmp_path / "step-000000"
+    if damage == "truncated":
+        shutil.copytree(fresh, copy)
+        with (copy / "model.safetensors").open("r+b") as file:
+            file.truncate(1000)
+    group = TrainerGroup(settings(), tmp_path / "logs")
+    expected = "no checkpoint at" if damage == "missing" else "truncated"
+    with pytest.raises(TrainerFailed, match=expected):
+        await group.start(copy)
