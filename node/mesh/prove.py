@@ -48,7 +48,7 @@ DEMO_RUN = Path("runs/demo")
 class ProveSettings:
     """Prove one theorem."""
 
-    statement: Annotated[str, tyro.conf.Positional]
+    statement: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STATEMENT")]
     """The theorem, such as 'theorem t (p q : Prop) : p ∧ q → q ∧ p'."""
 
     simulations: int = 400

@@ -17,6 +17,18 @@ from node.prover.prior import Proposal
 CLOSING = ("rfl", "assumption", "contradiction", "trivial", "simp", "simp_all", "decide")
 """Tactics that need nothing of the goal."""
 
+ARITHMETIC = (
+    "simp [Nat.add_comm, Nat.add_assoc, Nat.add_left_comm]",
+    "simp [Nat.mul_comm, Nat.mul_assoc, Nat.mul_left_comm]",
+    "simp [Nat.mul_add, Nat.add_mul]",
+    "rw [Nat.add_comm]",
+    "rw [Nat.mul_comm]",
+)
+"""For conclusions with sums or products."""
+
+ORDER = ("exact Nat.le_refl _", "apply Nat.le_succ_of_le", "apply Nat.succ_le_succ", "apply Nat.le_trans")
+"""For conclusions that compare."""
+
 MOST_TACTICS = 48
 """Candidates for one state: a batch of 32 copies of a goal takes Lean about 0.7 ms each, so this stays near 50 ms."""
 
@@ -26,6 +38,9 @@ one."""
 
 SYMBOLS_PER_STEP = 6.0
 """Roughly how many symbols of a conclusion one tactic disposes of; only the order of states matters."""
+
+SYMBOLS_OF_FALSE = 12
+"""Two tactics' worth: about what it takes to find the contradiction."""
 
 
 class FixedPolicy:
@@ -47,7 +62,14 @@ def advise(state: str) -> Advice:
 def value(state: str) -> float:
     """V = -1 - symbols of all conclusions / SYMBOLS_PER_STEP: a state with less to prove is nearer to its end."""
     conclusions = re.findall(r"^⊢((?:.|\n )*)", state, flags=re.MULTILINE)
-    return -1.0 - sum(len(re.findall(r"[\w'.]+|[^\s\w]", text)) for text in conclusions) / SYMBOLS_PER_STEP
+    return -1.0 - sum(map(symbols, conclusions)) / SYMBOLS_PER_STEP
+
+
+def symbols(conclusion: str) -> int:
+    """Words and signs of a conclusion. `False` says nothing of how it can be reached, so it counts as a long one."""
+    if conclusion.strip() == "False":
+        return SYMBOLS_OF_FALSE
+    return len(re.findall(r"[\w'.]+|[^\s\w]", conclusion))
 
 
 def candidates(goal: Goal) -> list[str]:
@@ -89,6 +111,8 @@ def from_conclusion(goal: Goal) -> Iterator[str]:
         case "=":
             yield "funext x"
             yield "congr"
+        case "≤" | "<" | "≥" | ">":
+            yield from ORDER
 
 
 def from_hypotheses(goal: Goal) -> Iterator[str]:
@@ -138,10 +162,7 @@ def rewrites(goal: Goal) -> Iterator[str]:
     if equations:
         yield "simp [*]"
     if re.search(r"[+*]", goal.conclusion):
-        yield "simp [Nat.add_comm, Nat.add_assoc, Nat.add_left_comm]"
-        yield "simp [Nat.mul_comm, Nat.mul_assoc, Nat.mul_left_comm]"
-        yield "rw [Nat.add_comm]"
-        yield "rw [Nat.mul_comm]"
+        yield from ARITHMETIC
 
 
 def case_distinctions(goal: Goal) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from common.settings import NodeSettings
@@ -9,6 +10,10 @@ from node.prover.settings import ProverSettings
 
 if TYPE_CHECKING:
     from common.node import NodeContext
+
+GC_THRESHOLDS = (50_000, 20, 50)
+"""Search trees are large and full of cycles until an attempt ends: collecting every 700 objects looks through them
+in vain."""
 
 
 def main(settings: ProverSettings, node: NodeSettings) -> int:
@@ -18,6 +23,7 @@ def main(settings: ProverSettings, node: NodeSettings) -> int:
     async def serve(context: NodeContext) -> None:
         from node.prover.prover import Prover
 
+        gc.set_threshold(*GC_THRESHOLDS)
         await Prover(context.bus, settings, context.id, context.report).run(context.stopping)
 
     return run_node("prover", node, serve, capacity={"searches": settings.resolved_searches()})
