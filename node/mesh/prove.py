@@ -34,7 +34,7 @@ PROVED, NOT_PROVED, BAD_STATEMENT, MESH_FAILED = 0, 1, 2, 3
 
 R = TypeVar("R")
 
-CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 5.0
 """Patience with a broker that was named on the command line."""
 
 VERIFY_SECONDS = 60.0
@@ -270,6 +270,8 @@ def model_for(checkpoint: str, folder: Path) -> Path | None:
         return None
     if named.is_file():
         return named
+    if not named.is_dir():
+        raise MeshProblem(f"there is no weights file or checkpoint folder {named}")
     from node.model import checkpoint as checkpoints
     from node.model import weights
 

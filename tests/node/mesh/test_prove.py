@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from common.bus import BusSettings
 from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, newest_checkpoint
 
 SWAP = "theorem t (p q : Prop) : p ∧ q → q ∧ p"
