@@ -48,7 +48,7 @@ def wheel_version() -> str:
         return importlib.metadata.version(launcher.WHEEL)
     except importlib.metadata.PackageNotFoundError:
         raise PocketBuildError(
-            f"the wheel {launcher.WHEEL} is not installed: run `just setup` (it needs Linux x86-64, glibc 2.35 or later)"
+            f"the wheel {launcher.WHEEL} is not installed: run `just setup` (Linux x86-64, glibc 2.35 or later)"
         ) from None
 
 

