@@ -75,7 +75,8 @@ class Bus:
 
     async def close(self) -> None:
         """Answer the requests at work, hand back leases that were delivered but not taken, flush, leave."""
-        await asyncio.gather(*(served.drain(DRAIN_SECONDS) for served in self._served))
+        patience = DRAIN_SECONDS if self.connected else 0  # without a broker there is nobody to answer to
+        await asyncio.gather(*(served.drain(patience) for served in self._served))
         for puller in self._pullers.values():
             await puller.close()
         await self._connection.close()

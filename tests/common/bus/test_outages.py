@@ -1,0 +1,209 @@
+"""The broker is killed, and comes again on its store: what was acknowledged is there, and nodes find their way back."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pytest
+
+from broker import streams
+from broker.launcher import Server
+from common.bus import Bus, BusSettings, BusUnavailable, Unanswered
+from common.lean import Theorem
+from common.messages import Attempt, Heartbeat, PauseAcknowledged, PauseHold, PauseRequest
+from common.subjects import BadRunName, todo
+from tests.waiting import eventually
+
+
+def attempt(number: int) -> Attempt:
+    return Attempt(
+        attempt_id=f"a{number}",
+        theorem_id="t",
+        theorem=Theorem("t", "", "True"),
+        purpose="train",
+        simulations=1,
+        seed=1,
+    )
+
+
+async def kill(server: Server) -> None:
+    """kill -9."""
+    await server.stop(grace=0)
+
+
+async def start_again(server: Server) -> None:
+    """On the same port and store."""
+    server.settings = dataclasses.replace(server.settings, port=urlparse(server.bus.url).port or 0)
+    await server.start()
+
+
+async def connect(server: Server, name: str = "node") -> Bus:
+    return await Bus.connect(server.bus, run="outage", name=name, wait=10)
+
+
+async def test_acknowledged_work_and_state_survive_a_killed_broker(own_broker: Server, tmp_path: Path) -> None:
+    bus = await connect(own_broker)
+    await streams.ensure(bus)
+    for number in range(50):
+        await bus.publish_durable(todo("train"), attempt(number), message_id=f"a{number}")
+    await bus.put_state("pause", PauseHold(epoch=3, until=4.0))
+    weights = tmp_path / "weights"
+    weights.write_bytes(b"w" * 300_000)
+    digest = await bus.put_object("w1", weights)
+    held = await bus.lease("todo-train", Attempt, limit=20, wait=10)
+    for lease in held[:10]:
+        await lease.ack()
+
+    await kill(own_broker)
+    await eventually(lambda: not bus.connected, what="loss of the broker")
+    await start_again(own_broker)
+    await eventually(lambda: bus.connected, timeout=30, what="return of the broker")
+
+    for lease in held[10:]:
+        await lease.ack()  # leases of before are still ours
+    await bus.publish_durable(todo("train"), attempt(49), message_id="a49")  # a repetition, dropped by its id
+    left: list[str] = []
+    while len(left) < 30:
+        for lease in await bus.lease("todo-train", Attempt, limit=50, wait=10):
+            left.append(lease.message.attempt_id)
+            await lease.ack()
+    assert left == [f"a{number}" for number in range(20, 50)]
+    assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
+    assert await bus.get_state("pause", PauseHold) == PauseHold(epoch=3, until=4.0)
+    await bus.get_object("w1", tmp_path / "again", digest=digest)
+    await bus.close()
+
+
+async def test_watches_servers_and_subscriptions_go_on_after_an_outage(own_broker: Server) -> None:
+    bus, other = await connect(own_broker), await connect(own_broker, "other")
+    await streams.ensure(bus)
+    await bus.put_state("pause", PauseHold(epoch=1, until=0.0))
+    seen: list[PauseHold | None] = []
+    heard: list[float] = []
+
+    async def handler(request: PauseRequest) -> PauseAcknowledged:
+        return PauseAcknowledged(epoch=request.epoch, node_id="other")
+
+    await other.watch_state("pause", PauseHold, seen.append)
+    await other.subscribe("telemetry.>", Heartbeat, lambda _, message: heard.append(message.time))
+    await other.serve("ctl.x", PauseRequest, handler, queue="q", limit=1)
+    await eventually(lambda: len(seen) == 1)
+
+    await kill(own_broker)
+    await eventually(lambda: not bus.connected and not other.connected)
+    with pytest.raises(Unanswered, match="no broker"):
+        await bus.request("ctl.x", PauseRequest(epoch=1, until=0.0), PauseAcknowledged, timeout=0.1)
+    beat = Heartbeat(node_id="x", role="prover", time=5.0, state="running")
+    await bus.publish("telemetry.prover.x.heartbeat", beat)  # never raises
+    asking = asyncio.create_task(
+        bus.request_patiently("ctl.x", PauseRequest(epoch=6, until=0.0), PauseAcknowledged, timeout=5, deadline=60)
+    )
+    await start_again(own_broker)
+    assert (await asking).epoch == 6
+    await eventually(lambda: len(seen) == 2, timeout=30, what="the current value after the reconnect")
+    assert seen[1] == PauseHold(epoch=1, until=0.0)
+    await bus.put_state("pause", PauseHold(epoch=2, until=0.0))
+    await eventually(lambda: seen[-1] == PauseHold(epoch=2, until=0.0))
+    await eventually(lambda: other.connected)
+    await bus.publish("telemetry.prover.x.heartbeat", later(beat, 6.0))
+    await eventually(lambda: 6.0 in heard)
+    await bus.close()
+    await other.close()
+
+
+def later(beat: Heartbeat, when: float) -> Heartbeat:
+    return Heartbeat(node_id=beat.node_id, role=beat.role, time=when, state=beat.state)
+
+
+async def test_open_requests_end_at_once_when_the_broker_dies(own_broker: Server) -> None:
+    bus, other = await connect(own_broker), await connect(own_broker, "other")
+    started = asyncio.Event()
+
+    async def never(request: PauseRequest) -> PauseAcknowledged:
+        started.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    await other.serve("ctl.never", PauseRequest, never, queue="q", limit=1)
+    asking = asyncio.create_task(
+        bus.request("ctl.never", PauseRequest(epoch=1, until=0.0), PauseAcknowledged, timeout=600)
+    )
+    await started.wait()
+    await kill(own_broker)
+    async with asyncio.timeout(30):
+        with pytest.raises(Unanswered, match="broker was lost"):
+            await asking
+    await asyncio.gather(bus.close(), other.close())
+
+
+async def test_a_waiting_lease_ends_when_the_broker_dies_and_works_again_after(own_broker: Server) -> None:
+    bus = await connect(own_broker)
+    await streams.ensure(bus)
+    assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
+    waiting = asyncio.create_task(bus.lease("todo-train", Attempt, limit=1, wait=600))
+    await asyncio.sleep(0.05)
+    await kill(own_broker)
+    async with asyncio.timeout(30):
+        assert await waiting == []
+    await start_again(own_broker)
+    await eventually(lambda: bus.connected, timeout=30)
+    await bus.publish_durable(todo("train"), attempt(1), message_id="a1")
+    (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=20)
+    await lease.ack()
+    await bus.close()
+
+
+async def test_no_broker_is_said_clearly(unused_tcp_port: int) -> None:
+    start = time.monotonic()
+    settings = BusSettings(url=f"nats://127.0.0.1:{unused_tcp_port}")
+    with pytest.raises(BusUnavailable, match=rf"no broker at .*{unused_tcp_port} after 0.3 s.*proofmesh broker"):
+        await Bus.connect(settings, run="r", name="n", wait=0.3)
+    assert time.monotonic() - start < 20
+
+
+async def test_a_node_that_starts_before_its_broker_waits_for_it(own_broker: Server) -> None:
+    await kill(own_broker)
+    connecting = asyncio.create_task(Bus.connect(own_broker.bus, run="r", name="n"))
+    await asyncio.sleep(0.1)
+    assert not connecting.done()
+    await start_again(own_broker)
+    bus = await asyncio.wait_for(connecting, 30)
+    assert bus.connected
+    await bus.close()
+
+
+async def test_wrong_credentials_are_said_at_once(tmp_path: Path) -> None:
+    from broker.settings import BrokerSettings
+
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")), ("mesh", "right"))
+    await server.start()
+    good = await Bus.connect(server.bus, run="r", name="n", wait=10)
+    assert good.connected
+    with pytest.raises(BusUnavailable, match=r"refused the credentials.*PROOFMESH_NATS_PASSWORD"):
+        await Bus.connect(dataclasses.replace(server.bus, password="wrong"), run="r", name="n", wait=60)
+    with pytest.raises(BusUnavailable, match="refused the credentials"):
+        await Bus.connect(BusSettings(url=server.bus.url), run="r", name="n")
+    await good.close()
+    await server.stop(grace=0)
+
+
+async def test_credentials_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from broker.settings import BrokerSettings
+
+    monkeypatch.setenv("PROOFMESH_NATS_USER", "mesh")
+    monkeypatch.setenv("PROOFMESH_NATS_PASSWORD", "p\"w'#$ \\{}")
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")), BusSettings().credentials())
+    await server.start()
+    bus = await Bus.connect(BusSettings(url=server.bus.url), run="r", name="n", wait=10)
+    assert bus.connected
+    await bus.close()
+    await server.stop(grace=0)
+
+
+async def test_a_bad_run_name_is_refused(broker: BusSettings) -> None:
+    with pytest.raises(BadRunName, match="lower-case"):
+        await Bus.connect(broker, run="My Run", name="n", wait=5)

@@ -1,0 +1,154 @@
+"""State of a run, the registry of its nodes, and its files."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from broker import streams
+from common.bus import Bus, BusSettings, DigestMismatch, NotThere, file_digest
+from common.messages import NodeInfo, PauseHold, WeightsState
+from tests.waiting import eventually
+
+
+def hold(epoch: int) -> PauseHold:
+    return PauseHold(epoch=epoch, until=float(epoch))
+
+
+def node(node_id: str) -> NodeInfo:
+    return NodeInfo(node_id=node_id, role="prover", host="h", pid=1, version="0", started=1.0, capacity={"searches": 4})
+
+
+async def test_state_is_read_as_it_was_written(bus: Bus, other: Bus) -> None:
+    assert await bus.get_state("pause", PauseHold) is None
+    await bus.put_state("pause", hold(1))
+    await bus.put_state("pause", hold(2))
+    await bus.put_state("weights", WeightsState(version=3, digest="d", object_name="w3"))
+    assert await other.get_state("pause", PauseHold) == hold(2)
+    assert (await other.get_state("weights", WeightsState)).version == 3  # type: ignore[union-attr]
+    await other.delete_state("pause")
+    assert await bus.get_state("pause", PauseHold) is None
+
+
+async def test_a_watch_begins_with_the_current_value_and_follows(bus: Bus, other: Bus) -> None:
+    await bus.put_state("pause", hold(1))
+    seen: list[PauseHold | None] = []
+    await other.watch_state("pause", PauseHold, seen.append)
+    await eventually(lambda: seen == [hold(1)])
+    await bus.put_state("pause", hold(2))
+    await bus.delete_state("pause")
+    await bus.put_state("pause", hold(3))
+    await eventually(lambda: seen == [hold(1), hold(2), None, hold(3)])
+
+
+async def test_a_watch_of_nothing_says_so_first(bus: Bus) -> None:
+    seen: list[PauseHold | None] = []
+    await bus.watch_state("pause", PauseHold, seen.append)
+    await eventually(lambda: seen == [None])
+
+
+async def test_a_watch_does_not_see_other_keys(bus: Bus) -> None:
+    seen: list[PauseHold | None] = []
+    await bus.watch_state("pause", PauseHold, seen.append)
+    await bus.put_state("pause2", hold(7))
+    await bus.put_state("pause", hold(8))
+    await eventually(lambda: len(seen) == 2)
+    assert seen == [None, hold(8)]
+
+
+async def test_a_stopped_watch_is_silent(bus: Bus) -> None:
+    seen: list[PauseHold | None] = []
+    watch = await bus.watch_state("pause", PauseHold, seen.append)
+    await eventually(lambda: seen == [None])
+    await watch.unsubscribe()
+    await bus.put_state("pause", hold(1))
+    follower: list[PauseHold | None] = []
+    await bus.watch_state("pause", PauseHold, follower.append)
+    await eventually(lambda: follower == [hold(1)])
+    assert seen == [None]
+
+
+async def test_a_watch_outlives_a_callback_that_raises(bus: Bus) -> None:
+    seen: list[PauseHold | None] = []
+
+    def fragile(value: PauseHold | None) -> None:
+        seen.append(value)
+        raise ValueError("no")
+
+    await bus.watch_state("pause", PauseHold, fragile)
+    await bus.put_state("pause", hold(1))
+    await eventually(lambda: seen == [None, hold(1)])
+
+
+async def test_the_registry_lists_who_is_alive(bus: Bus, other: Bus) -> None:
+    assert await bus.nodes() == []
+    await bus.register(node("a"))
+    await other.register(node("b"))
+    await other.register(node("b"))
+    assert sorted(info.node_id for info in await bus.nodes()) == ["a", "b"]
+    await other.unregister("b")
+    assert await bus.nodes() == [node("a")]
+
+
+async def test_a_node_that_stops_renewing_is_forgotten(bus: Bus) -> None:
+    await streams.ensure(bus, node_ttl=1.0)
+    await bus.register(node("silent"))
+    assert len(await bus.nodes()) == 1
+    for _ in range(200):
+        await bus.register(node("lively"))
+        if len(await bus.nodes()) == 1:
+            break
+        await asyncio.sleep(0.05)
+    assert [info.node_id for info in await bus.nodes()] == ["lively"]
+
+
+async def test_many_nodes_are_all_listed(bus: Bus) -> None:
+    await asyncio.gather(*(bus.register(node(f"n{i}")) for i in range(300)))
+    assert {info.node_id for info in await bus.nodes()} == {f"n{i}" for i in range(300)}
+
+
+@pytest.mark.parametrize("size", [0, 1, 131_072, 3_000_001])
+async def test_an_object_arrives_as_it_was(bus: Bus, other: Bus, tmp_path: Path, size: int) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_bytes(bytes(i * 31 % 251 for i in range(4096)) * (size // 4096) + b"z" * (size % 4096))
+    digest = await bus.put_object("weights-1", source)
+    assert digest == file_digest(source)
+    await other.get_object("weights-1", target, digest=digest)
+    assert target.read_bytes() == source.read_bytes()
+
+
+async def test_an_object_with_another_digest_is_not_written(bus: Bus, tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_bytes(b"new weights")
+    target.write_bytes(b"old weights")
+    await bus.put_object("w", source)
+    with pytest.raises(DigestMismatch, match="not 0000"):
+        await bus.get_object("w", target, digest="0" * 128)
+    assert target.read_bytes() == b"old weights"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["source", "target"]
+
+
+async def test_an_object_that_is_replaced_or_deleted(bus: Bus, tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_bytes(b"one")
+    await bus.put_object("w", source)
+    source.write_bytes(b"two")
+    await bus.get_object("w", target, digest=await bus.put_object("w", source))
+    assert target.read_bytes() == b"two"
+    await bus.delete_object("w")
+    await bus.delete_object("w")
+    with pytest.raises(NotThere):
+        await bus.get_object("w", target, digest=file_digest(source))
+
+
+async def test_a_run_without_streams_says_what_is_missing(broker: BusSettings, tmp_path: Path) -> None:
+    bare = await Bus.connect(broker, run="bare-run-2", name="bare", wait=10)
+    source = tmp_path / "f"
+    source.write_bytes(b"x")
+    with pytest.raises(NotThere, match="created this run's streams"):
+        await bare.put_object("w", source)
+    with pytest.raises(NotThere, match="created this run's streams"):
+        await bare.watch_state("pause", PauseHold, lambda _: None)
+    await bare.close()
