@@ -50,7 +50,7 @@ def resolve(cls: type[T], section: str, argv: Sequence[str], *, prog: str | None
     """
     import tyro
 
-    file = _config_file(argv)
+    file = config_file(argv)
     settings, node = load(cls, file, section), load_node(file)
     arg = tyro.conf.arg
     options = dataclasses.make_dataclass(
@@ -76,7 +76,7 @@ def resolve(cls: type[T], section: str, argv: Sequence[str], *, prog: str | None
     return Resolved(flags.settings, NodeSettings(run=flags.run, bus=flags.bus, **life), flags.dry_run)
 
 
-def _config_file(argv: Sequence[str]) -> Path | None:
+def config_file(argv: Sequence[str]) -> Path | None:
     """The file that `--config` names: it gives the defaults of all other flags, so it is looked for first."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config", type=Path)
