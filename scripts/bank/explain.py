@@ -1,0 +1,202 @@
+"""Random sequents that are true by construction: pick a goal, then add hypotheses that explain it, backwards."""
+
+from __future__ import annotations
+
+import random
+
+from scripts.bank.logic import FALSE, Formula, atom, free_terms, substitute
+
+BOUND_NAMES = ("x", "y", "z", "u", "v", "w")
+
+
+class Explainer:
+    """Grows hypotheses for a goal. Without predicates the formulas are propositional."""
+
+    def __init__(
+        self, rng: random.Random, letters: list[str], predicates: dict[str, int], constants: list[str]
+    ) -> None:
+        self.rng = rng
+        self.letters = letters
+        self.predicates = predicates
+        """Name to number of arguments (1 or 2)."""
+        self.constants = constants
+        self.hypotheses: list[Formula] = []
+        self.locals: list[str] = []
+        """Variables of the goal's own quantifiers: hypotheses that mention one are closed over it."""
+        self.assumed: list[Formula] = []
+        """What the goal's own premises provide."""
+
+    def random_atom(self, terms: list[str] | None = None) -> Formula:
+        """A letter, or a predicate of some terms (the constants and local variables)."""
+        terms = [*self.constants, *self.locals] if terms is None else terms
+        if self.predicates and terms and (not self.letters or self.rng.random() < 0.8):
+            name = self.rng.choice(sorted(self.predicates))
+            return atom(name, *(self.rng.choice(terms) for _ in range(self.predicates[name])))
+        return atom(self.rng.choice(self.letters)) if self.letters else FALSE
+
+    def random_formula(self, depth: int) -> Formula:
+        """A formula of connectives up to a depth, with few negations and equivalences."""
+        if depth == 0 or self.rng.random() < 0.25:
+            return self.random_atom()
+        head = self.rng.choices(("and", "or", "imp", "not", "iff"), (4, 4, 4, 2, 1))[0]
+        if head == "not":
+            return ("not", self.random_formula(depth - 1))
+        left, right = self.random_formula(depth - 1), self.random_formula(depth - 1)
+        return left if left == right else (head, left, right)
+
+    def bound_name(self, *formulas: Formula) -> str:
+        taken = {*self.constants, *self.locals} | {name for formula in formulas for name in _all_terms(formula)}
+        return self.rng.choice([name for name in (*BOUND_NAMES, "x1", "y1", "z1") if name not in taken])
+
+    def add(self, formula: Formula) -> None:
+        """Add a hypothesis, closed over local variables; nothing is added twice, and no `A → A` or `A ∧ A`."""
+        if formula in self.assumed or _silly(formula):
+            return
+        for name in sorted(free_terms(formula) & set(self.locals)):
+            bound = self.bound_name(formula)
+            formula = ("all", bound, substitute(formula, name, bound))
+        if formula not in self.hypotheses:
+            self.hypotheses.append(formula)
+
+    def explain(self, goal: Formula, budget: int) -> None:
+        """Add hypotheses from which the goal follows, spending about `budget` steps."""
+        if goal in self.assumed and self.rng.random() < 0.8:
+            return
+        if self._explain_connective(goal, budget):
+            return
+        if budget <= 0:
+            self.add(goal)
+            return
+        moves = [self._implication] * 4 + [
+            self._two_premises,
+            self._conjunction,
+            self._cases,
+            self._cases,
+            self._equivalence,
+        ]
+        moves += [self._refuted_case]
+        if self.predicates:
+            moves += [self._universal] * 6 + [self._existence] * 3
+        self.rng.choice(moves)(goal, budget)
+
+    def _explain_connective(self, goal: Formula, budget: int) -> bool:
+        """Break a compound goal up; sometimes leave it whole (False)."""
+        head = goal[0]
+        if head == "and":
+            self.explain(goal[1], (budget - 1) // 2)
+            self.explain(goal[2], budget - 1 - (budget - 1) // 2)
+        elif head == "or" and self.rng.random() < 0.6:
+            self.explain(self.rng.choice(goal[1:]), budget - 1)
+        elif head in ("imp", "not"):
+            self.assumed.append(goal[1])
+            self.explain(goal[2] if head == "imp" else FALSE, budget - 1)
+            self.assumed.pop()
+        elif head == "iff":
+            self.explain(("imp", goal[1], goal[2]), budget // 2)
+            self.explain(("imp", goal[2], goal[1]), budget // 2)
+        elif head == "all":
+            self.locals.append(goal[1])
+            self.explain(goal[2], budget - 1)
+            self.locals.pop()
+        elif head == "ex" and self.constants + self.locals:
+            self.explain(substitute(goal[2], goal[1], self.rng.choice(self.constants + self.locals)), budget - 1)
+        else:
+            return False
+        return True
+
+    def _premise(self) -> Formula:
+        """Something to derive the goal from: preferably what is assumed."""
+        if self.assumed and self.rng.random() < 0.6:
+            return self.rng.choice(self.assumed)
+        return self.random_formula(self.rng.choice((0, 0, 0, 1)))
+
+    def _implication(self, goal: Formula, budget: int) -> None:
+        premise = self._premise()
+        self.add(("imp", premise, goal) if goal != FALSE else ("not", premise))
+        self.explain(premise, budget - 1)
+
+    def _two_premises(self, goal: Formula, budget: int) -> None:
+        first, second = self._premise(), self.random_atom()
+        self.add(("imp", first, ("imp", second, goal)))
+        self.explain(first, (budget - 1) // 2)
+        self.explain(second, (budget - 1) // 2)
+
+    def _conjunction(self, goal: Formula, budget: int) -> None:
+        other = self.random_atom()
+        self.explain(("and", *self.rng.sample((goal, other), 2)), 0) if budget < 2 else None
+        pair = ("and", *self.rng.sample((goal, other), 2))
+        premise = self._premise()
+        self.add(("imp", premise, pair))
+        self.explain(premise, budget - 2)
+
+    def _cases(self, goal: Formula, budget: int) -> None:
+        first, second = self.random_formula(0), self.random_formula(self.rng.choice((0, 1)))
+        self.add(("or", first, second))
+        if first != goal:
+            self.add(("imp", first, goal) if goal != FALSE else ("not", first))
+        self.assumed.append(second)
+        self.explain(goal, budget - 2)
+        self.assumed.pop()
+
+    def _refuted_case(self, goal: Formula, budget: int) -> None:
+        other = self.random_atom()
+        self.add(("or", *self.rng.sample((goal, other), 2)))
+        self.explain(("not", other), budget - 2)
+
+    def _equivalence(self, goal: Formula, budget: int) -> None:
+        premise = self._premise()
+        self.add(("iff", *self.rng.sample((premise, goal), 2)))
+        self.explain(premise, budget - 1)
+
+    def _universal(self, goal: Formula, budget: int) -> None:
+        """`∀ x, A x → G x` for a term x of the goal, sometimes with a relation between two variables."""
+        terms = sorted(free_terms(goal))
+        if not terms:
+            self._implication(goal, budget)
+            return
+        term = self.rng.choice(terms)
+        premise = self.random_atom([term, term, self.rng.choice(self.constants + self.locals)])
+        rule: Formula = ("imp", premise, goal) if goal != FALSE else ("not", premise)
+        for name in self.rng.sample(terms, self.rng.randint(1, len(terms))) + [term]:
+            if name in free_terms(rule):
+                bound = self.bound_name(rule)
+                rule = ("all", bound, substitute(rule, name, bound))
+        self.add(rule)
+        self.explain(premise, budget - 1)
+
+    def _existence(self, goal: Formula, budget: int) -> None:
+        """`∃ x, A x` and `∀ x, A x → G`."""
+        bound = self.bound_name(goal)
+        other = self.bound_name(goal, atom("", bound))
+        name = self.rng.choice(sorted(self.predicates))
+        arguments = [self.rng.choice((bound, *self.constants)) for _ in range(self.predicates[name])]
+        arguments[0] = bound
+        body = atom(name, *arguments)
+        extra = self.random_atom([bound])
+        self.add(("ex", bound, ("and", body, extra) if self.rng.random() < 0.6 else body))
+        self.add(("all", other, ("imp", substitute(body, bound, other), goal)))
+        if self.rng.random() < 0.3:
+            self.explain(self.random_atom(), budget - 2)
+
+
+def _all_terms(formula: Formula) -> set[str]:
+    head = formula[0]
+    if head == "atom":
+        return set(formula[2:])
+    if head in ("all", "ex"):
+        return {formula[1]} | _all_terms(formula[2])
+    return {name for part in formula[1:] for name in _all_terms(part)}
+
+
+def _silly(formula: Formula) -> bool:
+    """`A ∧ A`, `A → A`, `A → B → A` and the like."""
+    if formula[0] in ("all", "ex"):
+        return _silly(formula[2])
+    if formula[0] in ("atom", "false", "not"):
+        return False
+    tail = formula[2]
+    while tail[0] == "imp":
+        if tail[1] == formula[1] or tail[2] == formula[1]:
+            return True
+        tail = tail[2]
+    return formula[1] == formula[2]

@@ -1,0 +1,112 @@
+"""Runs many generated theorems through real Lean at once: does a proof hold, and which state does each tactic see?
+
+One `lean --json --stdin` process elaborates a file of some hundred theorems; messages are told apart by their lines.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from common.goals import factorise, split_goals
+from common.lean import ProofTree, Theorem
+from common.script import proof_lines
+
+CHUNK = 300
+"""Theorems per process: enough to hide its start (50 ms), few enough to stay under 400 MB."""
+
+TRACE = "trace_state"
+
+OPTIONS = ("-DmaxHeartbeats=20000", "-DautoImplicit=false", "-Dlinter.all=false")
+"""Heartbeats: a tenth of Lean's default; what a generated proof needs is far below."""
+
+
+@dataclass
+class Checked:
+    """What Lean said about one theorem with its proof."""
+
+    errors: list[str] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
+    """The state before every tactic of the proof, in pre-order, as the policy reads it."""
+
+    @property
+    def proved(self) -> bool:
+        return not self.errors
+
+
+def run_lean(text: str, timeout: float = 600) -> list[dict]:
+    """Lean's messages about a file. Raises RuntimeError when Lean itself fails, and subprocess.TimeoutExpired."""
+    from node.lean_proxy.pocket import toolchain
+
+    command = [*toolchain.command(), "--json", "--stdin", "-DmaxErrors=1000000", *OPTIONS]
+    outcome = subprocess.run(
+        command, env=toolchain.environment(), input=text, capture_output=True, text=True, timeout=timeout, check=False
+    )
+    if outcome.returncode not in (0, 1):
+        raise RuntimeError(f"lean ended with {outcome.returncode}: {outcome.stderr.strip()[-500:]}")
+    return [json.loads(line) for line in outcome.stdout.splitlines() if line.startswith("{")]
+
+
+def traced(proof: ProofTree) -> ProofTree:
+    """The proof with `trace_state` before every tactic."""
+    children = tuple(traced(child) for child in proof.children)
+    return ProofTree(f"{TRACE}\n{proof.tactic}", proof.layout, children)
+
+
+def preorder(proof: ProofTree) -> Iterable[ProofTree]:
+    """The nodes of a proof in the order of its script (plain layouts only: every branch one goal, in Lean's order)."""
+    yield proof
+    for child in proof.children:
+        yield from preorder(child)
+
+
+def check(items: Sequence[tuple[Theorem, ProofTree]]) -> list[Checked]:
+    """Every theorem with its proof: Lean's errors, and the state before each tactic."""
+    results: list[Checked] = []
+    for start in range(0, len(items), CHUNK):
+        results += _check_chunk(items[start : start + CHUNK])
+    return results
+
+
+def _check_chunk(items: Sequence[tuple[Theorem, ProofTree]]) -> list[Checked]:
+    blocks = [[f"{theorem.signature} := by", *proof_lines(traced(proof))] for theorem, proof in items]
+    results = [Checked() for _ in blocks]
+    for index, _, message in run_blocks(blocks):
+        if message["severity"] == "error":
+            results[index].errors.append(message["data"])
+        elif message["severity"] == "information":
+            branches = factorise(split_goals(message["data"]))
+            if len(branches) == 1:
+                results[index].states.append(branches[0].state)
+            else:
+                results[index].errors.append(f"{len(branches)} branches where the proof has one")
+    for result, (_, proof) in zip(results, items, strict=True):
+        if not result.errors and len(result.states) != sum(1 for _ in preorder(proof)):
+            result.errors.append("a tactic was not reached")
+    return results
+
+
+def run_blocks(blocks: Sequence[Sequence[str]]) -> list[tuple[int, int, dict]]:
+    """Lean's messages about blocks of lines, each with the index of its block and its line in it, in the file's order."""
+    owners: list[tuple[int, int]] = []
+    lines: list[str] = []
+    for index, block in enumerate(blocks):
+        block_lines = [line for part in block for line in part.split("\n")]
+        lines += [*block_lines, ""]
+        owners += [(index, line) for line in range(len(block_lines) + 1)]
+    found = [(*owners[message["pos"]["line"] - 1], message) for message in run_lean("\n".join(lines))]
+    return sorted(found, key=lambda item: (item[0], item[1]))
+
+
+def closed_by(theorems: Sequence[Theorem], tactic: str) -> list[bool]:
+    """For each statement: does `intros` and then this one tactic prove it?"""
+    results = [True] * len(theorems)
+    for start in range(0, len(theorems), CHUNK):
+        part = theorems[start : start + CHUNK]
+        blocks = [[f"{theorem.signature} := by", "  intros", f"  {tactic}"] for theorem in part]
+        for index, _, message in run_blocks(blocks):
+            if message["severity"] == "error":
+                results[start + index] = False
+    return results

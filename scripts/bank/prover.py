@@ -1,0 +1,284 @@
+"""A small prover for sequents of logic: finds a shortest proof in one-line tactics (iterative deepening).
+
+It only proposes: every proof goes through Lean. Steps that cannot hurt (intro, taking a conjunction or an existence apart) are
+taken at once, so proofs have one style, which a small policy can learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from common.lean import ProofTree
+from scripts.bank.draft import step
+from scripts.bank.logic import FALSE, Formula, atoms, canonical, free_terms, show, substitute
+
+MAX_NODES = 3000
+"""Sequents looked at before the prover gives up: some tens of milliseconds."""
+
+Context = tuple[tuple[str, Formula], ...]
+
+
+class GaveUp(Exception):
+    """No proof within the bounds."""
+
+
+@dataclass(frozen=True)
+class Sequent:
+    context: Context
+    goal: Formula
+    terms: tuple[str, ...]
+    used: frozenset[str]
+    """Names that are taken."""
+
+    def key(self) -> tuple:
+        return frozenset(canonical(formula) for _, formula in self.context), canonical(self.goal), self.terms
+
+    def fresh(self, pool: tuple[str, ...] = ()) -> str:
+        return next(name for name in [*pool, *(f"h{i}" for i in range(1, 99))] if name not in self.used)
+
+    def add(self, name: str, formula: Formula) -> Sequent:
+        return Sequent((*self.context, (name, formula)), self.goal, self.terms, self.used | {name})
+
+    def without(self, name: str) -> Sequent:
+        return Sequent(tuple(item for item in self.context if item[0] != name), self.goal, self.terms, self.used)
+
+    def aim(self, goal: Formula) -> Sequent:
+        return Sequent(self.context, goal, self.terms, self.used)
+
+
+class Prover:
+    """Proofs of sequents. `classical` allows `by_cases` on atoms and proofs by contradiction."""
+
+    def __init__(self, classical: bool = False) -> None:
+        self.classical = classical
+        self.failed: dict[tuple, int] = {}
+        self.nodes = 0
+
+    def prove(self, sequent: Sequent, max_depth: int = 8) -> ProofTree:
+        """A proof whose longest branch is as short as possible in this prover's style. Raises GaveUp."""
+        self.failed, self.nodes = {}, 0
+        for depth in range(1, max_depth + 1):
+            proof = self._search(sequent, depth)
+            if proof is not None:
+                return proof
+        raise GaveUp
+
+    def _search(self, sequent: Sequent, depth: int) -> ProofTree | None:
+        if depth <= 0:
+            return None
+        key = sequent.key()
+        if self.failed.get(key, 0) >= depth:
+            return None
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise GaveUp
+        closing = close(sequent)
+        if closing is not None:
+            return step(closing)
+        for tactic, children in self._moves(sequent):
+            proofs = []
+            for child in children:
+                proof = self._search(child, depth - 1)
+                if proof is None:
+                    break
+                proofs.append(proof)
+            else:
+                return step(tactic, *proofs)
+        self.failed[key] = depth
+        return None
+
+    def _moves(self, sequent: Sequent) -> Iterator[tuple[str, list[Sequent]]]:
+        eager = introduce(sequent) or take_apart(sequent)
+        if eager is not None:
+            yield eager
+            return
+        goal = sequent.goal
+        if goal[0] in ("and", "iff"):
+            yield "constructor", _both(sequent)
+        yield from backward(sequent)
+        yield from case_splits(sequent)
+        if goal[0] == "or":
+            yield "left", [sequent.aim(goal[1])]
+            yield "right", [sequent.aim(goal[2])]
+        if goal[0] == "ex":
+            for term in sequent.terms:
+                yield f"refine ⟨{term}, ?_⟩", [sequent.aim(substitute(goal[2], goal[1], term))]
+        yield from forward(sequent)
+        if goal != FALSE and any(formula[0] == "not" for _, formula in sequent.context):
+            yield "exfalso", [sequent.aim(FALSE)]
+        if self.classical:
+            yield from classical_moves(sequent)
+
+
+def _both(sequent: Sequent) -> list[Sequent]:
+    kind, left, right = sequent.goal
+    if kind == "and":
+        return [sequent.aim(left), sequent.aim(right)]
+    return [sequent.aim(("imp", left, right)), sequent.aim(("imp", right, left))]
+
+
+def close(sequent: Sequent) -> str | None:
+    """One tactic that closes the goal from what is in the context, if there is one."""
+    known: dict[Formula, str] = {}
+    for name, formula in sequent.context:
+        known.setdefault(canonical(formula), name)
+    goal = canonical(sequent.goal)
+    if goal in known:
+        return f"exact {known[goal]}"
+    if FALSE in known or any(("not", formula) in known for formula in known):
+        return "contradiction"
+    if goal[0] == "and" and goal[1] in known and goal[2] in known:
+        return f"exact ⟨{known[goal[1]]}, {known[goal[2]]}⟩"
+    if goal[0] == "or":
+        for side, word in ((1, "inl"), (2, "inr")):
+            if goal[side] in known:
+                return f"exact Or.{word} {known[goal[side]]}"
+    if sequent.goal[0] == "ex":
+        for term in sequent.terms:
+            witness = canonical(substitute(sequent.goal[2], sequent.goal[1], term))
+            if witness in known:
+                return f"exact ⟨{term}, {known[witness]}⟩"
+    for name, formula in sequent.context:
+        for arguments, premises, head in instances(sequent, formula):
+            if canonical(head) == goal and (arguments or premises):
+                found = [known.get(canonical(premise)) for premise in premises]
+                if None not in found:
+                    return f"exact {' '.join([name, *arguments, *(text for text in found if text)])}"
+        if formula[0] == "iff":
+            for target, source, word in ((formula[2], formula[1], "mp"), (formula[1], formula[2], "mpr")):
+                if canonical(target) == goal and canonical(source) in known:
+                    return f"exact {name}.{word} {known[canonical(source)]}"
+    return None
+
+
+def instances(sequent: Sequent, formula: Formula, depth: int = 3) -> Iterator[tuple[list[str], list[Formula], Formula]]:
+    """Ways to use a formula `∀ x, A → B → H` from the left: terms for its variables, premises, and what follows.
+
+    Variables stand before premises (`∀ x, A → ∀ y, ...` stops at the second quantifier).
+    """
+    yield [], *_premises(formula)[-1]
+    if formula[0] in ("imp", "not"):
+        for premises, head in _premises(formula)[:-1]:
+            yield [], premises, head
+    if formula[0] == "all" and depth > 0:
+        for term in sequent.terms:
+            for arguments, premises, head in instances(sequent, substitute(formula[2], formula[1], term), depth - 1):
+                yield [term, *arguments], premises, head
+
+
+def _premises(formula: Formula) -> list[tuple[list[Formula], Formula]]:
+    """`A → B → H` as ([], whole), ([A], B → H), ([A, B], H)."""
+    found: list[tuple[list[Formula], Formula]] = [([], formula)]
+    while formula[0] in ("imp", "not"):
+        premise, formula = formula[1], formula[2] if formula[0] == "imp" else FALSE
+        found.append(([*found[-1][0], premise], formula))
+    return found
+
+
+def introduce(sequent: Sequent) -> tuple[str, list[Sequent]] | None:
+    """`intro` for up to three leading quantifiers and premises of the goal."""
+    names: list[str] = []
+    while len(names) < 3 and sequent.goal[0] in ("imp", "not", "all"):
+        goal = sequent.goal
+        if goal[0] == "all":
+            name = sequent.fresh((goal[1], "x", "y", "z", "u", "v"))
+            body = substitute(goal[2], goal[1], name)
+            sequent = Sequent(sequent.context, body, (*sequent.terms, name), sequent.used | {name})
+        else:
+            name = sequent.fresh()
+            sequent = sequent.add(name, goal[1]).aim(goal[2] if goal[0] == "imp" else FALSE)
+        names.append(name)
+    return (f"intro {' '.join(names)}", [sequent]) if names else None
+
+
+def take_apart(sequent: Sequent) -> tuple[str, list[Sequent]] | None:
+    """`rcases` on the first conjunction or existence of the context."""
+    for name, formula in sequent.context:
+        if formula[0] == "and":
+            rest = sequent.without(name)
+            first = rest.fresh()
+            rest = rest.add(first, formula[1])
+            second = rest.fresh()
+            return f"rcases {name} with ⟨{first}, {second}⟩", [rest.add(second, formula[2])]
+        if formula[0] == "ex":
+            rest = sequent.without(name)
+            term = rest.fresh((formula[1], "x", "y", "z", "u", "v"))
+            rest = Sequent(rest.context, rest.goal, (*rest.terms, term), rest.used | {term})
+            first = rest.fresh()
+            body = substitute(formula[2], formula[1], term)
+            return f"rcases {name} with ⟨{term}, {first}⟩", [rest.add(first, body)]
+    return None
+
+
+def backward(sequent: Sequent) -> Iterator[tuple[str, list[Sequent]]]:
+    """`apply h` where the conclusion of `h` is the goal and its variables are determined by it."""
+    goal = canonical(sequent.goal)
+    for name, formula in sequent.context:
+        variables = _leading_variables(formula)
+        for _, premises, head in instances(sequent, formula):
+            if premises and canonical(head) == goal:
+                if variables and not _determined(formula, len(variables)):
+                    break
+                yield f"apply {name}", [sequent.aim(premise) for premise in premises]
+                break
+        if formula[0] == "iff":
+            for target, source, word in ((formula[2], formula[1], "mp"), (formula[1], formula[2], "mpr")):
+                if canonical(target) == goal:
+                    yield f"apply {name}.{word}", [sequent.aim(source)]
+
+
+def _leading_variables(formula: Formula) -> list[str]:
+    return [formula[1], *_leading_variables(formula[2])] if formula[0] == "all" else []
+
+
+def _determined(formula: Formula, count: int) -> bool:
+    """Do all leading variables occur in the conclusion, so that `apply` leaves no metavariable?"""
+    variables = set(_leading_variables(formula))
+    for _ in range(count):
+        formula = formula[2]
+    return variables <= free_terms(_premises(formula)[-1][1])
+
+
+def case_splits(sequent: Sequent) -> Iterator[tuple[str, list[Sequent]]]:
+    """`rcases h with h1 | h2`."""
+    for name, formula in sequent.context:
+        if formula[0] == "or":
+            rest = sequent.without(name)
+            first, second = rest.fresh(), rest.add(rest.fresh(), formula[1]).fresh()
+            yield (
+                f"rcases {name} with {first} | {second}",
+                [rest.add(first, formula[1]), rest.add(second, formula[2])],
+            )
+
+
+def forward(sequent: Sequent) -> Iterator[tuple[str, list[Sequent]]]:
+    """`have h2 := h x h1`: what follows at once from the context and is not there yet."""
+    known = {canonical(formula): name for name, formula in reversed(sequent.context)}
+    for name, formula in sequent.context:
+        for arguments, premises, head in instances(sequent, formula):
+            found = [known.get(canonical(premise)) for premise in premises]
+            if not (arguments or premises) or None in found or canonical(head) in known or head == FALSE:
+                continue
+            new = sequent.fresh()
+            yield (
+                f"have {new} := {' '.join([name, *arguments, *(text for text in found if text)])}",
+                [sequent.add(new, head)],
+            )
+        if formula[0] == "iff":
+            for target, source, word in ((formula[2], formula[1], "mp"), (formula[1], formula[2], "mpr")):
+                if canonical(source) in known and canonical(target) not in known:
+                    new = sequent.fresh()
+                    yield f"have {new} := {name}.{word} {known[canonical(source)]}", [sequent.add(new, target)]
+
+
+def classical_moves(sequent: Sequent) -> Iterator[tuple[str, list[Sequent]]]:
+    """`by_cases` on an atom that is not decided yet, and proof by contradiction."""
+    known = {canonical(formula) for _, formula in sequent.context}
+    letters = sorted({letter for _, formula in sequent.context for letter in atoms(formula)} | atoms(sequent.goal))
+    for letter in letters:
+        if set(letter[2:]) <= set(sequent.terms) and letter not in known and ("not", letter) not in known:
+            name = sequent.fresh()
+            yield f"by_cases {name} : {show(letter)}", [sequent.add(name, letter), sequent.add(name, ("not", letter))]
+    if sequent.goal != FALSE and ("not", canonical(sequent.goal)) not in known:
+        yield "apply Classical.byContradiction", [sequent.aim(("imp", ("not", sequent.goal), FALSE))]
