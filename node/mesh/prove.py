@@ -99,9 +99,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(settings: ProveSettings) -> int:
     """Prove, print, return the exit code."""
     from broker.errors import BrokerError
+    from common import logging
     from common.bus import BusError
     from node.mesh.private import ChildDied
 
+    logging.configure("error")  # what fails is said by the exceptions below
     try:
         theorem = parse_statement(settings.statement)
         answer = asyncio.run(prove(theorem, settings))
