@@ -100,8 +100,6 @@ theorem xor_assoc (a b c : Bool) : xor (xor a b) c = xor a (xor b c) := by cases
 
 /-! ## Choice -/
 
-@[simp] theorem cond_true {α : Sort u} (a b : α) : cond true a b = a := rfl
-@[simp] theorem cond_false {α : Sort u} (a b : α) : cond false a b = b := rfl
 @[simp] theorem cond_self {α : Sort u} (c : Bool) (t : α) : cond c t t = t := by cases c <;> rfl
 theorem cond_pos {α : Sort u} {c : Bool} {t e : α} (h : c = true) : cond c t e = t := h ▸ rfl
 theorem cond_neg {α : Sort u} {c : Bool} {t e : α} (h : c = false) : cond c t e = e := h ▸ rfl
@@ -109,6 +107,8 @@ theorem apply_cond {α β : Sort u} (f : α → β) {c : Bool} {t e : α} : f (c
 theorem cond_eq_ite {α : Sort u} (c : Bool) (t e : α) : cond c t e = if c = true then t else e := by cases c <;> rfl
 theorem cond_not {α : Sort u} (c : Bool) (t e : α) : cond (!c) t e = cond c e t := by cases c <;> rfl
 end Bool
+@[simp] theorem cond_true {α : Sort u} (a b : α) : cond true a b = a := rfl
+@[simp] theorem cond_false {α : Sort u} (a b : α) : cond false a b = b := rfl
 
 /-! ## Boolean equality -/
 

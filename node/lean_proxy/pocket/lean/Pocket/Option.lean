@@ -90,10 +90,10 @@ theorem map_comp_map (f : α → β) (g : β → γ) : map g ∘ map f = map (g 
   cases o with
   | none => exact ⟨fun h => absurd h (none_ne_some b), fun ⟨a, h, _⟩ => absurd h (none_ne_some a)⟩
   | some a => exact ⟨fun h => ⟨a, rfl, some.inj h⟩, fun ⟨a', h, e⟩ => (some.inj h) ▸ congrArg some e⟩
-@[simp] theorem bind_none (o : Option α) : o.bind (fun _ => (none : Option β)) = none := by cases o <;> rfl
-@[simp] theorem none_bind (f : α → Option β) : none.bind f = none := rfl
-@[simp] theorem some_bind (a : α) (f : α → Option β) : (some a).bind f = f a := rfl
-@[simp] theorem bind_some (o : Option α) : o.bind some = o := by cases o <;> rfl
+@[simp] theorem bind_fun_none (o : Option α) : o.bind (fun _ => (none : Option β)) = none := by cases o <;> rfl
+@[simp] theorem bind_none (f : α → Option β) : none.bind f = none := rfl
+@[simp] theorem bind_some (a : α) (f : α → Option β) : (some a).bind f = f a := rfl
+@[simp] theorem bind_fun_some (o : Option α) : o.bind some = o := by cases o <;> rfl
 theorem bind_assoc (o : Option α) (f : α → Option β) (g : β → Option γ) : (o.bind f).bind g = o.bind fun a => (f a).bind g := by
   cases o <;> rfl
 theorem map_eq_bind {f : α → β} {o : Option α} : map f o = o.bind (some ∘ f) := by cases o <;> rfl

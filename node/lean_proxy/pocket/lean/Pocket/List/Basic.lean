@@ -206,6 +206,11 @@ theorem append_inj {s₁ s₂ t₁ t₂ : List α} (h : s₁ ++ t₁ = s₂ ++ t
       have h' := ih (List.cons.inj h).2 (Nat.succ_inj.1 hl)
       exact ⟨by rw [(List.cons.inj h).1, h'.1], h'.2⟩
 
+@[simp] theorem append_right_eq_self {p q : List α} : p ++ q = p ↔ q = [] :=
+  ⟨fun h => append_cancel_left (as := p) (h.trans (append_nil p).symm), fun h => h ▸ append_nil p⟩
+@[simp] theorem append_left_eq_self {p q : List α} : p ++ q = q ↔ p = [] :=
+  ⟨fun h => append_cancel_right (bs := q) h, fun h => h ▸ rfl⟩
+
 /-! ## `map` -/
 
 @[simp] theorem map_nil {f : α → β} : map f [] = [] := rfl
@@ -282,11 +287,11 @@ theorem reverse_concat {l : List α} {a : α} : reverse (l ++ [a]) = a :: revers
   | cons a l ih => rw [reverse_cons, map_append, ih, map_cons, map_cons, reverse_cons, map_nil]
 @[simp] theorem reverse_eq_nil_iff {xs : List α} : xs.reverse = [] ↔ xs = [] := by
   rw [← length_eq_zero_iff, length_reverse, length_eq_zero_iff]
-theorem reverse_inj {xs ys : List α} : xs.reverse = ys.reverse ↔ xs = ys :=
+@[simp] theorem reverse_inj {xs ys : List α} : xs.reverse = ys.reverse ↔ xs = ys :=
   ⟨fun h => by rw [← reverse_reverse xs, h, reverse_reverse], fun h => h ▸ rfl⟩
 theorem reverse_eq_iff {as bs : List α} : as.reverse = bs ↔ as = bs.reverse :=
   ⟨fun h => h ▸ (reverse_reverse as).symm, fun h => h ▸ reverse_reverse bs⟩
-@[elab_as_elim] theorem reverseRecOn' {motive : List α → Prop} (l : List α) (nil : motive [])
+@[elab_as_elim] theorem reverseRecOn {motive : List α → Prop} (l : List α) (nil : motive [])
     (append_singleton : ∀ l a, motive l → motive (l ++ [a])) : motive l := by
   have h : ∀ l : List α, motive l.reverse := by
     intro l
@@ -444,6 +449,20 @@ theorem exists_of_mem_map {f : α → β} {b : β} {l : List α} (h : b ∈ l.ma
       exact (or_iff_right fun ⟨e, hp⟩ => h (e ▸ hp)).symm
 theorem of_mem_filter {p : α → Bool} {a : α} {l : List α} (h : a ∈ filter p l) : p a = true := (mem_filter.1 h).2
 theorem mem_of_mem_filter {p : α → Bool} {a : α} {l : List α} (h : a ∈ filter p l) : a ∈ l := (mem_filter.1 h).1
+@[simp] theorem filter_eq_self {p : α → Bool} {l : List α} : filter p l = l ↔ ∀ a, a ∈ l → p a = true := by
+  constructor
+  · exact fun h a ha => of_mem_filter (h.symm ▸ ha)
+  · intro h
+    induction l with
+    | nil => rfl
+    | cons b l ih => rw [filter_cons_of_pos (h b mem_cons_self), ih fun a ha => h a (mem_cons_of_mem b ha)]
+@[simp] theorem filter_eq_nil_iff {p : α → Bool} {l : List α} : filter p l = [] ↔ ∀ a, a ∈ l → ¬p a = true := by
+  constructor
+  · exact fun h a ha hp => not_mem_nil (h ▸ mem_filter.2 ⟨ha, hp⟩)
+  · intro h
+    induction l with
+    | nil => rfl
+    | cons b l ih => rw [filter_cons_of_neg (h b mem_cons_self), ih fun a ha => h a (mem_cons_of_mem b ha)]
 theorem append_of_mem {a : α} {l : List α} (h : a ∈ l) : ∃ s t : List α, l = s ++ a :: t := by
   induction h with
   | head as => exact ⟨[], as, rfl⟩

@@ -45,6 +45,8 @@ theorem not_succ_le_self (n : Nat) : ¬succ n ≤ n := by induction n with
 @[simp] protected theorem not_lt_zero (n : Nat) : ¬n < 0 := not_succ_le_zero n
 @[simp] theorem zero_lt_succ (n : Nat) : 0 < succ n := succ_le_succ (Nat.zero_le n)
 theorem zero_lt_one : 0 < (1 : Nat) := zero_lt_succ 0
+theorem one_pos : 0 < (1 : Nat) := zero_lt_one
+theorem two_pos : 0 < (2 : Nat) := zero_lt_succ 1
 theorem succ_pos (n : Nat) : 0 < succ n := zero_lt_succ n
 theorem add_one_pos (n : Nat) : 0 < n + 1 := zero_lt_succ n
 @[simp] theorem lt_add_one (n : Nat) : n < n + 1 := Nat.le_refl (n + 1)
@@ -53,8 +55,8 @@ theorem lt_succ_of_le {n m : Nat} : n ≤ m → n < succ m := succ_le_succ
 theorem lt_add_one_of_le {n m : Nat} : n ≤ m → n < m + 1 := succ_le_succ
 theorem le_of_lt_succ {m n : Nat} : m < succ n → m ≤ n := le_of_succ_le_succ
 theorem le_of_lt_add_one {m n : Nat} : m < n + 1 → m ≤ n := le_of_succ_le_succ
-@[simp] theorem lt_succ_iff {m n : Nat} : m < succ n ↔ m ≤ n := ⟨le_of_lt_succ, lt_succ_of_le⟩
-theorem lt_add_one_iff {m n : Nat} : m < n + 1 ↔ m ≤ n := lt_succ_iff
+theorem lt_succ_iff {m n : Nat} : m < succ n ↔ m ≤ n := ⟨le_of_lt_succ, lt_succ_of_le⟩
+@[simp] theorem lt_add_one_iff {m n : Nat} : m < n + 1 ↔ m ≤ n := lt_succ_iff
 theorem succ_le_of_lt {n m : Nat} (h : n < m) : succ n ≤ m := h
 theorem lt_of_succ_le {n m : Nat} (h : succ n ≤ m) : n < m := h
 theorem succ_le_iff {n m : Nat} : succ n ≤ m ↔ n < m := Iff.rfl
@@ -292,7 +294,7 @@ protected theorem pow_le_pow_right {n m k : Nat} (h : n > 0) (hm : m ≤ k) : n 
 
 /-! ## Order and subtraction -/
 
-theorem sub_le (n m : Nat) : n - m ≤ n := by induction m with
+@[simp] theorem sub_le (n m : Nat) : n - m ≤ n := by induction m with
   | zero => exact .refl
   | succ m ih => exact Nat.le_trans (pred_le (n - m)) ih
 @[simp] theorem sub_eq_zero_of_le {n m : Nat} (h : n ≤ m) : n - m = 0 := by
