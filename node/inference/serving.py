@@ -17,6 +17,7 @@ from typing import TypeVar
 from common.bus import BusError, Subscription
 from common.messages import Busy, Failure, Message, PauseHold, PauseRequest, TacticReply, TacticRequest, WeightsState
 from common.node import NodeContext
+from common.sizing import read_machine, sizes
 from common.subjects import PAUSE, RESUME, TACTIC_REQUEST
 from node.inference.engine import Job
 from node.inference.engine_set import Answer
@@ -51,7 +52,7 @@ class Serving:
         self._loop = asyncio.get_running_loop()
         self._failure: asyncio.Future[None] = self._loop.create_future()
         self._worker = Worker(
-            settings.threads,
+            settings.threads or sizes(read_machine()).inference_threads,
             deliver=lambda answers: self._on_loop(self._delivered, answers),
             failed=lambda error: self._on_loop(self._failure.set_exception, error),
         )

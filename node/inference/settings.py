@@ -15,8 +15,8 @@ class InferenceSettings:
     """A local weights file to serve without a learner; empty: follow the versions that the learner announces."""
     device: str = "cpu"
     """Where the network runs: `cpu`, `cuda`, `cuda:1`, ..."""
-    threads: int = 1
-    """Threads of a forward pass on the CPU. One is enough for the demo's network and leaves the other cores to Lean."""
+    threads: int = 0
+    """Threads of a forward pass on the CPU; 0 is half the cores: Lean is the other half of every expansion."""
     queue: int = 256
     """Requests held at a time, running ones included; beyond it the answer is "busy"."""
     models: int = 3

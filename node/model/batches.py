@@ -56,8 +56,7 @@ class Batch:
 
 def encode_transition(tokenizer: Tokenizer, transition: Transition, limit: int, tactic_limit: int = 64) -> Example:
     """Tokens of a transition, at most `limit` in all. The tactic keeps its room (at most `tactic_limit` tokens, the
-    end lost
-    beyond that), the state is shortened to what is left."""
+    end lost beyond that), the state is shortened to what is left."""
     tactic = tactic_tokens(tokenizer, transition.tactic)[: min(tactic_limit, limit // 2)]
     prompt = prompt_tokens(tokenizer, transition.state, limit - len(tactic))
     return Example((*prompt, *tactic), len(prompt), transition.remaining_steps)

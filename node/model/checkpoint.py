@@ -1,8 +1,8 @@
 """Checkpoints of training: a folder that is complete or absent.
 
 `step-N/` holds model.safetensors, optimizer.pt, tokenizer.json and state.json. The folder is written beside its
-place, flushed, and
-renamed into it; state.json names every file with its size and digest, so a truncated one is found before it is used.
+place, flushed, and renamed into it; state.json names every file with its size and digest, so a truncated one is found
+before it is used.
 """
 
 from __future__ import annotations

@@ -39,12 +39,12 @@ def forward_loss(
     """Loss of one (micro-)batch and what to report of it, all as detached scalars on the model's device.
 
     `model` is a Transformer or a DistributedDataParallel around one. Means are over the batch's own tokens and
-    states, unless the
-    totals of a larger step are given: then the losses of its micro-batches add up to the loss of the step.
+    states, unless the totals of a larger step are given: then the losses of its micro-batches add up to the loss of
+    the step.
 
     Metrics: loss, policy_loss (nats per token), value_loss (nats per state), token_accuracy, tactic_accuracy (all
-    tokens right),
-    value_error (mean |V - target| in steps), tokens, states. Sums behind these means are over this batch alone.
+    tokens right), value_error (mean |V - target| in steps), tokens, states. Sums behind these means are over this
+    batch alone.
     """
     settings = settings or LossSettings()
     policy_logits, value_logits = model(batch.tokens, batch.policy_at, batch.value_at)

@@ -2,8 +2,7 @@
 rotary positions.
 
 One sequence is `<bos> <state> STATE <tactic> TACTIC <eos>`. The policy predicts the tokens after `<tactic>`; the
-value is read at
-`<tactic>`, where the whole state has been seen and no tactic has begun.
+value is read at `<tactic>`, where the whole state has been seen and no tactic has begun.
 """
 
 from __future__ import annotations
@@ -141,8 +140,8 @@ class Transformer(nn.Module):
     def forward(self, tokens: Tensor, policy_at: Tensor, value_at: Tensor) -> tuple[Tensor, Tensor]:
         """Logits where they are wanted, and nowhere else.
 
-        tokens (B, T) int64; `policy_at` (N,) and `value_at` (M,) index the flattened (B * T) positions.
-        Returns policy logits (N, vocab_size) and value logits (M, value_bins), both float32.
+        tokens (B, T) int64; `policy_at` (N,) and `value_at` (M,) index the flattened (B * T) positions. Returns
+        policy logits (N, vocab_size) and value logits (M, value_bins), both float32.
         """
         states = self.hidden(tokens).flatten(0, 1)
         policy = self.policy(states.index_select(0, policy_at))

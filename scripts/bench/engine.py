@@ -101,23 +101,28 @@ def build(shape: Shape, settings: BenchSettings) -> Engine:
 
 
 def measure(engine: Engine, shape: Shape, waiting: int, settings: BenchSettings) -> dict[str, float]:
-    """One run: keep `waiting` states in the engine for `seconds`."""
+    """One run: keep `waiting` states in the engine for `seconds`.
+
+    `states_per_cpu_s` is what one core alone would do, also when the machine does other things meanwhile.
+    """
     from node.inference.engine import Counters, Job
 
     state = " p" * (shape.prompt - 3)  # bos, state and tactic are the other three
     engine.counters = Counters()
     submitted = 0
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     while (elapsed := time.perf_counter() - start) < settings.seconds:
         while engine.running + engine.waiting < waiting:
             engine.submit(Job(submitted, state, settings.samples, submitted))
             submitted += 1
         engine.step()
+    cpu = time.process_time() - cpu_start
     counters = engine.counters
     while engine.busy:  # leave nothing for the next run
         engine.step()
     return {
         "states_per_s": counters.states / elapsed,
+        "states_per_cpu_s": counters.states / cpu,
         "tokens_per_s": counters.samples / elapsed,
         "prompt_tokens_per_s": counters.prompt_tokens / elapsed,
         "rows_per_pass": counters.rows / max(1, counters.passes),
