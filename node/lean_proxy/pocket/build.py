@@ -147,7 +147,8 @@ def compile_module(module: str, file: Path, out: Path) -> float:
     olean = out.joinpath(*module.split(".")).with_suffix(".olean")
     olean.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
-    command = [*lean_command(), "-o", str(olean), str(file)]
+    root = file.parents[module.count(".")]  # Lean takes its working directory for the root, and wants the file below it
+    command = [*lean_command(), f"--root={root}", "-o", str(olean), str(file)]
     outcome = subprocess.run(command, env=lean_environment(out), capture_output=True, text=True, check=False)
     message = (outcome.stdout + outcome.stderr).strip()
     if outcome.returncode != 0 or not olean.exists():
