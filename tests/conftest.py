@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
+from common import subjects
 from common.bus import Bus, BusSettings
+from common.lean import Theorem
+from common.messages import LeanRunReply, LeanRunRequest
+from common.process import kill_group, spawn_child
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +44,25 @@ async def bus(broker: BusSettings, run_name: str) -> AsyncIterator[Bus]:
     yield bus
     await streams.remove(bus)
     await bus.close()
+
+
+@pytest.fixture
+async def lean_proxy(bus: Bus, broker: BusSettings, run_name: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A real lean-proxy with pocket Lean, as a child process on the run of `bus`; it answers when the test begins."""
+    async with lean_proxy_process(bus, broker, run_name) as process:
+        yield process
+
+
+@asynccontextmanager
+async def lean_proxy_process(
+    bus: Bus, broker: BusSettings, run_name: str, *flags: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Start a lean-proxy on a run and wait until it answers; it is stopped at the end, if it still runs."""
+    argv = [sys.executable, "-m", "node.mesh.cli", "lean-proxy", "--workers", "2", *flags]
+    process = await spawn_child([*argv, "--run", run_name, "--bus.url", broker.url])
+    try:
+        ready = LeanRunRequest(theorem=Theorem("ready", "", "True"))
+        await bus.request_patiently(subjects.LEAN_RUN, ready, LeanRunReply, timeout=10, deadline=60)
+        yield process
+    finally:
+        await kill_group(process, grace=10)

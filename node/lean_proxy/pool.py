@@ -1,0 +1,167 @@
+"""A pool of Lean workers with a bounded queue. Requests go to the worker that has their theorem warm, when it is free.
+
+One slow tactic holds one worker; requests wait in one queue for whichever is free first. Beyond the queue's length the
+answer is Busy, with a guess when to ask again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from dataclasses import dataclass, field
+
+from node.lean_proxy.toolchain import LeanToolchain
+from node.lean_proxy.worker.plan import Plan
+from node.lean_proxy.worker.process import LeanProcess, WorkerOptions
+from node.lean_proxy.worker.runner import Runner
+
+WATCH_SECONDS = 0.05
+"""Between two looks at the workers' memory: Lean allocates at most about 1 GB/s, so this may overshoot by 50 MB."""
+
+LOOK_AHEAD = 8
+"""Of the waiting requests, a free worker takes one for the theorem it has warm if it is among the first few."""
+
+FIRST_GUESS = 0.02
+"""Seconds per request before any was measured."""
+
+
+class PoolFull(Exception):
+    """No room in the queue: ask again after `retry_after` seconds."""
+
+    def __init__(self, retry_after: float, waiting: int) -> None:
+        super().__init__(f"{waiting} requests are waiting")
+        self.retry_after = retry_after
+
+
+@dataclass
+class _Job:
+    plan: Plan
+    timeout: float
+    warm: object
+    """What the worker should have warm: the theorem's key."""
+    done: asyncio.Future[float]
+
+
+@dataclass
+class _Slot:
+    runner: Runner
+    warm: object = None
+    job: _Job | None = None
+    task: asyncio.Task[None] | None = None
+
+
+@dataclass
+class Pool:
+    """Workers, started on demand. `run` from one event loop."""
+
+    toolchain: LeanToolchain
+    options: WorkerOptions
+    workers: int
+    queue: int
+    """Requests that may wait, in all."""
+    _slots: list[_Slot] = field(default_factory=list)
+    _waiting: deque[_Job] = field(default_factory=deque)
+    _watcher: asyncio.Task[None] | None = None
+    _seconds: float = FIRST_GUESS
+
+    def start(self) -> None:
+        """Begin to watch the workers' memory."""
+        self._slots = [_Slot(Runner(self.toolchain, self.options)) for _ in range(self.workers)]
+        self._watcher = asyncio.create_task(self._watch(), name="memory of Lean workers")
+
+    async def stop(self) -> None:
+        """Kill all workers; requests that are open fail with CancelledError."""
+        for job in self._waiting:
+            job.done.cancel()
+        self._waiting.clear()
+        tasks = [slot.task for slot in self._slots if slot.task is not None]
+        if self._watcher is not None:
+            tasks.append(self._watcher)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(slot.runner.stop() for slot in self._slots))
+
+    async def run(self, plan: Plan, *, timeout: float, warm: object) -> float:
+        """Carry out a plan; returns the seconds that Lean worked, queueing excluded.
+
+        Raises PoolFull, BadHeader, WorkerEnded (when Lean cannot be started).
+        """
+        if len(self._waiting) >= self.queue and not any(slot.job is None for slot in self._slots):
+            raise PoolFull(self.retry_after(), len(self._waiting))
+        job = _Job(plan, timeout, warm, asyncio.get_running_loop().create_future())
+        self._waiting.append(job)
+        self._dispatch()
+        try:
+            return await job.done
+        finally:
+            if job in self._waiting:  # cancelled while it waited
+                self._waiting.remove(job)
+
+    def retry_after(self) -> float:
+        """Seconds until about half of the queue is worked off."""
+        return min(5.0, max(0.02, self._seconds * len(self._waiting) / 2 / max(1, self.workers)))
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def restarts(self) -> int:
+        """Workers that ended on their own, or were killed by a limit."""
+        return sum(slot.runner.restarts for slot in self._slots)
+
+    def processes(self) -> list[LeanProcess]:
+        """Live worker processes."""
+        return [slot.runner.process for slot in self._slots if slot.runner.process is not None]
+
+    def resident_mb(self) -> float:
+        return sum(process.resident_mb() for process in self.processes())
+
+    def _dispatch(self) -> None:
+        """Give waiting requests to free workers."""
+        free = [slot for slot in self._slots if slot.job is None]
+        while free and self._waiting:
+            slot, job = choose(free, self._waiting)
+            free.remove(slot)
+            self._waiting.remove(job)
+            slot.job, slot.warm = job, job.warm
+            slot.task = asyncio.create_task(self._work(slot, job), name="Lean worker")
+
+    async def _work(self, slot: _Slot, job: _Job) -> None:
+        try:
+            seconds = await slot.runner.run(job.plan, timeout=job.timeout)
+        except asyncio.CancelledError:
+            job.done.cancel()
+            raise
+        except Exception as error:  # whatever it is belongs to the one who asked
+            if not job.done.done():
+                job.done.set_exception(error)
+        else:
+            self._seconds += 0.05 * (seconds - self._seconds)
+            if not job.done.done():
+                job.done.set_result(seconds)
+        finally:
+            slot.job = slot.task = None
+            self._dispatch()
+
+    async def _watch(self) -> None:
+        """Kill workers that take more memory than they may."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            for process in self.processes():
+                if process.resident_mb() > self.options.memory_mb:
+                    with contextlib.suppress(ProcessLookupError):
+                        process.over_memory()
+
+
+def choose(free: list[_Slot], waiting: deque[_Job]) -> tuple[_Slot, _Job]:
+    """A free worker and a request for it: one that it has warm if possible, else the oldest for the first free one."""
+    ahead = [waiting[number] for number in range(min(LOOK_AHEAD, len(waiting)))]
+    for job in ahead:
+        for slot in free:
+            if slot.warm == job.warm:
+                return slot, job
+    never_used = [slot for slot in free if slot.warm is None]
+    return (never_used or free)[0], waiting[0]

@@ -1,0 +1,179 @@
+"""The lean-proxy: answers `lean.run` and `lean.verify` on the bus."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from common import metrics, subjects
+from common.messages import Failure, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
+from common.settings import NodeSettings
+from node.lean_proxy.settings import LeanProxySettings
+
+if TYPE_CHECKING:
+    from common.node import NodeContext
+    from node.lean_proxy.pool import Pool
+    from node.lean_proxy.requests import Counts, Requests
+    from node.lean_proxy.verification import Verifier
+
+OPEN_REQUESTS = 4096
+"""Handlers at once. The pool's own queue is far shorter and says `busy`; this only bounds what says so."""
+
+REPORT_SECONDS = 0.5
+
+
+def main(settings: LeanProxySettings, node: NodeSettings) -> int:
+    """Run a lean-proxy until it is told to stop; returns the exit code."""
+    from common.node import run_node
+
+    capacity = {"workers": settings.resolved_workers(), "verifications": settings.resolved_verifications()}
+    return run_node("lean-proxy", node, lambda ctx: serve(ctx, settings), capacity=capacity)
+
+
+async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
+    """The life of a lean-proxy, from a connected node to the end of its drain."""
+    from node.lean_proxy.toolchain import LeanToolchain
+
+    # Pocket Lean's library may have to be compiled first, which takes seconds.
+    toolchain = await asyncio.to_thread(LeanToolchain.named, settings.toolchain)
+    requests = _requests(settings, toolchain)
+    verifier = _verifier(settings, toolchain)
+    requests.pool.start()
+    try:
+        handlers = Handlers(ctx, requests, verifier)
+        await ctx.bus.serve(subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue="lean-proxy", limit=OPEN_REQUESTS)
+        await ctx.bus.serve(
+            subjects.LEAN_VERIFY, LeanVerifyRequest, handlers.verify, queue="lean-proxy", limit=OPEN_REQUESTS
+        )
+        ctx.spawn(_report(ctx, requests, handlers), "lean-proxy report")
+        await ctx.stopping.wait()
+        await handlers.drained()
+    finally:
+        await requests.pool.stop()
+        verifier.close()
+
+
+class Handlers:
+    """What the subjects are served with."""
+
+    def __init__(self, ctx: NodeContext, requests: Requests, verifier: Verifier) -> None:
+        self._ctx = ctx
+        self._requests = requests
+        self._verifier = verifier
+        self._open = 0
+        self._none_open = asyncio.Event()
+        self._none_open.set()
+        self.accepted = 0
+        self.rejected = 0
+        self._run_seconds = metrics.histogram("lean_run_seconds", "Time of a lean.run request, queueing included")
+        self._verify_seconds = metrics.histogram("lean_verify_seconds", "Time of a verification")
+        self._verified = metrics.counter("lean_verified", "Proofs verified", ["verdict"])
+
+    async def run(self, request: LeanRunRequest) -> Message:
+        with self._counted(self._run_seconds):
+            return await self._requests.run(request)
+
+    async def verify(self, request: LeanVerifyRequest) -> Message:
+        from node.lean_proxy.verification import VerificationFailed
+
+        with self._counted(self._verify_seconds):
+            try:
+                verdict = await self._verifier.verify(request.theorem, request.script)
+            except VerificationFailed as error:
+                return Failure(reason=str(error), kind=error.kind)
+        self._note(verdict)
+        return verdict
+
+    def _note(self, verdict: LeanVerifyReply) -> None:
+        self.accepted += verdict.accepted
+        self.rejected += not verdict.accepted
+        self._verified.labels("accepted" if verdict.accepted else "rejected").inc()
+        if not verdict.accepted:
+            self._ctx.log.info("proof rejected", reason=verdict.reason[:300])
+
+    async def drained(self) -> None:
+        """Wait until no request is open."""
+        await self._none_open.wait()
+
+    def _counted(self, histogram: metrics.Histogram) -> _Open:
+        return _Open(self, histogram)
+
+    def opened(self, change: int) -> None:
+        self._open += change
+        if self._open:
+            self._none_open.clear()
+        else:
+            self._none_open.set()
+
+
+class _Open:
+    """A request while it is open."""
+
+    def __init__(self, handlers: Handlers, histogram: metrics.Histogram) -> None:
+        self._handlers = handlers
+        self._histogram = histogram
+
+    def __enter__(self) -> None:
+        self._handlers.opened(1)
+        self._started = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._handlers.opened(-1)
+        self._histogram.observe(time.monotonic() - self._started)
+
+
+def _requests(settings: LeanProxySettings, toolchain: object) -> Requests:
+    from node.lean_proxy.cache import OutcomeCache
+    from node.lean_proxy.pool import Pool
+    from node.lean_proxy.requests import Requests
+    from node.lean_proxy.toolchain import LeanToolchain
+    from node.lean_proxy.worker.process import WorkerOptions
+
+    assert isinstance(toolchain, LeanToolchain)
+    workers = settings.resolved_workers()
+    options = WorkerOptions(heartbeats=settings.heartbeats, memory_mb=settings.memory_mb)
+    pool = Pool(toolchain, options, workers=workers, queue=workers * settings.queue)
+    return Requests(pool, OutcomeCache(settings.cache), longest=settings.tactic_seconds)
+
+
+def _verifier(settings: LeanProxySettings, toolchain: object) -> Verifier:
+    from node.lean_proxy.toolchain import LeanToolchain
+    from node.lean_proxy.verification import Verifier
+
+    assert isinstance(toolchain, LeanToolchain)
+    return Verifier(
+        toolchain,
+        at_once=settings.resolved_verifications(),
+        seconds=settings.verify_seconds,
+        memory_mb=settings.verify_memory_mb,
+    )
+
+
+async def _report(ctx: NodeContext, requests: Requests, handlers: Handlers) -> None:
+    """Keep gauges and the heartbeat's values up to date."""
+    pool, counts = requests.pool, requests.counts
+    while True:
+        _gauges(pool, counts)
+        ctx.report(
+            candidates=counts.candidates,
+            queue=pool.waiting,
+            workers=len(pool.processes()),
+            worker_restarts=pool.restarts,
+            proofs_accepted=handlers.accepted,
+            proofs_rejected=handlers.rejected,
+            rss_mb=round(pool.resident_mb(), 1),
+            cache_hits=counts.cache_hits,
+        )
+        await asyncio.sleep(REPORT_SECONDS)
+
+
+def _gauges(pool: Pool, counts: Counts) -> None:
+    metrics.gauge("lean_candidates", "Candidate tactics answered").set(counts.candidates)
+    metrics.gauge("lean_cache_hits", "Candidates answered from the cache").set(counts.cache_hits)
+    metrics.gauge("lean_queue", "Requests that wait for a worker").set(pool.waiting)
+    metrics.gauge("lean_workers", "Live Lean workers").set(len(pool.processes()))
+    metrics.gauge("lean_worker_restarts", "Workers that died or were killed by a limit").set(pool.restarts)
+    metrics.gauge("lean_workers_rss_mb", "Resident memory of the workers").set(pool.resident_mb())
+    for kind, number in counts.outcomes.items():
+        metrics.gauge("lean_outcomes", "Outcomes by kind", ["kind"]).labels(kind).set(number)

@@ -1,0 +1,63 @@
+"""Configuration of a lean-proxy."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+TYPICAL_WORKER_MB = 300
+"""Resident memory of a pocket Lean worker at work (measured: 130-190 MB), with some room."""
+
+
+@dataclass
+class LeanProxySettings:
+    """A lean-proxy owns Lean processes: it runs tactics on them, and verifies proofs in fresh ones."""
+
+    toolchain: str = "pocket"
+    """`pocket`, or the command of another toolchain's `lean`."""
+
+    workers: int = 0
+    """Lean workers; 0 takes one per core but one, at least two, and no more than half of the memory holds."""
+
+    queue: int = 16
+    """Requests that may wait for each worker; beyond that the answer is `busy, retry after`."""
+
+    heartbeats: int = 40_000
+    """Lean's `maxHeartbeats` for a batch or a candidate: about two seconds of elaboration."""
+
+    memory_mb: int = 1024
+    """Resident memory at which a worker is killed; what it was running gets the outcome `memory`."""
+
+    tactic_seconds: float = 10.0
+    """Most seconds for a candidate, whatever a request asks for."""
+
+    verifications: int = 0
+    """Proofs verified at once; 0 takes one per two cores."""
+
+    verify_seconds: float = 60.0
+    """Time limit of a verification, in all."""
+
+    verify_memory_mb: int = 2048
+    """Memory limit of a verification's processes, each."""
+
+    cache: int = 20_000
+    """Outcomes that are remembered (about 1 KB each)."""
+
+    def resolved_workers(self) -> int:
+        """Workers on this machine. Two even on few cores, so that a slow tactic does not stop everything."""
+        if self.workers:
+            return self.workers
+        return max(1, min(max(2, cores() - 1), int(memory_mb() / 2 / TYPICAL_WORKER_MB)))
+
+    def resolved_verifications(self) -> int:
+        return self.verifications or max(1, cores() // 2)
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def memory_mb() -> float:
+    """The machine's memory in MB."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20

@@ -1,0 +1,163 @@
+"""Decides which documents find out what candidates do on a state. Pure: documents out, readings in.
+
+A batch goes on copies of the goal. What it does not vouch for is run again: a suspect alone, the others as another
+batch. Every document settles a candidate or sends one to run alone, so a plan ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from common.goals import may_share, split_goals, state_text
+from common.lean import Outcome, OutcomeKind, Step, Theorem
+from node.lean_proxy.worker.document import STATE, Document, Writer
+from node.lean_proxy.worker.process import Ending
+from node.lean_proxy.worker.reading import Reading
+
+_NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?[^\W\d]")
+"""`case TAG` and `?name`: what they mean depends on the goal's tag, and copies are tagged differently."""
+
+CRASHES_ALONE = 2
+"""A candidate has crashed Lean when the process died twice while it ran alone: once may be somebody else's kill."""
+
+_KINDS = {
+    Ending.TIMEOUT: OutcomeKind.TIMEOUT,
+    Ending.MEMORY: OutcomeKind.MEMORY,
+    Ending.DIED: OutcomeKind.CRASHED,
+}
+
+
+class Plan:
+    """One request: candidates on the state at the end of a path."""
+
+    def __init__(
+        self,
+        theorem: Theorem,
+        path: Sequence[Step],
+        candidates: Mapping[int, str],
+        *,
+        state: str | None = None,
+        probe: frozenset[int] = frozenset(),
+        alone: frozenset[int] = frozenset(),
+    ) -> None:
+        """`state`: its text, if known; `probe`: see first whether these parse; `alone`: never beside others."""
+        self.theorem = theorem
+        self.path = tuple(path)
+        self.candidates = dict(candidates)
+        self.state = state
+        self.outcomes: dict[int, Outcome] = {}
+        self.unparsable: set[int] = set()
+        self.bad_statement = ""
+        self._pending = [index for index in self.candidates if index not in alone]
+        self._alone = deque(index for index in self.candidates if index in alone)
+        self._unprobed = set(self._pending) & probe
+        self._strikes: dict[int, int] = {}
+        self._failures = 0
+        self._documents = 0
+        self._running: list[int] = []
+        several = bool(self.path) and len(self.path[-1].layout[self.path[-1].branch]) > 1
+        self._separate = several or (state is not None and may_share(state))
+
+    @property
+    def done(self) -> bool:
+        return bool(self.bad_statement) or (self.state is not None and not self._pending and not self._alone)
+
+    def document(self, header: str) -> Document | None:
+        """The next document to run; None when all is settled."""
+        if not self.done and self._documents > 4 * len(self.candidates) + 8:
+            self._give_up("Lean gave no clear answer for it")
+        if self.done:
+            return None
+        self._documents += 1
+        writer = Writer(header)
+        if self._unprobed:
+            self._running = sorted(self._unprobed)
+            for index in self._running:
+                writer.probe(index, self.candidates[index])
+        elif self._pending or self.state is None:
+            self._batch(writer)
+        else:
+            self._running = [self._alone[0]]
+            writer.separate(self.theorem, self.path, self._alone[0], self.candidates[self._alone[0]])
+        return writer.document()
+
+    def _batch(self, writer: Writer) -> None:
+        self._running = list(self._pending)
+        separate = [i for i in self._running if self._separate or _NAMES_A_GOAL.search(self.candidates[i])]
+        if self._separate:
+            writer.separate(self.theorem, self.path, STATE, "skip")
+        else:
+            copies = [(index, self.candidates[index]) for index in self._running if index not in separate]
+            writer.copies(self.theorem, self.path, copies)
+        for index in separate:
+            writer.separate(self.theorem, self.path, index, self.candidates[index])
+
+    def take(self, reading: Reading) -> None:
+        """Learn from a document whose diagnostics are final."""
+        if reading.bad_statement:
+            self.bad_statement = reading.bad_statement
+            return
+        if reading.broken:
+            self._give_up(f"the path to the state did not replay: {reading.broken}")
+            return
+        self._unprobed.clear()
+        if self._learn_state(reading):
+            self.unparsable |= reading.unparsable
+            self._settle(reading)
+            if reading.suspect is not None and reading.suspect not in reading.outcomes:
+                self._send_alone(reading.suspect)
+
+    def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool) -> None:
+        """Learn that the process ended. `suspect`: the candidate that was running; `stuck`: for all of its time."""
+        self._failures += 1
+        self._unprobed.clear()
+        if suspect is not None and suspect in self._pending and ending is Ending.TIMEOUT and stuck:
+            self._finish(suspect, Outcome(OutcomeKind.TIMEOUT, message=reason))
+        elif len(self._running) == 1 and self._running[0] in self._alone:
+            self._failed_alone(self._running[0], ending, reason)
+        elif suspect is not None and suspect in self._pending:
+            self._send_alone(suspect)
+        elif self._failures > 1:
+            for index in list(self._pending):
+                self._send_alone(index)
+            if self.state is None and self._failures > 2:
+                self._give_up(f"the state cannot be shown: {reason}")
+
+    def _learn_state(self, reading: Reading) -> bool:
+        """Take the state's text. False: its goals hold metavariables and were copied, so nothing else counts."""
+        for goals in reading.states:
+            self.state = state_text(split_goals(goals))
+        if self.state is not None and not self._separate and may_share(self.state):
+            self._separate = True
+            return False
+        return True
+
+    def _settle(self, reading: Reading) -> None:
+        for index, outcome in reading.outcomes.items():
+            self._finish(index, outcome)
+
+    def _finish(self, index: int, outcome: Outcome) -> None:
+        self.outcomes[index] = outcome
+        if index in self._pending:
+            self._pending.remove(index)
+        if index in self._alone:
+            self._alone.remove(index)
+
+    def _send_alone(self, index: int) -> None:
+        if index in self._pending:
+            self._pending.remove(index)
+            self._alone.append(index)
+
+    def _failed_alone(self, index: int, ending: Ending, reason: str) -> None:
+        self._strikes[index] = self._strikes.get(index, 0) + 1
+        if ending is not Ending.DIED or self._strikes[index] >= CRASHES_ALONE:
+            self._finish(index, Outcome(_KINDS[ending], message=reason))
+
+    def _give_up(self, reason: str) -> None:
+        for index in (*self._pending, *self._alone):
+            self.outcomes[index] = Outcome(OutcomeKind.LOST, message=reason)
+        self._pending.clear()
+        self._alone.clear()
+        self.state = self.state or ""

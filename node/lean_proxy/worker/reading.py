@@ -1,0 +1,225 @@
+"""Reads a document's diagnostics: what became of each candidate, and what the document does not vouch for. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from common.goals import factorise, split_goals
+from common.lean import Outcome, OutcomeKind
+from node.lean_proxy.worker.document import BY_COLUMN, SENTINEL, STATE, Block, Document, Example
+from node.lean_proxy.worker.framing import Diagnostic
+
+_UNSOLVED = "unsolved goals"
+
+_PARSER = re.compile(r"unexpected |expected |unknown tactic|unterminated|missing |invalid escape|tabs are not allowed")
+"""How the messages of Lean's parser begin."""
+
+_HEARTBEATS = re.compile(r"\(deterministic\) timeout|maximum number of heartbeats")
+
+_RUNTIME = re.compile(
+    r"\(deterministic\) timeout|maximum number of heartbeats|maximum recursion depth|memory|interrupted|stack"
+)
+"""Lean's runtime exceptions: there is no recovery from them, so a whole declaration ends, and they depend on what else
+it did."""
+
+_ALREADY = "has already been declared"
+
+
+@dataclass
+class Reading:
+    """What a document showed."""
+
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    """Of candidates that it vouches for."""
+    states: list[str] = field(default_factory=list)
+    """Printed goals of the state at the end of the path, from STATE blocks (tags included)."""
+    unparsable: set[int] = field(default_factory=set)
+    """Candidates that Lean's parser refused."""
+    suspect: int | None = None
+    """The first candidate that has no outcome: whatever went wrong may be its fault."""
+    broken: str = ""
+    """Error in the path: it did not replay."""
+    bad_statement: str = ""
+    """Error in the statement."""
+
+
+@dataclass
+class _Seen:
+    """Diagnostics sorted by the block they belong to."""
+
+    errors: dict[int, list[Diagnostic]] = field(default_factory=dict)
+    goals: dict[int, str] = field(default_factory=dict)
+    sentinels: set[int] = field(default_factory=set)
+    path_errors: list[Diagnostic] = field(default_factory=list)
+    statement_errors: list[Diagnostic] = field(default_factory=list)
+    other_errors: list[Diagnostic] = field(default_factory=list)
+
+
+def suspect_at(document: Document, lines: Sequence[int]) -> int | None:
+    """The candidate that was running, given the lines that Lean had not finished; None when it was not in a block."""
+    for line in lines:
+        for block in document.blocks:
+            if block.holds(line) and block.index != STATE:
+                return block.index
+    return None
+
+
+def read(document: Document, diagnostics: Sequence[Diagnostic]) -> Reading:
+    """Read the final diagnostics of a document."""
+    reading = Reading()
+    for example in document.examples:
+        inside = [item for item in diagnostics if example.first <= item.lines[0] <= example.last]
+        seen = _sort(example, inside)
+        if example.probe:
+            _read_probe(example, seen, reading)
+        else:
+            _read_example(example, seen, reading)
+    return reading
+
+
+def _sort(example: Example, diagnostics: Sequence[Diagnostic]) -> _Seen:
+    seen = _Seen()
+    by_line = {line: block for block in example.blocks for line in range(block.first, block.last + 1)}
+    sentinels = {block.sentinel: block for block in example.blocks}
+    for item in diagnostics:
+        line = item.lines[0]
+        if not item.is_error:
+            if line in sentinels and item.message == SENTINEL:
+                seen.sentinels.add(sentinels[line].index)
+        elif (block := _left_open(example, item)) is not None:
+            seen.goals[block.index] = item.message
+        elif (block := by_line.get(line)) is not None:
+            seen.errors.setdefault(block.index, []).append(item)
+        elif _encloses(example, item):
+            pass  # Lean stopped before the end of the path's innermost block, which the missing sentinels say as well
+        elif example.probe and _ALREADY in item.message:
+            pass  # the name is taken, as it should be
+        elif _is_whole(example, item):
+            seen.other_errors.append(item)
+        elif line <= example.statement:
+            seen.statement_errors.append(item)
+        elif line < min(block.first for block in example.blocks):
+            seen.path_errors.append(item)
+        else:
+            seen.other_errors.append(item)
+    return seen
+
+
+def _left_open(example: Example, item: Diagnostic) -> Block | None:
+    """The block whose goals an `unsolved goals` message is about, if it is about a block's as a whole.
+
+    In a bullet the message stands at the bullet. Without one it stands at what encloses the block: a bullet of the
+    path, or the `by` of the statement.
+    """
+    if not item.message.startswith(_UNSOLVED):
+        return None
+    start, end = (item.full_range or item.range).start, item.lines[1]
+    for block in example.blocks:
+        if block.bulleted and start.line == block.first and start.character == block.column:
+            return block
+        if not block.bulleted and start.line < block.first <= end:
+            return block
+        if not block.bulleted and start.line == block.first and start.character < block.column:
+            return block  # the bullet that encloses it begins on the same line
+    return None
+
+
+def _encloses(example: Example, item: Diagnostic) -> bool:
+    """Whether a message says that goals are left in something around the blocks."""
+    start, end = item.lines
+    return item.message.startswith(_UNSOLVED) and start < example.blocks[0].first <= end
+
+
+def _is_whole(example: Example, item: Diagnostic) -> bool:
+    """Whether an error is about the declaration as a whole, or its proof: not about its statement.
+
+    Such errors (the kernel's, or of recursion that does not end) stand at the keyword, or at the `by`.
+    """
+    start = (item.full_range or item.range).start
+    if start.line == example.first and start.character == 0:
+        return True
+    return start.line == example.statement and start.character >= BY_COLUMN
+
+
+def _read_probe(example: Example, seen: _Seen, reading: Reading) -> None:
+    (block,) = example.blocks
+    if seen.errors:
+        reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(seen.errors[block.index]))
+        reading.unparsable.add(block.index)
+
+
+def _read_example(example: Example, seen: _Seen, reading: Reading) -> None:
+    if seen.statement_errors:
+        reading.bad_statement = reading.bad_statement or _message(seen.statement_errors)
+        return
+    if seen.path_errors:
+        reading.broken = reading.broken or _message(seen.path_errors)
+        return
+    if len(example.blocks) == 1:
+        _read_alone(example.blocks[0], seen, reading)
+    else:
+        _read_copies(example.blocks, seen, reading)
+
+
+def _read_alone(block: Block, seen: _Seen, reading: Reading) -> None:
+    """One candidate with an example of its own: every error in it is its error."""
+    errors = [*seen.errors.get(block.index, []), *seen.other_errors]
+    if errors:
+        timeout = any(_HEARTBEATS.search(item.message) for item in errors)
+        kind = OutcomeKind.TIMEOUT if timeout else OutcomeKind.ERROR
+        reading.outcomes[block.index] = Outcome(kind, message=_message(errors))
+    elif block.index not in seen.sentinels:
+        reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message="Lean did not reach the end of the tactic")
+    else:
+        _settle(block, seen, reading)
+
+
+def _read_copies(blocks: Sequence[Block], seen: _Seen, reading: Reading) -> None:
+    """Candidates on copies of one goal: an outcome counts up to where something is missing."""
+    whole = not seen.other_errors and blocks[-1].index in seen.sentinels
+    for block in blocks:
+        errors = seen.errors.get(block.index, [])
+        if block.index not in seen.sentinels:
+            if block.index != STATE:
+                reading.suspect = block.index
+                if errors and _PARSER.match(errors[0].message) and not any(_is_runtime(item) for item in errors):
+                    # Everything before it parsed, so this one does not: alone it would not either.
+                    reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(errors))
+                    reading.unparsable.add(block.index)
+            return
+        if any(_is_runtime(item) for item in errors):
+            reading.suspect = block.index
+            return
+        if errors:
+            reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(errors))
+        elif block.index in seen.goals or whole:
+            _settle(block, seen, reading)
+        # A silent block counts only when the whole document is in order: an error that Lean reports for the
+        # declaration as a whole may be this block's.
+
+
+def _settle(block: Block, seen: _Seen, reading: Reading) -> None:
+    """The outcome of a block without errors, whose sentinel spoke."""
+    goals = split_goals(seen.goals.get(block.index, ""))
+    if block.index == STATE:
+        reading.states.append(seen.goals.get(block.index, ""))
+    elif goals:
+        reading.outcomes[block.index] = Outcome(OutcomeKind.GOALS, factorise(goals))
+    else:
+        reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED)
+
+
+def _is_runtime(item: Diagnostic) -> bool:
+    return bool(_RUNTIME.search(item.message))
+
+
+def _message(errors: Sequence[Diagnostic]) -> str:
+    """The first error's text, as Lean wrote it."""
+    first = min(errors, key=lambda item: (item.range.start.line, item.range.start.character))
+    return first.message[:MAX_MESSAGE]
+
+
+MAX_MESSAGE = 2000
+"""Characters kept of Lean's message: enough to read, and a batch of 100 stays far below a message's limit."""

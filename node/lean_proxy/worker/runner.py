@@ -1,0 +1,85 @@
+"""Runs plans on a Lean process, and starts another process when one has ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from node.lean_proxy.toolchain import LeanToolchain
+from node.lean_proxy.worker.document import Document, opening
+from node.lean_proxy.worker.plan import Plan
+from node.lean_proxy.worker.process import Ending, LeanProcess, WorkerEnded, WorkerOptions
+from node.lean_proxy.worker.reading import read, suspect_at
+
+RECYCLE_EDITS = 5000
+"""Edits after which a process is replaced, should it have a leak that the memory limit is too high to show."""
+
+
+class BadHeader(ValueError):
+    """Lean refuses the header; the text is Lean's own message."""
+
+
+@dataclass
+class Runner:
+    """One worker slot: a process that is started when needed, for whichever header the next plan has."""
+
+    toolchain: LeanToolchain
+    options: WorkerOptions
+    restarts: int = 0
+    """Processes that ended on their own or were killed by a limit."""
+    _process: LeanProcess | None = None
+    _header: str = ""
+    _on_start: list[Callable[[LeanProcess | None], None]] = field(default_factory=list)
+
+    @property
+    def process(self) -> LeanProcess | None:
+        return self._process
+
+    async def run(self, plan: Plan, *, timeout: float) -> float:
+        """Carry out a plan; returns the seconds that Lean worked. `timeout`: seconds for a candidate alone.
+
+        Raises BadHeader, and WorkerEnded when no process can be started.
+        """
+        started = time.monotonic()
+        header = self.toolchain.header(plan.theorem.header)
+        while (document := plan.document(header)) is not None:
+            await self._step(plan, document, header, timeout)
+        return time.monotonic() - started
+
+    async def _step(self, plan: Plan, document: Document, header: str, timeout: float) -> None:
+        process = await self._ready(header)
+        blocks = max(1, len(document.blocks))
+        try:
+            diagnostics = await process.edit(document.text, silence=timeout, limit=timeout * blocks)
+        except WorkerEnded as end:
+            self.restarts += 1
+            self._process = None
+            stuck = end.ending is Ending.TIMEOUT and end.seconds_stuck >= timeout
+            plan.ended(end.ending, end.reason, suspect_at(document, end.lines), stuck=stuck)
+        else:
+            plan.take(read(document, diagnostics))
+
+    async def _ready(self, header: str) -> LeanProcess:
+        """A live process with this header. Raises BadHeader, WorkerEnded."""
+        process = self._process
+        if process is not None and (header != self._header or not process.alive or self._worn(process)):
+            await self.stop()
+            process = None
+        if process is None:
+            process = await LeanProcess.start(self.toolchain, self.options, opening(header))
+            errors = [item.message for item in process.opening if item.is_error]
+            if errors:
+                await process.kill()
+                raise BadHeader(f"Lean refuses the header: {errors[0]}")
+            self._process, self._header = process, header
+        return process
+
+    def _worn(self, process: LeanProcess) -> bool:
+        return process.edits >= RECYCLE_EDITS or process.resident_mb() > self.options.memory_mb / 2
+
+    async def stop(self) -> None:
+        """End the process, if there is one."""
+        process, self._process = self._process, None
+        if process is not None:
+            await process.kill()
