@@ -37,7 +37,7 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
     todo_stream, results_stream = names.todo_stream(run), names.results_stream(run)
     return RunSpec(
         streams=(
-            StreamSpec(todo_stream, (f"{run}.{todo('*')}",), TODO_BYTES, largest, DUPLICATE_WINDOW),
+            StreamSpec(todo_stream, tuple(f"{run}.{todo(p)}" for p in PURPOSES), TODO_BYTES, largest, DUPLICATE_WINDOW),
             StreamSpec(results_stream, (f"{run}.{RESULT}",), RESULTS_BYTES, largest, DUPLICATE_WINDOW),
         ),
         consumers=(

@@ -76,7 +76,6 @@ async def _life(
     role: str, settings: NodeSettings, main: Main, capacity: dict[str, int] | None, around: Around | None
 ) -> int:
     from common import logging
-    from common.bus import BusError
 
     ctx = NodeContext(role, settings, capacity)
     forwarder = logging.Forwarder(role, ctx.id)
@@ -90,14 +89,21 @@ async def _life(
             if await _connect(ctx, address or settings.bus):
                 stack.push_async_callback(ctx.bus.close)
                 await _work(ctx, main, forwarder)
-    except (NodeFailure, BusError) as error:
-        ctx.log.error("node ends", reason=str(error))
-        return 1
-    except Exception:
-        ctx.log.exception("node crashed")
+    except Exception as error:
+        _tell(ctx, error)
         return 1
     ctx.log.info("node left", exit_code=1 if ctx.crash else 0)
     return 1 if ctx.crash else 0
+
+
+def _tell(ctx: NodeContext, error: Exception) -> None:
+    """Log why the node ends; with a traceback only where it helps."""
+    from common.bus import BusError
+
+    if isinstance(error, (NodeFailure, BusError)):
+        ctx.log.error("node ends", reason=str(error))
+    else:
+        ctx.log.error("node crashed", exc_info=error)
 
 
 def _handle_signals(ctx: NodeContext) -> None:
@@ -167,6 +173,9 @@ async def _work(ctx: NodeContext, main: Main, forwarder: object) -> None:
     ctx.state = "running"
     try:
         await _run_main(ctx, main)
+    except Exception as error:
+        _tell(ctx, error)  # here, while the monitor can still be told
+        ctx.crash = ctx.crash or error
     finally:
         for task in beside:
             task.cancel()

@@ -45,7 +45,11 @@ class Lease(Generic[AnyMessage]):
         self._connection = connection
 
     async def ack(self) -> None:
-        """Done: the broker forgets the message, and has said so. Raises Unanswered; then it may be delivered again."""
+        """Done: the broker forgets the message, and has said so.
+
+        Raises Unanswered; then the message may be delivered again. A broker that was killed may have forgotten that it gave
+        out its last few leases: it ignores their acknowledgements. So work must be harmless when repeated.
+        """
         await self._replies.ask(self._raw.reply, b"+ACK", timeout=ACK_TIMEOUT)
 
     async def in_progress(self) -> None:

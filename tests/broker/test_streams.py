@@ -1,0 +1,90 @@
+"""What a run keeps on the broker: made once, checked every time."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker import streams
+from common.bus import Bus, BusError, BusSettings, NotThere, StreamConflict, Unanswered
+from common.bus.admin import RunSpec, StreamSpec
+from common.lean import Theorem
+from common.messages import Attempt
+from common.subjects import PURPOSES, todo
+
+
+def attempt(number: int, purpose: str = "train") -> Attempt:
+    theorem = Theorem("t", "", "True")
+    return Attempt(attempt_id=f"a{number}", theorem_id="t", theorem=theorem, purpose=purpose, simulations=1, seed=1)
+
+
+async def test_repeating_ensure_changes_nothing_and_loses_nothing(bus: Bus) -> None:
+    await bus.publish_durable(todo("train"), attempt(1), message_id="a1")
+    (held,) = await bus.lease("todo-train", Attempt, limit=1, wait=10)
+    await bus.publish_durable(todo("train"), attempt(2), message_id="a2")
+    for _ in range(3):
+        await streams.ensure(bus)
+    assert (await bus.backlog())["todo-train"] == 1
+    assert (await bus.leased())["todo-train"] == 1
+    await held.ack()
+
+
+async def test_there_is_a_queue_for_each_purpose_and_one_for_results(bus: Bus) -> None:
+    for number, purpose in enumerate(PURPOSES):
+        await bus.publish_durable(todo(purpose), attempt(number, purpose), message_id=f"a{number}")
+    assert await bus.backlog() == {**{f"todo-{purpose}": 1 for purpose in PURPOSES}, "results": 0}
+
+
+async def test_an_unknown_purpose_is_not_stored_where_nobody_would_take_it(bus: Bus) -> None:
+    with pytest.raises(Unanswered, match="no stream"):
+        await bus.publish_durable("theorem.todo.unheard-of", attempt(1), message_id="a1")
+
+
+async def test_limits_are_those_that_were_chosen(bus: Bus) -> None:
+    info = await bus._consumer_info("todo-train")
+    assert info["config"]["max_ack_pending"] == streams.MAX_ACK_PENDING
+    assert info["config"]["max_waiting"] == streams.MAX_WAITING
+    assert info["config"]["ack_wait"] == 30e9
+    assert info["config"]["ack_policy"] == "explicit"
+
+
+async def test_changed_limits_are_brought_up_to_date(bus: Bus) -> None:
+    await streams.ensure(bus, ack_wait=7.0)
+    assert (await bus._consumer_info("results"))["config"]["ack_wait"] == 7e9
+    await streams.ensure(bus)
+    assert (await bus._consumer_info("results"))["config"]["ack_wait"] == 30e9
+
+
+async def test_a_full_queue_refuses_and_keeps_what_it_has(broker: BusSettings, run_name: str) -> None:
+    bus = await Bus.connect(broker, run=run_name, name="test", wait=10)
+    spec = RunSpec(streams=(StreamSpec(f"{run_name}-todo", (f"{run_name}.{todo('*')}",), 4096, 4096, 60.0),))
+    await bus.ensure(spec)
+    stored = 0
+    with pytest.raises(BusError, match="maximum bytes exceeded"):
+        for stored in range(100):
+            await bus.publish_durable(todo("train"), attempt(stored), message_id=f"a{stored}")
+    assert 5 < stored < 50
+    await bus.remove(spec)
+    await bus.close()
+
+
+async def test_a_stream_of_another_kind_in_the_way_is_said(broker: BusSettings, run_name: str) -> None:
+    import nats
+
+    foreign = await nats.connect(broker.url)
+    await foreign.jetstream().add_stream(name=f"{run_name}-todo", subjects=["elsewhere"], storage="memory")
+    bus = await Bus.connect(broker, run=run_name, name="test", wait=10)
+    with pytest.raises(StreamConflict, match=rf"{run_name}-todo exists .* use another run name"):
+        await streams.ensure(bus)
+    await foreign.jetstream().delete_stream(f"{run_name}-todo")
+    await foreign.close()
+    await bus.close()
+
+
+async def test_a_removed_run_is_gone(bus: Bus) -> None:
+    await bus.publish_durable(todo("train"), attempt(1), message_id="a1")
+    await streams.remove(bus)
+    await streams.remove(bus)
+    with pytest.raises(NotThere):
+        await bus.backlog()
+    await streams.ensure(bus)
+    assert (await bus.backlog())["todo-train"] == 0

@@ -1,0 +1,73 @@
+"""Logs: to a file whole, to the monitor bounded."""
+
+from __future__ import annotations
+
+import json
+import logging as standard
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from common import logging
+from common.messages import encode
+
+
+@pytest.fixture(autouse=True)
+def own_logging() -> Iterator[None]:
+    """Leaves the logging of the test process as it was."""
+    root = standard.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+    structlog.contextvars.clear_contextvars()
+
+
+def test_records_reach_the_file_and_the_forwarder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forwarder = logging.Forwarder("prover", "p1")
+    logging.configure("info", file=tmp_path / "logs" / "p1.log", forwarder=forwarder, bound={"node": "p1"})
+    structlog.get_logger("x").info("search done", simulations=16)
+    structlog.get_logger("x").debug("not this")
+    standard.getLogger("library").warning("from %s", "elsewhere")
+    lines = [json.loads(line) for line in (tmp_path / "logs" / "p1.log").read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["search done", "from elsewhere"]
+    assert (lines[0]["simulations"], lines[0]["node"], lines[0]["level"]) == (16, "p1", "info")
+    records = forwarder.take(10)
+    assert [record.event for record in records] == ["search done", "from elsewhere"]
+    assert records[0].fields["simulations"] == "16"
+    assert forwarder.take(10) == []
+
+
+def test_an_exception_is_logged_with_its_traceback(tmp_path: Path) -> None:
+    logging.configure("info", file=tmp_path / "log")
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        structlog.get_logger("x").exception("failed")
+    assert "ValueError: broken" in (tmp_path / "log").read_text()
+
+
+def test_a_full_queue_drops_the_oldest_and_counts_them() -> None:
+    before = logging._dropped._value.get()
+    forwarder = logging.Forwarder("prover", "p1")
+    for number in range(logging.FORWARD_QUEUE + 5):
+        forwarder.add("info", f"event {number}", {})
+    records = forwarder.take(10**6)
+    assert len(records) == logging.FORWARD_QUEUE
+    assert records[0].event == "event 5"
+    assert logging._dropped._value.get() - before == 5
+
+
+def test_the_largest_record_fits_into_a_message() -> None:
+    forwarder = logging.Forwarder("prover", "p1")
+    forwarder.add("error", "x" * 10**6, {f"field{n}": "⊢" * 10**6 for n in range(100)})
+    (record,) = forwarder.take(1)
+    assert len(encode(record)) < 512 * 1024
+
+
+def test_an_unknown_level_is_refused() -> None:
+    with pytest.raises(ValueError, match="debug, info, warning, error"):
+        logging.configure("loud")

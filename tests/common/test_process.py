@@ -1,0 +1,121 @@
+"""Children die with their parent, and take their own children along."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import psutil
+import pytest
+
+from common.process import die_with_parent, kill_group, spawn_child
+from tests.waiting import eventually
+
+PARENT = """
+    import asyncio, sys
+    from common.process import spawn_child
+
+    async def main():
+        child = await spawn_child([sys.executable, "-c", "import time; time.sleep(600)"])
+        print(child.pid, flush=True)
+        await asyncio.sleep(600)
+
+    asyncio.run(main())
+"""
+
+STUBBORN = """
+    import signal, subprocess, sys, time
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    print(child.pid, flush=True)
+    time.sleep(600)
+"""
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended (a zombie that nobody has waited for counts)."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", textwrap.dedent(code)]
+
+
+async def test_a_child_dies_when_its_parent_is_killed() -> None:
+    parent = subprocess.Popen(python(PARENT), stdout=subprocess.PIPE, text=True)  # noqa: ASYNC220
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    assert not gone(child)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    await eventually(lambda: gone(child), what="death of the child")
+    parent.stdout.close()
+
+
+async def test_a_child_is_the_program_itself_in_a_group_of_its_own() -> None:
+    child = await spawn_child(python("import os; print(os.getpid(), os.getpgid(0))"), stdout=subprocess.PIPE)
+    output, _ = await child.communicate()
+    assert output.split() == [str(child.pid).encode()] * 2
+    assert child.returncode == 0
+
+
+async def test_a_child_gets_its_environment_and_folder(tmp_path: Path) -> None:
+    code = "import os; print(os.environ.get('FOO'), os.environ.get('HOME'), os.getcwd())"
+    child = await spawn_child(python(code), env={"FOO": "bar"}, cwd=tmp_path, stdout=subprocess.PIPE)
+    output, _ = await child.communicate()
+    assert output.decode().split() == ["bar", "None", str(tmp_path)]
+
+
+async def test_a_stubborn_group_is_killed_with_its_grandchildren() -> None:
+    child = await spawn_child(python(STUBBORN), stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    grandchild = int(await child.stdout.readline())
+    assert await kill_group(child, grace=0.2) == -signal.SIGKILL
+    await eventually(lambda: gone(grandchild), what="death of the grandchild")
+
+
+async def test_a_child_that_listens_ends_within_its_grace() -> None:
+    child = await spawn_child(python("import time; print('up', flush=True); time.sleep(600)"), stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    await child.stdout.readline()
+    assert await kill_group(child, grace=30) == -signal.SIGTERM
+    assert await kill_group(child) == -signal.SIGTERM  # again is harmless
+
+
+async def test_a_program_that_does_not_exist_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such program"):
+        await spawn_child([tmp_path / "nothing"])
+    child = await spawn_child(["no-such-program-anywhere"], stderr=subprocess.PIPE)
+    _, errors = await child.communicate()
+    assert child.returncode == 1
+    assert b"no-such-program-anywhere: No such file" in errors
+
+
+def test_a_process_whose_parent_has_gone_notices() -> None:
+    code = "from common.process import die_with_parent; die_with_parent(1234567)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "parent 1234567 has gone" in ended.stderr
+
+
+def test_dying_with_the_parent_can_be_asked_for_by_the_child_itself() -> None:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            die_with_parent(os.getppid())
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+async def test_many_children_at_once() -> None:
+    children = await asyncio.gather(*(spawn_child(["true"]) for _ in range(10)))
+    assert await asyncio.gather(*(child.wait() for child in children)) == [0] * 10
