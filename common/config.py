@@ -197,4 +197,13 @@ def dump(sections: Mapping[str, Any]) -> str:
 
 def _table(settings: Any) -> dict[str, Any]:
     table: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
-    return {key: value for key, value in table.items() if value is not None and key != "password"}
+    return _sayable(table)
+
+
+def _sayable(table: dict[str, Any]) -> dict[str, Any]:
+    """A table without passwords and without what is None, at every depth."""
+    return {
+        key: _sayable(value) if isinstance(value, dict) else value
+        for key, value in table.items()
+        if value is not None and key != "password"
+    }

@@ -26,14 +26,36 @@ class ScheduleSettings:
 
 @dataclass
 class Pauses:
-    """The share of time paused. Times are seconds of reinforcement learning."""
+    """The time paused and how long steps take. Times are seconds of reinforcement learning."""
 
     paused: float = 0.0
     total: float = 0.0
+    per_step: float = 0.0
+    """Seconds that a step pauses inference for, as the latest training phase showed; 0: not known yet."""
 
     @property
     def fraction(self) -> float:
         return self.paused / self.total if self.total > 0 else 0.0
+
+    def saw(self, seconds: float, steps: int) -> None:
+        """A training phase paused inference for so long."""
+        self.paused += seconds
+        self.total += seconds
+        if steps:
+            self.per_step = seconds / steps
+
+    def affordable(self, budget: float) -> int | None:
+        """Steps after which the share paused is the budget; None: not known yet.
+
+        paused + n·s <= budget · (total + n·s), solved for n.
+        """
+        if self.per_step <= 0 or budget >= 1:
+            return None
+        return int((budget * self.total - self.paused) / ((1 - budget) * self.per_step))
+
+
+PROBE_STEPS = 4
+"""Steps of the first training phase, which shows how long a step takes."""
 
 
 def steps_due(settings: ScheduleSettings, batch: int, fresh: int, waited: float, pauses: Pauses) -> int:
@@ -44,7 +66,12 @@ def steps_due(settings: ScheduleSettings, batch: int, fresh: int, waited: float,
     enough = fresh >= settings.fresh or (fresh > 0 and waited >= settings.patience)
     if not enough or pauses.fraction > settings.pause_budget:
         return 0
-    return max(1, min(settings.steps_limit, round(fresh * settings.reuse / batch)))
+    wanted = max(1, min(settings.steps_limit, round(fresh * settings.reuse / batch)))
+    affordable = pauses.affordable(settings.pause_budget)
+    if affordable is None:
+        return min(wanted, PROBE_STEPS)
+    # A pause costs the same for few steps as for many (parking, new weights), so a small part of what is due waits.
+    return min(wanted, affordable) if affordable >= min(wanted, settings.steps_limit // 2) else 0
 
 
 def wanted_outstanding(slots: int, ahead: float = 1.5, least: int = 4) -> int:

@@ -44,12 +44,9 @@ class TrainerSettings:
 
 @dataclass
 class WarmStartSettings:
-    """Supervised training before reinforcement learning, to a plateau of the validation loss."""
+    """Supervised training before reinforcement learning, to a plateau of the validation loss. The bank says which
+    transitions belong to it (`common.bank.in_warm_start`)."""
 
-    levels: tuple[int, ...] = (1, 2)
-    """Levels of the bank whose transitions are used."""
-    withheld: float = 0.4
-    """Share of the lemma names of the bank whose transitions are left out, so that there is something to discover."""
     steps: int = 1500
     """Most steps."""
     every: int = 50
@@ -60,8 +57,10 @@ class WarmStartSettings:
     """Relative improvement of the validation loss that counts as one."""
     validation: int = 512
     """Transitions of the validation set, chosen by seed."""
-    decay: bool = True
-    """After the plateau, a tenth of the steps more with learning rates that fall to zero."""
+    decay: float = 0.25
+    """After the plateau, this share of the steps more, with learning rates that fall to zero."""
+    seconds: float = 120.0
+    """Longest time to look for the plateau, for slow machines; the decay comes after it."""
 
 
 @dataclass

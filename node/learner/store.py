@@ -125,9 +125,10 @@ class Store:
 
     # --- results ----------------------------------------------------------------------------------------------------
 
-    def is_open(self, attempt_id: str) -> bool:
-        """True while the attempt is outstanding: its first result has not come."""
-        return bool(self._rows("SELECT 1 FROM outbox WHERE attempt_id = ?", attempt_id))
+    def open_attempt(self, attempt_id: str) -> Attempt | None:
+        """The attempt as it was dispatched, while it is outstanding: its first result has not come."""
+        rows = self._rows("SELECT payload FROM outbox WHERE attempt_id = ?", attempt_id)
+        return decode(rows[0][0], Attempt) if rows else None
 
     def keep_part(self, part: AttemptResult) -> AttemptResult | None:
         """Keep one part of a result; the whole result once all parts of that prover are there. Harmless when
@@ -283,6 +284,16 @@ class Store:
             found[table] = self._rows(f"SELECT COUNT(*) FROM {table}")[0][0]
         found["expansions"] = self._rows("SELECT COALESCE(SUM(expansions), 0) FROM results")[0][0]
         return found
+
+    def evaluation_expansions(self) -> int:
+        """Expansions of all evaluations."""
+        query = "SELECT COALESCE(SUM(expansions), 0) FROM results JOIN attempts USING (attempt_id)"
+        return int(self._rows(f"{query} WHERE evaluation_id IS NOT NULL")[0][0])
+
+    def lean_version(self) -> str:
+        """The Lean that verified the latest proof; empty before the first."""
+        rows = self._rows("SELECT lean_version FROM proofs ORDER BY proof_id DESC LIMIT 1")
+        return str(rows[0][0]) if rows else ""
 
     def audit(self) -> Audit:
         """The rule, counted: recorded = dispatched - outstanding, each id once."""

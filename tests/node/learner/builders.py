@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
+
+import msgspec
+
 from common.lean import ProofTree, Theorem
 from common.messages import Attempt, AttemptResult, AttemptStatistics, Transition
 from node.learner.records import Planned, TheoremRow, Verdict
@@ -58,3 +63,42 @@ def examples(count: int) -> list[tuple[int, Transition]]:
         (index + 1, Transition(f"p{index % 7} : Prop\n⊢ p{index % 7}", f"exact {lemmas[index % 4]}", 1 + index % 3))
         for index in range(count)
     ]
+
+
+def write_bank(folder: Path, train: int = 24, test: int = 8) -> Path:
+    """A tiny bank of real statements: identities of small numbers, and conjunctions to be swapped."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def statements(split: str, count: int, first: int) -> list[dict[str, object]]:
+        return [
+            {
+                "name": f"{split}_{index}",
+                "binders": "(p q : Prop)" if index % 2 else "",
+                "conclusion": "p ∧ q → q ∧ p" if index % 2 else f"{first + index} + 0 = {first + index}",
+                "family": "logic" if index % 2 else "nat",
+                "level": 1 + index % 2,
+            }
+            for index in range(count)
+        ]
+
+    splits = {"train": statements("train", train, 100), "valid": statements("valid", 4, 200)}
+    splits["test"] = [row | {"conclusion": f"({row['conclusion']}) ∧ True"} for row in statements("test", test, 300)]
+    for split, rows in splits.items():
+        _write(folder / f"{split}.jsonl.gz", rows)
+    transitions = [
+        {
+            "theorem": f"train_{index % train}",
+            "level": 1,
+            "family": "nat",
+            "state": f"⊢ {index} + 0 = {index}",
+            "tactic": "rfl" if index % 3 else "simp",
+            "remaining_steps": 1 + index % 2,
+        }
+        for index in range(400)
+    ]
+    _write(folder / "transitions.jsonl.gz", transitions)
+    return folder
+
+
+def _write(path: Path, rows: list[dict[str, object]]) -> None:
+    path.write_bytes(gzip.compress(b"\n".join(msgspec.json.encode(row) for row in rows)))

@@ -2,25 +2,42 @@ from __future__ import annotations
 
 from common.messages import PauseHold
 from node.learner.hold import LENGTH, Hold
-from node.learner.schedule import Pauses, ScheduleSettings, steps_due, wanted_outstanding
+from node.learner.schedule import PROBE_STEPS, Pauses, ScheduleSettings, steps_due, wanted_outstanding
 
 SETTINGS = ScheduleSettings(fresh=100, patience=30, reuse=8, steps_limit=40, pause_budget=0.25)
 
 
+def known(paused: float = 0.0, total: float = 1e6, per_step: float = 0.1) -> Pauses:
+    return Pauses(paused, total, per_step)
+
+
 def test_training_waits_for_fresh_transitions() -> None:
-    assert steps_due(SETTINGS, 64, 99, 5, Pauses()) == 0
-    assert steps_due(SETTINGS, 64, 100, 5, Pauses()) == 12
-    assert steps_due(SETTINGS, 64, 5000, 5, Pauses()) == 40
+    assert steps_due(SETTINGS, 64, 99, 5, known()) == 0
+    assert steps_due(SETTINGS, 64, 100, 5, known()) == 12
+    assert steps_due(SETTINGS, 64, 5000, 5, known()) == 40
 
 
 def test_training_does_not_wait_for_ever() -> None:
-    assert steps_due(SETTINGS, 64, 1, 31, Pauses()) == 1
-    assert steps_due(SETTINGS, 64, 0, 1e6, Pauses()) == 0
+    assert steps_due(SETTINGS, 64, 1, 31, known()) == 1
+    assert steps_due(SETTINGS, 64, 0, 1e6, known()) == 0
+
+
+def test_the_first_training_phase_is_short_because_nobody_knows_how_long_a_step_takes() -> None:
+    assert steps_due(SETTINGS, 64, 5000, 5, Pauses()) == PROBE_STEPS
 
 
 def test_training_waits_while_the_pause_budget_is_spent() -> None:
-    assert steps_due(SETTINGS, 64, 500, 5, Pauses(paused=26, total=100)) == 0
-    assert steps_due(SETTINGS, 64, 500, 5, Pauses(paused=24, total=100)) > 0
+    assert steps_due(SETTINGS, 64, 500, 5, known(paused=26, total=100)) == 0
+    assert steps_due(SETTINGS, 64, 500, 5, known(paused=24, total=100)) == 0
+    assert steps_due(SETTINGS, 64, 500, 5, known(paused=5, total=100)) == 40
+
+
+def test_a_training_phase_never_takes_more_than_the_budget() -> None:
+    pauses = known(paused=0.0, total=30.0, per_step=0.3)
+    steps = steps_due(SETTINGS, 64, 5000, 5, pauses)
+    assert 20 <= steps < 40
+    pauses.saw(steps * 0.3, steps)
+    assert 0.2 < pauses.fraction <= 0.25
 
 
 def test_attempts_outstanding_follow_the_slots_of_the_mesh() -> None:

@@ -28,9 +28,9 @@ def store(tmp_path: Path) -> Store:
 def test_an_attempt_is_outstanding_until_its_result_is_recorded(store: Store) -> None:
     plan = planned(1)
     store.dispatch([plan], now=1.0)
-    assert store.is_open("run-1") and store.outstanding() == {"train": 1}
+    assert store.open_attempt("run-1") == plan.attempt and store.outstanding() == {"train": 1}
     assert store.record(result(plan.attempt), PROVED, now=2.0)
-    assert not store.is_open("run-1") and store.outstanding() == {}
+    assert store.open_attempt("run-1") is None and store.outstanding() == {}
     assert store.ids() == ({"run-1"}, set(), {"run-1"})
     assert store.audit().sound
 

@@ -1,0 +1,91 @@
+"""The bank as the learner uses it: train statements to attempt, test statements to score, transitions to learn from."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from common import bank
+from common.bank import BankTransition
+from common.messages import Transition
+from common.seeds import derive_seed
+from node.learner.errors import DataError
+from node.learner.records import TheoremRow
+from node.learner.replay import Ref
+from node.learner.segments import SegmentWriter, data_path, index_path
+from node.learner.settings import LearnerSettings
+
+HELD_OUT_SHARE = 10
+"""One train theorem of so many is held out of the warm start, to see the plateau of the loss on what is not trained."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a run works with."""
+
+    digest: str
+    """Of the whole bank: keys the cache of warm starts."""
+    train: list[TheoremRow]
+    test: list[TheoremRow]
+    supervised: list[Ref]
+    """Transitions of the warm start; part of every batch later."""
+    validation: list[Ref]
+    """Transitions of held-out theorems."""
+
+
+def load(settings: LearnerSettings, folder: Path) -> Data:
+    """Read the bank; transitions become segments in `folder`, for the trainer's ranks.
+
+    Raises DataError: missing or corrupt files, too few statements, a test statement among the train statements.
+    """
+    directory = Path(settings.bank) if settings.bank else bank.DIRECTORY
+    try:
+        train = _rows("train", directory)
+        test = bank.load_statements("test", directory)
+        chosen = bank.stratified(test, min(settings.evaluation.statements, len(test)), settings.seed)
+        transitions = bank.load_transitions(directory, warm_start=True)
+        digest = bank.digest(directory)
+    except bank.BankError as error:
+        raise DataError(str(error)) from error
+    forbidden = {(each.theorem.binders, each.theorem.conclusion) for each in test}
+    leaked = [row.theorem.name for row in train if (row.theorem.binders, row.theorem.conclusion) in forbidden]
+    if leaked:
+        raise DataError(f"{len(leaked)} train statements are test statements too, first {leaked[0]}: fix the bank")
+    if settings.statements:
+        random.Random(derive_seed(settings.seed, "statements")).shuffle(train)
+        train = train[: settings.statements]
+    first, second = split_held_out(transitions)
+    if not train or not first or not second:
+        raise DataError(f"{directory}: {len(train)} train statements and {len(transitions)} transitions are too few")
+    return Data(
+        digest=digest,
+        train=train,
+        test=[TheoremRow(each.theorem, "test", each.family, each.level) for each in chosen],
+        supervised=_segment(folder / "supervised", first),
+        validation=_segment(folder / "validation", second),
+    )
+
+
+def _rows(split: str, directory: Path) -> list[TheoremRow]:
+    statements = bank.load_statements(split, directory)
+    return [TheoremRow(each.theorem, split, each.family, each.level) for each in statements]
+
+
+def split_held_out(transitions: list[BankTransition]) -> tuple[list[Transition], list[Transition]]:
+    """(trained on, held out), by theorem: the same theorems on every machine."""
+    sides: tuple[list[Transition], list[Transition]] = ([], [])
+    for each in transitions:
+        held_out = derive_seed("held-out", each.theorem) % HELD_OUT_SHARE == 0
+        sides[held_out].append(Transition(each.state, each.tactic, each.remaining_steps))
+    return sides
+
+
+def _segment(base: Path, transitions: list[Transition]) -> list[Ref]:
+    """Write transitions as a fresh segment."""
+    for path in (data_path(base), index_path(base)):
+        path.unlink(missing_ok=True)
+    writer = SegmentWriter(base)
+    count = writer.append(enumerate(transitions, start=1))
+    writer.close()
+    return [(str(base), position) for position in range(count)]

@@ -1,0 +1,184 @@
+"""Dispatches attempts: into the outbox first, then to the broker, and again whenever the broker may have lost them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Iterable
+
+from common import subjects
+from common.bus import BusError
+from common.messages import Attempt
+from common.seeds import derive_seed
+from node.learner.journal import DISPATCHED
+from node.learner.records import Planned, TheoremRow
+from node.learner.run import Run, now
+from node.learner.schedule import wanted_outstanding
+from node.learner.store import Store
+
+BATCH = 64
+"""Attempts published at once."""
+
+LOOK_EVERY = 1.0
+"""Seconds between looks at the mesh's capacity."""
+
+LOST_AFTER = 20.0
+"""Seconds without a result after which the broker is asked whether it still holds what is outstanding."""
+
+
+class Dispatcher:
+    """Keeps attempts outstanding. `learning` switches train attempts on."""
+
+    def __init__(self, run: Run, tag: str, next_number: int, outstanding: dict[str, int]) -> None:
+        """`tag`: unique to this run directory, so that ids of a deleted run of the same name are not ours."""
+        self._run = run
+        self._tag = tag
+        self._number = next_number
+        self._theorems = {row.theorem.name: row for row in [*run.data.train, *run.data.test]}
+        self._to_publish = asyncio.Event()
+        self._last_result = time.monotonic()
+        self.outstanding = dict(outstanding)
+        self.learning = False
+        run.on_recorded.append(lambda event: self._recorded(event.purpose))
+
+    @staticmethod
+    async def create(run: Run) -> Dispatcher:
+        """With what the records say; everything outstanding is published again, under the same ids."""
+        tag = await run.store.call(Store.noted, "tag")
+        if tag is None:
+            tag = secrets.token_hex(3)
+            await run.store.call(Store.note, "tag", tag)
+        again = await run.store.call(Store.publish_again)
+        if again:
+            run.log.info("outstanding attempts are dispatched again", attempts=again)
+        number = await run.store.call(Store.next_number)
+        return Dispatcher(run, tag, number, await run.store.call(Store.outstanding))
+
+    @property
+    def dispatched(self) -> int:
+        """Attempts dispatched since the run began."""
+        return self._number - 1
+
+    def _recorded(self, purpose: str) -> None:
+        self.outstanding[purpose] = max(0, self.outstanding.get(purpose, 0) - 1)
+        self._last_result = time.monotonic()
+        self._to_publish.set()
+
+    async def evaluate(self, rows: Iterable[TheoremRow], evaluation: int, weights: int, simulations: int) -> None:
+        """Dispatch attempts on test statements with pinned weights. Seeds derive from the theorem: every evaluation
+        of it has the same."""
+        planned = []
+        for row in rows:
+            seed = derive_seed(self._run.settings.seed, "eval", row.theorem.name)
+            number = self._next()
+            attempt = self._attempt(number, row, "eval", simulations, seed, weights)
+            planned.append(Planned(number, attempt, evaluation))
+        await self._dispatch(planned)
+
+    async def work(self) -> None:
+        """Top up and publish, for ever."""
+        while True:
+            if self.learning:
+                await self._top_up()
+            published = await self._publish()
+            if not published:
+                await self._look_for_losses()
+                try:
+                    async with asyncio.timeout(LOOK_EVERY):
+                        await self._to_publish.wait()
+                except TimeoutError:
+                    pass
+                self._to_publish.clear()
+
+    async def _top_up(self) -> None:
+        slots = await self._slots()
+        outstanding = self.outstanding.get("train", 0) + self.outstanding.get("disprove", 0)
+        missing = wanted_outstanding(slots, self._run.settings.ahead) - outstanding
+        planned = []
+        for _ in range(max(0, min(missing, BATCH))):
+            number = self._number
+            choice = self._run.matchmaker.choose(number)
+            if choice is None:
+                break
+            self._next()
+            row = self._theorems[choice.theorem_id]
+            seed = derive_seed(self._run.settings.seed, "train", number)
+            purpose = "disprove" if choice.disproof else "train"
+            planned.append(Planned(number, self._attempt(number, row, purpose, choice.simulations, seed, None)))
+            self._run.matchmaker.dispatched(choice.theorem_id)
+        await self._dispatch(planned)
+
+    async def _slots(self) -> int:
+        """Search slots of all provers in the registry."""
+        try:
+            nodes = await self._run.bus.nodes()
+        except BusError:
+            return 0
+        return sum(node.capacity.get("searches", 0) for node in nodes if node.role == "prover")
+
+    def _next(self) -> int:
+        self._number += 1
+        return self._number - 1
+
+    def _attempt(
+        self, number: int, row: TheoremRow, purpose: str, simulations: int, seed: int, weights: int | None
+    ) -> Attempt:
+        if purpose in ("train", "disprove") and row.split != "train":
+            raise ValueError(f"{row.theorem.name} is a {row.split} statement: it must not train")
+        return Attempt(
+            attempt_id=f"{self._tag}-{number}",
+            theorem_id=row.theorem.name,
+            theorem=row.theorem.negation() if purpose == "disprove" else row.theorem,
+            purpose=purpose,
+            simulations=simulations,
+            seed=seed,
+            weights=weights,
+        )
+
+    async def _dispatch(self, planned: list[Planned]) -> None:
+        if not planned:
+            return
+        await self._run.store.call(Store.dispatch, planned, now())
+        for plan in planned:
+            purpose = plan.attempt.purpose
+            self.outstanding[purpose] = self.outstanding.get(purpose, 0) + 1
+            DISPATCHED.labels(purpose).inc()
+        self._to_publish.set()
+
+    async def _publish(self) -> bool:
+        """Publish a batch of the outbox. False: there was nothing, or the broker is away."""
+        batch = await self._run.store.call(Store.unpublished, BATCH)
+        if not batch:
+            return False
+        answers = await asyncio.gather(*(self._send(*each) for each in batch), return_exceptions=True)
+        done = [attempt.attempt_id for (attempt, _), answer in zip(batch, answers, strict=True) if answer is None]
+        problems = [answer for answer in answers if answer is not None]
+        for problem in problems:
+            if not isinstance(problem, BusError):
+                raise problem
+        if problems:
+            self._run.log.warning("attempts not published yet", attempts=len(problems), reason=str(problems[0]))
+        await self._run.store.call(Store.published, done, now())
+        return bool(done)
+
+    async def _send(self, attempt: Attempt, tries: int) -> None:
+        # The same id within the broker's window is stored once; a later copy is harmless, since ids are counted once.
+        # Published again because it was lost, it needs an id of its own.
+        message_id = attempt.attempt_id if tries < 2 else f"{attempt.attempt_id}.{tries}"
+        await self._run.bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=message_id)
+
+    async def _look_for_losses(self) -> None:
+        """If the broker holds nothing any more and results stay away, what is outstanding was lost: send it again."""
+        if sum(self.outstanding.values()) == 0 or time.monotonic() - self._last_result < LOST_AFTER:
+            return
+        self._last_result = time.monotonic()
+        try:
+            waiting, leased = await self._run.bus.backlog(), await self._run.bus.leased()
+        except BusError:
+            return
+        if not any(waiting.values()) and not any(leased.values()):
+            lost = await self._run.store.call(Store.publish_again)
+            if lost:
+                self._run.log.warning("the broker has lost attempts; they are dispatched again", attempts=lost)
+                self._to_publish.set()

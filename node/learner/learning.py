@@ -1,0 +1,113 @@
+"""Reinforcement learning: collect until enough is new, hold the compute, train, let go, publish. And its control."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from common.seeds import derive_seed
+from node.learner.holder import Holder
+from node.learner.phases import Progress
+from node.learner.publisher import Publisher
+from node.learner.replay import Ref, epochs, sample
+from node.learner.run import Run
+from node.learner.schedule import Pauses, steps_due
+from node.learner.store import Store
+from node.learner.trainer import Trainer
+
+TRAINED = "trained"
+"""Note: transitions that training has seen, so that a learner that is started again does not count them as fresh."""
+
+
+class Learning:
+    """Alternates collecting with training."""
+
+    def __init__(self, run: Run, trainer: Trainer, publisher: Publisher, holder: Holder) -> None:
+        self._run = run
+        self._trainer = trainer
+        self._publisher = publisher
+        self._holder = holder
+        self._trained = 0
+        self._last = time.monotonic()
+        self._saved_at = 0
+        self.pauses = Pauses()
+
+    async def restore(self, progress: Progress) -> None:
+        """Go on where an earlier process was."""
+        noted = await self._run.store.call(Store.noted, TRAINED, {})
+        self._trained = int(noted.get("transitions", 0))
+        self.pauses = Pauses(float(noted.get("paused", 0.0)), progress.learned)
+        self._saved_at = self._trainer.step_number
+
+    def begin(self) -> None:
+        """The phase begins: waiting for transitions counts from here."""
+        self._last = time.monotonic()
+
+    async def turn(self, progress: Progress) -> None:
+        """Train if it is due, else wait a moment for more results."""
+        settings = self._run.settings
+        self.pauses.total = progress.learned
+        fresh = self._run.replay.last_id - self._trained
+        waited = time.monotonic() - self._last
+        due = steps_due(settings.schedule, settings.trainer.batch, fresh, waited, self.pauses)
+        if due:
+            await self._cycle(due, fresh)
+        else:
+            await self._run.wait(0.5)
+
+    async def _cycle(self, steps: int, fresh: int) -> None:
+        """One pause: `steps` steps on what has been collected, then new weights for everybody."""
+        started = time.monotonic()
+        taken = self._run.replay.last_id
+        window = self._run.replay.refs()
+        metrics: dict[str, float] = {}
+        async with self._holder.held() as ours:
+            first = self._trainer.step_number
+            while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
+                metrics = await self._trainer.step(self._batch(window), self._run.settings.trainer.rl_factor) or metrics
+            done = self._trainer.step_number - first
+        paused = time.monotonic() - started
+        self.pauses.saw(paused, done)
+        await self._publisher.publish()
+        if self._trainer.step_number - self._saved_at >= self._run.settings.schedule.checkpoint_every:
+            await self.save()
+        self._trained = taken if done >= steps else self._trained
+        self._last = time.monotonic()
+        noted = {"transitions": self._trained, "paused": self.pauses.paused}
+        await self._run.store.call(Store.note, TRAINED, noted)
+        self._run.log.info("trained", steps=done, fresh=fresh, paused=round(paused, 2), loss=metrics.get("loss"))
+        await self._point(metrics)
+
+    def _batch(self, window: Sequence[Ref]) -> list[Ref]:
+        settings = self._run.settings
+        seed = derive_seed(settings.seed, "batch", self._trainer.step_number)
+        share = settings.replay.supervised_share
+        return sample(self._run.data.supervised, window, settings.trainer.batch, share, seed)
+
+    async def save(self) -> None:
+        """Write a checkpoint."""
+        await self._trainer.save()
+        self._saved_at = self._trainer.step_number
+
+    async def control_turn(self, steps: int) -> int:
+        """Some supervised steps in place of reinforcement learning; returns how many. Nobody waits, nothing pauses."""
+        settings = self._run.settings
+        first = self._trainer.step_number
+        metrics: dict[str, float] = {}
+        while self._trainer.step_number < first + steps and not self._run.stopping:
+            refs = epochs(self._run.data.supervised, settings.trainer.batch, settings.seed, self._trainer.step_number)
+            metrics = await self._trainer.step(refs, settings.trainer.rl_factor) or metrics
+        await self._point(metrics)
+        return self._trainer.step_number - first
+
+    async def _point(self, metrics: dict[str, float]) -> None:
+        counts = await self._run.store.call(Store.counts)
+        values = {key: value for key, value in metrics.items() if key in ("loss", "policy_loss", "value_loss")}
+        values |= {
+            "solve_rate": self._run.journal.solve_rate(),
+            "proofs_verified": counts["proofs"],
+            "transitions": counts["transitions"],
+            "expansions_per_s": self._run.journal.speed(),
+            "pause_fraction": self.pauses.fraction,
+        }
+        await self._run.journal.point(self._trainer.step_number, values)

@@ -1,0 +1,108 @@
+"""Publishes versions of the weights: a file, an object that every node can fetch, a record, the state that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from common import faults
+from common.bus import BusError
+from common.messages import PinnedWeights, WeightsState
+from node.learner.records import WeightsRow
+from node.learner.retrying import persistently
+from node.learner.run import Run, now
+from node.learner.store import Store
+from node.learner.trainer import Trainer
+
+KEY = "weights"
+
+
+class Publisher:
+    """The versions of one run. A version is published once; the state names the latest, and those that are pinned."""
+
+    def __init__(self, run: Run, trainer: Trainer) -> None:
+        self._run = run
+        self._trainer = trainer
+        self._rows: list[WeightsRow] = []
+        self._pinned: tuple[int, ...] = ()
+
+    @property
+    def latest(self) -> WeightsRow:
+        """The newest version. Raises IndexError before the first."""
+        return self._rows[-1]
+
+    async def restore(self) -> None:
+        """Announce again what an earlier process published, if it is still here: the broker may have lost it."""
+        for row in await self._run.store.call(Store.weights):
+            if self._file(row.version).exists():
+                self._rows.append(row)
+        for row in self._rows:
+            await self._put(row)
+        if self._rows:
+            await self._announce()
+
+    async def publish(self) -> WeightsRow:
+        """Publish the trainer's weights as a new version, unless they have not changed."""
+        if self._rows and self._rows[-1].step == self._trainer.step_number:
+            return self._rows[-1]
+        version = 1 + max([row.version for row in await self._run.store.call(Store.weights)], default=0)
+        digest = await self._trainer.write_weights(self._file(version), version)
+        row = WeightsRow(version, self._trainer.step_number, digest, f"weights-{version:06d}")
+        await self._put(row)
+        await self._run.store.call(Store.add_weights, row, now())
+        faults.reach("learner:weights-not-announced")
+        self._rows.append(row)
+        await self._announce()
+        await self._prune()
+        self._run.ctx.report(weights=version)
+        self._run.log.info("weights published", version=version, step=row.step)
+        return row
+
+    async def pin(self, versions: Sequence[int]) -> None:
+        """Keep these versions available (evaluation), and tell the inference nodes; () pins none.
+
+        Raises LookupError for a version whose file is gone.
+        """
+        missing = set(versions) - {row.version for row in self._rows}
+        if missing:
+            raise LookupError(f"weight versions {sorted(missing)} are no longer there")
+        self._pinned = tuple(versions)
+        await self._announce()
+
+    async def _put(self, row: WeightsRow) -> None:
+        async def put() -> None:
+            await self._run.bus.put_object(row.object_name, self._file(row.version))
+
+        await persistently(put, self._run, "weights not stored yet")
+
+    async def _announce(self) -> None:
+        latest = self.latest
+        pinned = [row for row in self._rows if row.version in self._pinned]
+        state = WeightsState(
+            version=latest.version,
+            digest=latest.digest,
+            object_name=latest.object_name,
+            step=latest.step,
+            pinned=tuple(PinnedWeights(row.version, row.digest, row.object_name) for row in pinned),
+        )
+
+        async def announce() -> None:
+            await self._run.bus.put_state(KEY, state)
+
+        await persistently(announce, self._run, "weights not announced yet")
+
+    async def _prune(self) -> None:
+        """Old versions that nobody needs go, here and in the object store."""
+        keep = self._run.settings.keep_weights
+        for row in self._rows[:-keep]:
+            if row.version in self._pinned:
+                continue
+            self._rows.remove(row)
+            self._file(row.version).unlink(missing_ok=True)
+            try:
+                await self._run.bus.delete_object(row.object_name)
+            except BusError as error:
+                self._run.log.warning("old weights not removed", version=row.version, reason=str(error))
+
+    def _file(self, version: int) -> Path:
+        return self._run.directory.weights / f"weights-{version:06d}.safetensors"

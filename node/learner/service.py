@@ -1,0 +1,80 @@
+"""The learner as a node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.settings import NodeSettings
+from node.learner.settings import LearnerSettings
+
+if TYPE_CHECKING:
+    from common.node import NodeContext
+
+LOCK_WAIT = 10.0
+"""Seconds to wait for the run directory: a learner that was killed and is started again must not meet itself."""
+
+
+def main(settings: LearnerSettings, node: NodeSettings) -> int:
+    """Run a learner until its plan is done or it is told to stop; returns the exit code."""
+    from common.node import run_node
+
+    async def work(ctx: NodeContext) -> None:
+        await _work(ctx, settings, node)
+
+    return run_node("learner", node, work, capacity={"trainer_ranks": settings.trainer.ranks})
+
+
+async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings) -> None:
+    from common.node import NodeFailure
+    from node.learner.errors import LearnerError
+    from node.learner.run_directory import RunDirectory
+
+    directory = RunDirectory(Path(settings.directory).absolute(), node.run)
+    try:
+        directory.open(LOCK_WAIT)
+        try:
+            await _in_directory(ctx, settings, node, directory)
+        finally:
+            directory.close()
+    except LearnerError as error:
+        raise NodeFailure(str(error)) from error
+    if ctx.crash is not None and isinstance(ctx.crash, LearnerError):
+        raise NodeFailure(str(ctx.crash)) from ctx.crash
+
+
+async def _in_directory(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings, directory: object) -> None:
+    import asyncio
+
+    from common import config
+    from node.learner import data
+    from node.learner.agent import Agent
+    from node.learner.journal import Journal
+    from node.learner.matchmaker import Matchmaker
+    from node.learner.replay import Replay
+    from node.learner.run import Run
+    from node.learner.run_directory import RunDirectory, explained
+    from node.learner.store import Store
+    from node.learner.store_thread import StoreThread
+    from node.learner.trainer import Trainer
+
+    assert isinstance(directory, RunDirectory)
+    with explained(directory.config):
+        directory.config.write_text(config.dump({"node": node, "learner": settings}), encoding="utf-8")
+    loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
+    store = await StoreThread.open(directory.database)
+    trainer = Trainer(
+        settings.trainer, directory.checkpoints, directory.path / "logs", settings.keep_checkpoints, ctx.log
+    )
+    try:
+        await store.call(Store.add_theorems, [*loaded.train, *loaded.test])
+        matchmaker = Matchmaker([row.theorem.name for row in loaded.train], settings.matchmaker, settings.seed)
+        matchmaker.restore(await store.call(Store.history))
+        replay = await asyncio.to_thread(Replay, directory.replay, settings.replay)
+        journal = Journal(ctx, directory.metrics)
+        run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal)
+        await Agent(run, trainer).work()
+    finally:
+        await trainer.stop()
+        await ctx.cancel_tasks()
+        await store.close()

@@ -1,0 +1,173 @@
+"""The warm start: supervised training to a plateau of the validation loss, cached by what it depends on."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from common.seeds import derive_seed
+from node.learner.data import Data
+from node.learner.replay import Ref, epochs
+from node.learner.settings import LearnerSettings
+from node.learner.trainer import Trainer, checkpoints
+
+VERSION = 1
+"""Raised when the way in which a warm start is made changes: earlier ones are not used any more."""
+
+CACHE_VARIABLE = "PROOFMESH_CACHE"
+
+
+class WarmStart(msgspec.Struct, frozen=True):
+    """What a warm start came to."""
+
+    steps: int
+    seconds: float
+    """Time that it took on the machine that made it."""
+    losses: list[tuple[int, float]]
+    """(step, validation loss)."""
+    cached: bool = False
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """Watches a loss: pure."""
+
+    patience: int
+    least_gain: float
+    best: float = float("inf")
+    stale: int = 0
+
+    def see(self, loss: float) -> Plateau:
+        """The state after another measurement."""
+        if loss < self.best * (1 - self.least_gain):
+            return dataclasses.replace(self, best=loss, stale=0)
+        return dataclasses.replace(self, best=min(loss, self.best), stale=self.stale + 1)
+
+    @property
+    def reached(self) -> bool:
+        return self.stale >= self.patience
+
+
+def cache_folder() -> Path:
+    """Where warm starts are kept: $PROOFMESH_CACHE, or ~/.cache/proofmesh."""
+    return Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "proofmesh") / "warm-start"
+
+
+def key(settings: LearnerSettings, data: Data) -> str:
+    """Names all that a warm start depends on."""
+    trainer = dataclasses.asdict(settings.trainer)
+    for name in ("ranks", "threads", "device", "timeout", "start_timeout", "restarts", "rl_factor"):
+        del trainer[name]  # how it is computed, not what
+    parts = [VERSION, data.digest, settings.seed, trainer, settings.warm_start, settings.model]
+    return hashlib.blake2b(msgspec.json.encode(parts), digest_size=12).hexdigest()
+
+
+Report = Callable[[int, dict[str, float]], Awaitable[None]]
+
+
+async def warm_start(settings: LearnerSettings, data: Data, trainer: Trainer, report: Report, log: Any) -> WarmStart:
+    """Leave a checkpoint of the warm-started network in the trainer's folder, from the cache or by training.
+
+    Raises LearnerError.
+    """
+    folder = cache_folder() / key(settings, data)
+    found = _cached(folder)
+    if found is None:
+        found = await _train(settings, data, trainer, report, log)
+        _keep(folder, checkpoints(trainer.root)[-1], found, log)
+        return found
+    result, checkpoint = found, checkpoints(folder)[-1]
+    log.info("warm start from the cache", steps=result.steps, folder=str(folder))
+    await trainer.stop()
+    shutil.rmtree(trainer.root, ignore_errors=True)
+    _copy(checkpoint, trainer.root / checkpoint.name)
+    for step, loss in result.losses:
+        await report(step, {"valid_loss": loss})
+    return msgspec.structs.replace(result, cached=True)
+
+
+async def _train(settings: LearnerSettings, data: Data, trainer: Trainer, report: Report, log: Any) -> WarmStart:
+    started = time.monotonic()
+    warm = settings.warm_start
+    fresh = trainer.root / "step-000000"
+    if not checkpoints(trainer.root):
+        await trainer.group.create(fresh, settings.model, derive_seed(settings.seed, "network"), data.supervised)
+    await trainer.start()
+    validation = _sampled(data.validation, warm.validation, settings.seed)
+    losses: list[tuple[int, float]] = []
+
+    async def steps(count: int, factors: Callable[[int], float]) -> None:
+        first = trainer.step_number
+        while trainer.step_number < first + count:
+            number = trainer.step_number
+            refs = epochs(data.supervised, settings.trainer.batch, settings.seed, number)
+            metrics = await trainer.step(refs, factors(number - first))
+            if metrics is not None and trainer.step_number % 10 == 0:
+                await report(trainer.step_number, {"loss": metrics["loss"], "policy_loss": metrics["policy_loss"]})
+
+    async def measure() -> float:
+        metrics = await trainer.evaluate(validation)
+        losses.append((trainer.step_number, metrics["loss"]))
+        await report(trainer.step_number, {"valid_loss": metrics["loss"], "value_loss": metrics["value_loss"]})
+        log.info("warm start", step=trainer.step_number, valid_loss=round(metrics["loss"], 4))
+        return metrics["loss"]
+
+    plateau = Plateau(warm.patience, warm.least_gain)
+    while not plateau.reached and trainer.step_number < warm.steps and time.monotonic() - started < warm.seconds:
+        await steps(warm.every, lambda _: 1.0)
+        plateau = plateau.see(await measure())
+        await trainer.save()
+    if warm.decay > 0:
+        count = max(1, round(trainer.step_number * warm.decay))
+        await steps(count, lambda number: 1 - (number + 0.5) / count)
+        await measure()
+    await trainer.save()
+    return WarmStart(trainer.step_number, round(time.monotonic() - started, 1), losses)
+
+
+def _sampled(refs: list[Ref], count: int, seed: int) -> list[Ref]:
+    order = np.random.default_rng(derive_seed(seed, "validation")).permutation(len(refs))
+    return [refs[index] for index in order[:count]]
+
+
+def _cached(folder: Path) -> WarmStart | None:
+    """A whole warm start in the cache, if there is one."""
+    try:
+        found = msgspec.json.decode((folder / "warm-start.json").read_bytes(), type=WarmStart)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return found if checkpoints(folder) else None
+
+
+def _keep(folder: Path, checkpoint: Path, result: WarmStart, log: Any) -> None:
+    """Put a warm start into the cache. A cache that cannot be written costs the next run some time, no more."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _copy(checkpoint, folder / checkpoint.name)
+        temporary = folder / f".warm-start.{os.getpid()}"
+        temporary.write_bytes(msgspec.json.encode(result))
+        temporary.replace(folder / "warm-start.json")
+    except OSError as error:
+        log.warning("warm start not cached", folder=str(folder), reason=error.strerror)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a checkpoint so that it is complete or absent."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(source, temporary)
+    if target.exists():
+        shutil.rmtree(temporary)
+    else:
+        temporary.rename(target)
