@@ -73,4 +73,4 @@ def resolve(target: str) -> Callable[..., Any]:
     found = getattr(importlib.import_module(module), name, None)
     if found is None:
         raise MissingPart(f"{module} has no `{name}`; the checkout is a mixture of versions")
-    return found  # type: ignore[no-any-return]
+    return found

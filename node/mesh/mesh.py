@@ -1,0 +1,73 @@
+"""A mesh of nodes on this machine as one object: `up`, `demo` and tests start, watch and stop it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+from common import config
+from common.settings import BusSettings
+from node.mesh.plan import Plan, UpSettings, make_plan
+from node.mesh.supervisor import Child, Listener, Supervisor
+
+
+class Mesh:
+    """All roles as child processes, supervised.
+
+    async with Mesh.from_file(Path("mesh.toml")) as mesh:
+        bus = await Bus.connect(mesh.bus, run=mesh.run, name="me")
+        await mesh.wait()
+
+    Raises ConfigError, BadRunName when it is made; ChildFailed from `wait`.
+    """
+
+    def __init__(self, plan: Plan, listener: Listener = lambda line: None) -> None:
+        self.plan = plan
+        self._supervisor = Supervisor(plan.children, plan.up.rules(), listener)
+
+    @classmethod
+    def from_file(cls, file: Path, listener: Listener = lambda line: None) -> Mesh:
+        """The mesh that a configuration file describes."""
+        plan = make_plan(file, config.load(UpSettings, file, "up"), config.load_node(file))
+        return cls(plan, listener)
+
+    @property
+    def bus(self) -> BusSettings:
+        """How to reach the mesh's broker."""
+        return self.plan.node.bus
+
+    @property
+    def run(self) -> str:
+        """Name of the run."""
+        return self.plan.node.run
+
+    @property
+    def ui_url(self) -> str:
+        """Address of the monitor; empty when not known."""
+        return self.plan.ui_url
+
+    @property
+    def children(self) -> list[Child]:
+        """The children, for status displays and tests."""
+        return self._supervisor.children
+
+    async def start(self) -> None:
+        """Start all nodes; returns at once: nodes wait for the broker and for each other."""
+        await self._supervisor.start()
+
+    async def wait(self) -> str:
+        """Wait until the learner has finished (its name is returned). Raises ChildFailed."""
+        return await self._supervisor.wait()
+
+    async def stop(self, grace: float | None = None) -> None:
+        """Stop provers, inference, learner, lean-proxies, monitor, broker, in this order."""
+        await self._supervisor.stop(self.plan.up.grace if grace is None else grace)
+
+    async def __aenter__(self) -> Mesh:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()

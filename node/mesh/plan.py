@@ -1,0 +1,157 @@
+"""Which nodes a mesh has, from one configuration file: counts per role, command lines, order of stopping."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from broker.settings import BrokerSettings
+from common import config
+from common.settings import NodeSettings, RunSettings
+from common.subjects import check_run_name
+from node.mesh.commands import ROLES, resolve
+from node.mesh.restarts import RestartRules
+from node.mesh.supervisor import ChildSpec
+from ui.settings import UiSettings
+
+
+@dataclass
+class UpSettings:
+    """All roles of a mesh as child processes of one, from one file."""
+
+    broker: int = 1
+    """1 runs a broker of the mesh's own; 0 uses the one of [bus] url."""
+
+    learner: int = 1
+    """1 runs the learner of the run here; 0 leaves it to another machine."""
+
+    inference: int = 1
+    """Inference nodes here."""
+
+    prover: int = 1
+    """Provers here; each plays several searches at once ([prover] searches)."""
+
+    lean_proxy: int = 1
+    """Lean-proxies here; each owns several Lean workers ([lean_proxy] workers)."""
+
+    ui: int = 1
+    """1 runs the web monitor."""
+
+    restarts: int = 5
+    """Deaths of one child within `window` seconds that are forgiven; one more ends the mesh."""
+
+    window: float = 120.0
+    """Seconds in which deaths are counted."""
+
+    grace: float = 20.0
+    """Seconds for the nodes of one role to drain when the mesh is stopped; then they are killed."""
+
+    def rules(self) -> RestartRules:
+        """When children are started again."""
+        return RestartRules(limit=self.restarts, window=self.window)
+
+
+ORDER = ("prover", "inference", "learner", "lean-proxy", "ui", "broker")
+"""Roles in the order in which they are stopped: who asks before who answers, the broker last, so that everybody can
+hand back what he holds."""
+
+MOST = {"broker": 1, "learner": 1, "ui": 1}
+"""Roles of which a mesh has at most one on a machine."""
+
+
+@dataclass
+class Plan:
+    """A mesh before it runs."""
+
+    children: list[ChildSpec]
+    up: UpSettings
+    node: NodeSettings
+    """Run and broker of the mesh; the broker's address with its real port."""
+    directory: Path
+    """The run directory."""
+    ui_url: str
+    """Address of the monitor; empty when there is none or its port is not known in advance."""
+
+
+def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> Plan:
+    """The children of a mesh. Raises ConfigError, BadRunName."""
+    check_run_name(node.run)
+    _check_counts(up)
+    _check_sections(file)
+    run_dir = config.convert(RunSettings, config.read(file).get("run", {}), f"{file}: [run]").dir
+    directory = Path(run_dir) / node.run
+    broker, ui = config.load(BrokerSettings, file, "broker"), config.load(UiSettings, file, "ui")
+    shared = ["--run", node.run]
+    if file is not None:
+        shared += ["--config", str(file)]
+    own: dict[str, list[str]] = {}
+    if up.broker:
+        port = broker.port or free_port()
+        own["broker"] = ["--port", str(port)]
+        node.bus.url = f"nats://{reachable(broker.host)}:{port}"
+    if not ui.history:
+        own["ui"] = ["--history", str(directory / "metrics.jsonl")]
+    shared += ["--bus.url", node.bus.url]
+    # The password stays out of command lines, which every user of the machine can read.
+    user, password = node.bus.credentials()
+    env = {"PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password} if user else {}
+    children = [
+        ChildSpec(
+            name=name,
+            argv=[sys.executable, "-m", "node.mesh.cli", role, *shared, *own.get(role, []), *_metrics(node, index)],
+            log=directory / "logs" / f"{name}.log",
+            rank=ORDER.index(role),
+            ends_mesh=role == "learner",
+            env=env,
+        )
+        for index, (role, name) in enumerate(_names(up))
+    ]
+    ui_url = f"http://{reachable(ui.host)}:{ui.port}" if up.ui and ui.port else ""
+    return Plan(children, up, node, directory, ui_url)
+
+
+def free_port() -> int:
+    """A TCP port of loopback that is free now. The broker keeps it across restarts, so it is chosen before."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def reachable(host: str) -> str:
+    """The address at which this machine reaches what listens on `host`."""
+    return "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
+
+
+def _names(up: UpSettings) -> Iterator[tuple[str, str]]:
+    """(role, name) of every child, the broker first: `prover` when there is one, else `prover-1`, `prover-2`, ..."""
+    for role in reversed(ORDER):
+        count = int(getattr(up, role.replace("-", "_")))
+        for number in range(1, count + 1):
+            yield role, role if count == 1 else f"{role}-{number}"
+
+
+def _metrics(node: NodeSettings, index: int) -> list[str]:
+    """A fixed metrics port is the first of a range: one each."""
+    return ["--node.metrics-port", str(node.metrics_port + index)] if node.metrics_port else []
+
+
+def _check_sections(file: Path | None) -> None:
+    """Read every role's section once, so that a mistake in it is told here and not by a child. Raises ConfigError."""
+    for section in config.read(file):
+        for role in ROLES.values():
+            if role.section == section:
+                config.load(resolve(role.settings), file, section)  # type: ignore[arg-type]
+
+
+def _check_counts(up: UpSettings) -> None:
+    for role in ORDER:
+        key = role.replace("-", "_")
+        count = int(getattr(up, key))
+        if count < 0 or count > MOST.get(role, count):
+            most = f"0 to {MOST[role]}" if role in MOST else "0 or more"
+            raise config.ConfigError(f"[up] {key} = {count}: a mesh has {most} of these on a machine")
+    if not any(int(getattr(up, role.replace("-", "_"))) for role in ORDER):
+        raise config.ConfigError("[up]: every count is 0, there is nothing to run")

@@ -1,0 +1,198 @@
+"""Keeps child processes running: starts them, starts again what dies, stops them in order.
+
+Children are process groups that die with this process, also on kill -9 (`common.process`). Their output goes to files,
+so nothing that happens here can block them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+from common.process import kill_group, spawn_child
+from node.mesh.restarts import GiveUp, RestartHistory, RestartRules
+
+LAST_LINES = 12
+"""Lines of a child's log that are shown when it ends the mesh."""
+
+
+@dataclass(frozen=True)
+class ChildSpec:
+    """One child process to keep running."""
+
+    name: str
+    argv: Sequence[str]
+    log: Path
+    """Its standard output and error, appended."""
+    rank: int = 0
+    """Children of a lower rank are stopped first; those of one rank together."""
+    ends_mesh: bool = False
+    """When it ends with code 0, its work and so the mesh's is done. Without it, an end is always a death."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Variables on top of this process's own."""
+
+
+class ChildState(enum.StrEnum):
+    """What a child is doing, as far as its parent knows."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    RESTARTING = "restarting"
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+class Child:
+    """One child's process and history."""
+
+    def __init__(self, spec: ChildSpec, rules: RestartRules) -> None:
+        self.spec = spec
+        self.state = ChildState.WAITING
+        self.history = RestartHistory(rules)
+        self.process: asyncio.subprocess.Process | None = None
+        self.restarts = 0
+        self.note = ""
+        """Why it was last restarted or given up."""
+        self._log_start = 0
+
+    @property
+    def pid(self) -> int | None:
+        return self.process.pid if self.process is not None and self.process.returncode is None else None
+
+    def uptime(self) -> float:
+        """Seconds since it was last started; 0 when it does not run."""
+        return time.monotonic() - self.history.started_at if self.pid is not None else 0.0
+
+    async def spawn(self) -> None:
+        """Start the process. Raises OSError: no such program, log not writable."""
+        self.spec.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.spec.log.open("ab") as output:
+            self._log_start = output.tell()
+            env = os.environ | dict(self.spec.env)
+            self.process = await spawn_child(self.spec.argv, env=env, stdout=output, stderr=output)
+        self.history.started(time.monotonic())
+        self.state = ChildState.RUNNING
+
+    def last_words(self, lines: int = LAST_LINES) -> str:
+        """The end of what the last process wrote."""
+        try:
+            with self.spec.log.open("rb") as file:
+                file.seek(self._log_start)
+                text = file.read().decode(errors="replace")
+        except OSError:
+            return ""
+        return "\n".join(text.strip().splitlines()[-lines:])
+
+
+class ChildFailed(RuntimeError):
+    """A child could not be kept running; the message has its last lines."""
+
+
+Listener = Callable[[str], None]
+"""Told of every start, death and stop, as one line of text."""
+
+
+class Supervisor:
+    """Keeps children running until one finishes the work, one fails for good, or `stop` is called.
+
+    async with Supervisor(specs, rules) as supervisor:
+        await supervisor.wait()
+    """
+
+    def __init__(self, specs: Sequence[ChildSpec], rules: RestartRules, listener: Listener = lambda line: None) -> None:
+        self.children = [Child(spec, rules) for spec in specs]
+        self._listener = listener
+        self._tasks: dict[Child, asyncio.Task[None]] = {}
+        self._end: asyncio.Future[str] | None = None
+
+    async def start(self) -> None:
+        """Start all children; returns at once. Their failures come out of `wait`."""
+        self._end = asyncio.get_running_loop().create_future()
+        for child in self.children:
+            self._tasks[child] = asyncio.create_task(self._keep(child), name=child.spec.name)
+
+    async def wait(self) -> str:
+        """Wait for the end: the name of the child that finished the work. Raises ChildFailed."""
+        assert self._end is not None, "start() comes first"
+        return await asyncio.shield(self._end)
+
+    async def stop(self, grace: float = 20.0) -> None:
+        """Stop all children in order of rank: SIGTERM, and SIGKILL for the whole group after `grace` seconds."""
+        for rank in sorted({child.spec.rank for child in self.children}):
+            await asyncio.gather(*(self._stop(child, grace) for child in self.children if child.spec.rank == rank))
+        if self._end is not None and self._end.done():
+            self._end.exception()  # marks it as seen: it may never have been waited for
+
+    async def __aenter__(self) -> Supervisor:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def _keep(self, child: Child) -> None:
+        """The life of one child: until it is done, fails for good, or this task is cancelled."""
+        try:
+            while True:
+                await child.spawn()
+                self._listener(f"{child.spec.name}: started (process {child.pid})")
+                assert child.process is not None
+                code = await child.process.wait()
+                await kill_group(child.process, grace=0)  # what it had started itself
+                if child.spec.ends_mesh and code == 0:
+                    child.state = ChildState.DONE
+                    self._finish(child.spec.name)
+                    return
+                if not await self._wait_to_restart(child, code):
+                    return
+        except OSError as error:
+            self._fail(child, f"cannot be started: {error}")
+
+    async def _wait_to_restart(self, child: Child, code: int) -> bool:
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        decision = child.history.died(time.monotonic(), code)
+        if isinstance(decision, GiveUp):
+            self._fail(child, f"{how}; {decision.reason}")
+            return False
+        child.state, child.note = ChildState.RESTARTING, how
+        child.restarts += 1
+        self._listener(f"{child.spec.name}: {how}; starting it again in {decision.delay:g} s")
+        await asyncio.sleep(decision.delay)
+        return True
+
+    async def _stop(self, child: Child, grace: float) -> None:
+        task = self._tasks.get(child)
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        if child.process is not None:
+            if child.pid is not None:
+                self._listener(f"{child.spec.name}: stopping")
+            await kill_group(child.process, grace)
+        if child.state in (ChildState.WAITING, ChildState.RUNNING, ChildState.RESTARTING):
+            child.state = ChildState.STOPPED
+
+    def _finish(self, name: str) -> None:
+        self._listener(f"{name}: done")
+        if self._end is not None and not self._end.done():
+            self._end.set_result(name)
+
+    def _fail(self, child: Child, why: str) -> None:
+        child.state, child.note = ChildState.FAILED, why
+        words = child.last_words()
+        shown = "".join(f"\n    {line}" for line in words.splitlines())
+        message = f"{child.spec.name} {why}" + (f". Its last lines:{shown}" if shown else "")
+        message += f"\n  (all of it: {child.spec.log})"
+        if self._end is not None and not self._end.done():
+            self._end.set_exception(ChildFailed(message))

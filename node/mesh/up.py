@@ -1,0 +1,111 @@
+"""`proofmesh up mesh.toml`: all roles as child processes of this one, from one file.
+
+What dies is started again, with a growing delay; a child that dies too often ends the mesh, with its last lines shown.
+SIGINT or SIGTERM stops provers, inference, learner, lean-proxies, monitor, broker, in this order; a second one kills them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+
+from common import config
+from common.sizing import read_machine, sizes
+from common.subjects import BadRunName
+from node.mesh.mesh import Mesh
+from node.mesh.plan import Plan, UpSettings, make_plan
+from node.mesh.status import Status
+from node.mesh.supervisor import ChildFailed
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns its exit code: 0 finished or stopped, 1 a node failed for good, 2 wrong configuration."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments and not arguments[0].startswith("-"):
+        arguments.insert(0, "--config")
+    file = config.config_file(arguments)
+    resolved = config.resolve(UpSettings, "up", arguments, prog="proofmesh up [FILE]")
+    try:
+        plan = make_plan(file, resolved.settings, resolved.node)
+    except BadRunName as error:
+        raise config.ConfigError(str(error)) from error
+    if resolved.dry_run:
+        print(config.dump({"node": plan.node, "up": plan.up}), end="")
+        for child in plan.children:
+            print(f"# {child.name}: {shlex.join(child.argv)}")
+        return 0
+    return asyncio.run(run(plan))
+
+
+async def run(plan: Plan) -> int:
+    """Run a mesh until it is finished, fails, or is told to stop; returns the exit code."""
+    status = Status(_title(plan))
+    mesh = Mesh(plan, status.event)
+    status.children = mesh.children
+    told = _listen_to_signals(status)
+    print(f"proofmesh up: {_title(plan)}\nsized to the machine: {sizes(read_machine()).describe()}", file=sys.stderr)
+    with status.shown():
+        await mesh.start()
+        try:
+            failure = await _wait(mesh, told[0])
+        finally:
+            await _stop(mesh, told[1])
+    if failure:
+        print(f"proofmesh up: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+async def _wait(mesh: Mesh, told: asyncio.Event) -> str:
+    """Wait for the end of the mesh or for a signal; returns why a node failed, or an empty string."""
+    end = asyncio.create_task(mesh.wait())
+    stopping = asyncio.create_task(told.wait())
+    await asyncio.wait({end, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not end.done():
+        end.cancel()
+        return ""
+    try:
+        end.result()
+    except ChildFailed as error:
+        return str(error)
+    return ""
+
+
+async def _stop(mesh: Mesh, at_once: asyncio.Event) -> None:
+    """Stop in order; a second signal cuts the patience to nothing."""
+    orderly = asyncio.create_task(mesh.stop())
+    hurry = asyncio.create_task(at_once.wait())
+    await asyncio.wait({orderly, hurry}, return_when=asyncio.FIRST_COMPLETED)
+    hurry.cancel()
+    if not orderly.done():
+        orderly.cancel()
+        await asyncio.gather(orderly, return_exceptions=True)
+        await mesh.stop(grace=0)
+    else:
+        orderly.result()
+
+
+def _listen_to_signals(status: Status) -> tuple[asyncio.Event, asyncio.Event]:
+    """Events for the first and the second SIGINT or SIGTERM."""
+    first, second = asyncio.Event(), asyncio.Event()
+
+    def hear(number: signal.Signals) -> None:
+        if first.is_set():
+            second.set()
+            status.event(f"second {number.name}: killing what is left")
+        else:
+            first.set()
+            status.event(f"{number.name}: stopping in order; once more kills at once")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, hear, number)
+    return first, second
+
+
+def _title(plan: Plan) -> str:
+    monitor = f", monitor at {plan.ui_url}" if plan.ui_url else ""
+    return f"run {plan.node.run}, broker {plan.node.bus.url}{monitor}, logs in {plan.directory / 'logs'}"

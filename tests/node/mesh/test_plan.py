@@ -1,0 +1,78 @@
+"""From a configuration file to the children of a mesh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from common.config import ConfigError, load, load_node
+from common.settings import BusSettings, NodeSettings
+from node.mesh.plan import ORDER, UpSettings, make_plan
+
+
+def test_counts_names_and_order() -> None:
+    plan = make_plan(None, UpSettings(prover=2, lean_proxy=3, ui=0), NodeSettings(run="r"))
+    names = [child.name for child in plan.children]
+    assert names == [
+        *("broker", "lean-proxy-1", "lean-proxy-2", "lean-proxy-3"),
+        *("learner", "inference", "prover-1", "prover-2"),
+    ]
+    ranks = {child.name: child.rank for child in plan.children}
+    assert ranks["prover-1"] < ranks["inference"] < ranks["learner"] < ranks["lean-proxy-1"] < ranks["broker"]
+    assert ranks["broker"] == len(ORDER) - 1
+    assert [child.name for child in plan.children if child.ends_mesh] == ["learner"]
+
+
+def test_every_child_gets_run_file_and_broker(tmp_path: Path) -> None:
+    file = tmp_path / "mesh.toml"
+    file.write_text(f'[run]\nname = "r"\ndir = "{tmp_path}"\n[broker]\nport = 0\n[ui]\nport = 5051\n')
+    plan = make_plan(file, UpSettings(), NodeSettings(run="r"))
+    url = plan.node.bus.url
+    assert url.startswith("nats://127.0.0.1:")
+    assert not url.endswith((":0", ":4222"))
+    for child in plan.children:
+        line = " ".join(child.argv)
+        assert f"--run r --config {file} --bus.url {url}" in line
+        assert child.log == tmp_path / "r" / "logs" / f"{child.name}.log"
+    assert f"--port {url.rpartition(':')[2]}" in " ".join(plan.children[0].argv)
+    assert plan.ui_url == "http://127.0.0.1:5051"
+
+
+def test_without_a_broker_of_its_own_the_given_address_is_used() -> None:
+    plan = make_plan(None, UpSettings(broker=0), NodeSettings(run="r", bus=BusSettings(url="nats://10.0.0.1:4222")))
+    assert all("nats://10.0.0.1:4222" in child.argv for child in plan.children)
+    assert "broker" not in [child.name for child in plan.children]
+
+
+def test_a_password_is_handed_on_by_environment_and_never_on_a_command_line() -> None:
+    bus = BusSettings(user="mesh", password="secret-word")
+    plan = make_plan(None, UpSettings(), NodeSettings(run="r", bus=bus))
+    for child in plan.children:
+        assert "secret-word" not in " ".join(child.argv)
+        assert child.env == {"PROOFMESH_NATS_USER": "mesh", "PROOFMESH_NATS_PASSWORD": "secret-word"}
+
+
+def test_a_fixed_metrics_port_is_the_first_of_a_range() -> None:
+    plan = make_plan(None, UpSettings(), NodeSettings(run="r", metrics_port=9100))
+    ports = [child.argv[list(child.argv).index("--node.metrics-port") + 1] for child in plan.children]
+    assert ports == [str(9100 + index) for index in range(len(plan.children))]
+
+
+@pytest.mark.parametrize(
+    ("up", "words"),
+    [
+        (UpSettings(learner=2), "learner = 2: a mesh has 0 to 1"),
+        (UpSettings(prover=-1), "prover = -1"),
+        (UpSettings(0, 0, 0, 0, 0, 0), "nothing to run"),
+    ],
+)
+def test_impossible_counts_are_refused(up: UpSettings, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        make_plan(None, up, NodeSettings(run="r"))
+
+
+@pytest.mark.parametrize("recipe", sorted((Path(__file__).parents[3] / "scripts/recipes").glob("*.toml")))
+def test_every_recipe_of_the_repository_can_be_read(recipe: Path) -> None:
+    plan = make_plan(recipe, load(UpSettings, recipe, "up"), load_node(recipe))
+    assert plan.children

@@ -1,0 +1,69 @@
+"""The decision to start a dead child again, driven by hand."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from node.mesh.restarts import GiveUp, Restart, RestartHistory, RestartRules
+
+RULES = RestartRules(first_delay=1.0, factor=2.0, longest_delay=5.0, limit=3, window=100.0, stable=10.0)
+
+
+def test_delays_grow_to_the_longest() -> None:
+    history = RestartHistory(RestartRules(first_delay=1.0, longest_delay=5.0, limit=10, stable=10.0))
+    delays = []
+    for now in range(5):
+        history.started(now)
+        decision = history.died(now + 0.5, 1)
+        assert isinstance(decision, Restart)
+        delays.append(decision.delay)
+    assert delays == [1, 2, 4, 5, 5]
+
+
+def test_a_long_life_begins_the_back_off_anew() -> None:
+    history = RestartHistory(RULES)
+    history.started(0)
+    assert history.died(1, -9) == Restart(1.0)
+    history.started(2)
+    assert history.died(3, -9) == Restart(2.0)
+    history.started(5)
+    assert history.died(15, -9) == Restart(1.0)
+
+
+def test_one_death_more_than_the_limit_within_the_window_is_the_end() -> None:
+    history = RestartHistory(RULES)
+    for now in (0, 10, 20):
+        assert isinstance(history.died(now, 1), Restart)
+    decision = history.died(30, 1)
+    assert isinstance(decision, GiveUp)
+    assert "4 times within 100 s" in decision.reason
+
+
+def test_deaths_outside_the_window_are_forgotten() -> None:
+    history = RestartHistory(RULES)
+    for now in range(0, 1000, 40):  # never more than 3 within 100 s
+        history.started(now)
+        assert isinstance(history.died(now + 15, 1), Restart)
+
+
+def test_a_wrong_configuration_is_never_tried_again() -> None:
+    decision = RestartHistory(RULES).died(0, 2)
+    assert isinstance(decision, GiveUp)
+    assert "configuration" in decision.reason
+
+
+@given(st.lists(st.floats(0.01, 300), min_size=1, max_size=60))
+def test_never_more_deaths_in_the_window_than_the_limit_and_delays_in_bounds(lives: list[float]) -> None:
+    history, now, forgiven = RestartHistory(RULES), 0.0, []
+    for life in lives:
+        history.started(now)
+        now += life
+        decision = history.died(now, 1)
+        if isinstance(decision, GiveUp):
+            assert len([time for time in forgiven if now - time < RULES.window]) == RULES.limit
+            return
+        forgiven.append(now)
+        assert RULES.first_delay <= decision.delay <= RULES.longest_delay
+        assert len([time for time in forgiven if now - time < RULES.window]) <= RULES.limit
+        now += decision.delay

@@ -1,0 +1,173 @@
+"""`proofmesh up` as a person runs it: real processes, a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from common.bus import Bus
+from common.process import kill_group, spawn_child
+from node.mesh.mesh import Mesh
+from tests.waiting import eventually, until
+
+ROOT = Path(__file__).parents[3]
+
+MESH = """
+[run]
+name = "up-test"
+dir = "{folder}"
+[broker]
+port = 0
+store = "{folder}/store"
+[ui]
+port = 0
+[up]
+learner = 0
+inference = 0
+prover = {provers}
+lean_proxy = 0
+grace = 10.0
+[prover]
+policy = "fixed"
+searches = 1
+"""
+
+
+def mesh_file(folder: Path, provers: int = 1, extra: str = "") -> Path:
+    file = folder / "mesh.toml"
+    file.write_text(MESH.format(folder=folder, provers=provers) + extra)
+    return file
+
+
+Up = Callable[..., Awaitable[asyncio.subprocess.Process]]
+
+
+@pytest.fixture
+async def up() -> AsyncIterator[Up]:
+    """Starts `proofmesh up FILE FLAGS`; killed at the end of the test, whatever becomes of that."""
+    started: list[asyncio.subprocess.Process] = []
+
+    async def start(file: Path, *flags: str) -> asyncio.subprocess.Process:
+        command = [sys.executable, "-m", "node.mesh.cli", "up", file, *flags]
+        pipe = asyncio.subprocess.PIPE
+        started.append(await spawn_child(command, cwd=ROOT, stdout=pipe, stderr=pipe))
+        return started[-1]
+
+    yield start
+    for process in started:
+        await kill_group(process, grace=0)
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    return psutil.Process(pid).children(recursive=True)
+
+
+def is_gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def logged(folder: Path, name: str, words: str) -> bool:
+    log = folder / "up-test" / "logs" / f"{name}.log"
+    return log.exists() and words in log.read_text()
+
+
+async def everything_runs(folder: Path) -> None:
+    await eventually(lambda: logged(folder, "broker", "streams are ready"), 60, "the broker")
+    await eventually(lambda: logged(folder, "prover", "node runs"), 60, "the prover")
+    await eventually(lambda: logged(folder, "ui", "node runs"), 60, "the monitor")
+
+
+async def test_a_mesh_runs_and_replaces_a_killed_node(tmp_path: Path) -> None:
+    async with Mesh.from_file(mesh_file(tmp_path)) as mesh:
+        bus = await Bus.connect(mesh.bus, run=mesh.run, name="test", wait=30)
+
+        async def roles(*expected: str) -> bool:
+            return sorted(node.role for node in await bus.nodes()) == sorted(expected)
+
+        await everything_runs(tmp_path)
+        await until(lambda: roles("broker", "prover", "ui"))
+        prover = next(child for child in mesh.children if child.spec.name == "prover")
+        before = {node.node_id for node in await bus.nodes()}
+        assert prover.pid is not None
+        os.kill(prover.pid, signal.SIGKILL)
+
+        async def replaced() -> bool:
+            return any(node.role == "prover" and node.node_id not in before for node in await bus.nodes())
+
+        await until(replaced)
+        assert prover.restarts == 1
+        await bus.close()
+
+
+async def test_the_broker_comes_back_at_its_address_and_nodes_go_on(tmp_path: Path) -> None:
+    async with Mesh.from_file(mesh_file(tmp_path)) as mesh:
+        bus = await Bus.connect(mesh.bus, run=mesh.run, name="test", wait=30)
+        await everything_runs(tmp_path)
+        broker = next(child for child in mesh.children if child.spec.name == "broker")
+        assert broker.pid is not None
+        servers = [process.pid for process in descendants(broker.pid)]
+        assert servers, "nats-server is a child of the broker's node"
+        os.kill(broker.pid, signal.SIGKILL)
+        await eventually(lambda: not bus.connected)
+        await eventually(lambda: bus.connected, 30)
+        others = [child for child in mesh.children if child is not broker]
+        assert [child.restarts for child in others] == [0, 0]
+        await bus.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_stops_everything_in_order(number: signal.Signals, up: Up, tmp_path: Path) -> None:
+    process = await up(mesh_file(tmp_path))
+    await everything_runs(tmp_path)
+    below = descendants(process.pid)
+    assert len(below) == 4  # broker, nats-server, ui, prover
+    process.send_signal(number)
+    _, errors = await process.communicate()
+    assert process.returncode == 0, errors.decode()
+    assert all(is_gone(child) for child in below)
+    stopped = [line.split()[1] for line in errors.decode().splitlines() if line.endswith(": stopping")]
+    assert stopped == ["prover:", "ui:", "broker:"]
+    assert logged(tmp_path, "prover", "node left")
+
+
+async def test_nothing_is_left_when_up_is_killed(up: Up, tmp_path: Path) -> None:
+    process = await up(mesh_file(tmp_path))
+    await everything_runs(tmp_path)
+    below = descendants(process.pid)
+    assert len(below) == 4
+    process.kill()
+    await process.communicate()
+    await eventually(lambda: all(is_gone(child) for child in below), what="the end of all processes")
+
+
+async def test_a_node_that_always_dies_ends_up_with_its_last_lines(up: Up, tmp_path: Path) -> None:
+    extra = "[node]\nhost = '192.0.2.1'\n"  # an address for documentation (RFC 5737): nobody can listen on it
+    process = await up(mesh_file(tmp_path, extra=extra), "--restarts", "1")
+    _, errors = await process.communicate()
+    assert process.returncode == 1
+    assert "died 2 times" in errors.decode()
+    assert "192.0.2.1" in errors.decode()
+
+
+async def test_dry_run_starts_nothing(up: Up, tmp_path: Path) -> None:
+    process = await up(mesh_file(tmp_path, provers=2), "--dry-run")
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    assert "[up]" in output.decode()
+    assert "# prover-2: " in output.decode()
+    assert not (tmp_path / "up-test").exists()
+
+
+async def test_a_wrong_file_is_refused_before_anything_starts(up: Up, tmp_path: Path) -> None:
+    process = await up(mesh_file(tmp_path, extra="[learner]\nsedd = 1\n"))
+    _, errors = await process.communicate()
+    assert process.returncode == 2
+    assert "did you mean `seed`" in errors.decode()
+    assert not (tmp_path / "up-test").exists()
