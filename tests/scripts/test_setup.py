@@ -1,0 +1,252 @@
+"""Set-up: its steps, its advice, and environments made by each way that a system allows."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from scripts.setup import machine, pip, steps, torch, venv
+
+ROOT = Path(__file__).parents[2]
+GOOD = machine.Facts("Linux", "x86_64", (2, 35), (3, 11), 50_000)
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+
+def step(name: str, key: str | None, journal: list[str], **options: object) -> steps.Step:
+    return steps.Step(name, key, lambda: journal.append(name), **options)  # type: ignore[arg-type]
+
+
+def test_a_step_is_done_once_for_a_key(tmp_path: Path) -> None:
+    stamp, journal = steps.Stamp(tmp_path / "stamp.json"), []
+    for key in ("1", "1", "2", "2"):
+        steps.run([step("a", key, journal)], stamp, lambda line: None)
+    assert journal == ["a", "a"]
+
+
+def test_a_step_that_no_longer_holds_is_done_again(tmp_path: Path) -> None:
+    stamp, journal = steps.Stamp(tmp_path / "stamp.json"), []
+    for _ in range(2):
+        steps.run([step("a", "1", journal, holds=lambda: False)], stamp, lambda line: None)
+    assert journal == ["a", "a"]
+
+
+def test_a_set_up_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
+    stamp, journal, broken = steps.Stamp(tmp_path / "stamp.json"), [], [True]
+
+    def second() -> None:
+        if broken:
+            raise RuntimeError("no network")
+        journal.append("b")
+
+    plan = [step("a", "1", journal), steps.Step("b", "1", second), step("c", "1", journal)]
+    with pytest.raises(steps.StepFailed, match="b: no network"):
+        steps.run(plan, stamp, lambda line: None)
+    broken.clear()
+    assert steps.run(plan, stamp, lambda line: None) == 2
+    assert journal == ["a", "b", "c"]
+
+
+def test_a_step_that_is_being_redone_and_dies_is_not_done(tmp_path: Path) -> None:
+    stamp = steps.Stamp(tmp_path / "stamp.json")
+    steps.run([step("a", "1", [])], stamp, lambda line: None)
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        steps.run([steps.Step("a", "2", die)], stamp, lambda line: None)
+    assert stamp.read() == {}
+
+
+def test_a_step_without_a_key_is_always_asked_and_only_news_are_told(tmp_path: Path) -> None:
+    stamp, lines, news = steps.Stamp(tmp_path / "stamp.json"), [], ["fetched", None]
+    for _ in range(2):
+        steps.run([steps.Step("a", None, lambda: news.pop(0))], stamp, lines.append)
+    assert len(lines) == 1
+    assert lines[0].startswith("a: fetched")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", "\x00"])
+def test_a_damaged_stamp_is_as_good_as_none(content: str, tmp_path: Path) -> None:
+    (tmp_path / "stamp.json").write_text(content)
+    assert steps.Stamp(tmp_path / "stamp.json").read() == {}
+
+
+# --- the machine ------------------------------------------------------------------------------------------------------
+
+
+def test_a_good_machine_has_no_problems() -> None:
+    assert machine.problems(GOOD, "cpu", fresh=True) == []
+    assert machine.problems(GOOD, "gpu", fresh=True) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"system": "Darwin", "architecture": "arm64", "glibc": None}, "Linux on x86_64"),
+        ({"architecture": "aarch64"}, "Linux on x86_64"),
+        ({"glibc": None}, "no glibc"),
+        ({"glibc": (2, 31)}, "glibc 2.31 is too old"),
+        ({"python": (3, 10)}, "Python 3.10"),
+        ({"python": (3, 15)}, "Python 3.15"),
+        ({"disk_free_mb": 900}, "900 MB are free"),
+    ],
+)
+def test_each_problem_says_what_to_do(changed: dict[str, object], words: str) -> None:
+    facts = machine.Facts(**{**vars(GOOD), **changed})  # type: ignore[arg-type]
+    found = machine.problems(facts, "cpu", fresh=True)
+    assert len(found) == 1
+    assert words in found[0]
+
+
+def test_disk_space_does_not_matter_once_packages_are_there() -> None:
+    facts = machine.Facts("Linux", "x86_64", (2, 39), (3, 12), 10)
+    assert machine.problems(facts, "cpu", fresh=False) == []
+
+
+def test_this_machine_is_read() -> None:
+    assert machine.problems(machine.read_facts(ROOT), "cpu", fresh=False) == []
+
+
+# --- pip --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "disk is full"),
+        ("NewConnectionError('<...>: Temporary failure in name resolution')", "cannot be reached"),
+        ("ERROR: No matching distribution found for aiohttp==3.14.5", "does not have this version"),
+        ("ssl.SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED]", "PIP_CERT"),
+    ],
+)
+def test_failures_of_pip_come_with_advice(output: str, words: str) -> None:
+    assert words in pip.advice(output)
+
+
+def test_large_downloads_are_announced() -> None:
+    assert pip.announcement("  Downloading torch-2.13.0-cp311.whl (190.2 MB)") is not None
+    assert pip.announcement("Downloading mdurl-0.1.2-py3-none-any.whl (10.0 kB)") is None
+
+
+def test_a_failure_shows_the_end_of_the_output_and_names_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with pytest.raises(pip.PipError) as failure:
+        pip.run(Path(sys.executable), ["install", "--no-index", "no-such-package-at-all==1"], log, lambda line: None)
+    assert "No matching distribution found for no-such-package-at-all" in str(failure.value)
+    assert str(log) in str(failure.value)
+    assert "no-such-package-at-all" in log.read_text()
+
+
+# --- environments -----------------------------------------------------------------------------------------------------
+
+
+def test_packages_that_were_cut_short_are_forgotten(tmp_path: Path) -> None:
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    for name, files in {"whole-1.0": ["METADATA", "RECORD"], "torn-2.0": ["METADATA"]}.items():
+        (packages / f"{name}.dist-info").mkdir(parents=True)
+        for file in files:
+            (packages / f"{name}.dist-info" / file).touch()
+    (packages / "~orch").mkdir()
+    assert venv.remove_torn_packages(tmp_path) == ["torn-2.0"]
+    assert sorted(path.name for path in packages.iterdir()) == ["whole-1.0.dist-info"]
+
+
+def test_a_broken_environment_does_not_work(tmp_path: Path) -> None:
+    assert not venv.works(tmp_path)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to("/bin/false")
+    assert not venv.works(tmp_path)
+
+
+def test_a_system_where_no_way_works_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python whose venv lacks ensurepip and that has no pip, as Debian delivers it."""
+    stub = tmp_path / "python3"
+    stub.write_text("#!/bin/sh\necho 'No module named ensurepip' >&2\nexit 1\n")
+    stub.chmod(0o755)
+    monkeypatch.setattr(pip, "base_python", lambda: str(stub))
+    monkeypatch.setattr(venv.shutil, "which", lambda name: None)  # no uv either
+    with pytest.raises(venv.VenvError) as failure:
+        venv.make(tmp_path / "venv", lambda line: None)
+    assert "sudo apt install python3-venv" in str(failure.value)
+    assert "ensurepip" in str(failure.value)
+    assert not (tmp_path / "venv").exists()
+
+
+@pytest.mark.slow
+def test_a_python_without_ensurepip_gets_pip_from_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Needs the package index."""
+    stub = tmp_path / "python3"
+    real = pip.base_python()
+    stub.write_text(
+        '#!/bin/sh\ncase "$*" in\n'
+        f'"-m venv --without-pip"*|"-m pip"*) exec {real} "$@" ;;\n'
+        "*) echo 'No module named ensurepip' >&2; exit 1 ;;\nesac\n"
+    )
+    stub.chmod(0o755)
+    monkeypatch.setattr(pip, "base_python", lambda: str(stub))
+    venv.make(tmp_path / "venv", lambda line: None)
+    assert venv.works(tmp_path / "venv")
+
+
+# --- pins -------------------------------------------------------------------------------------------------------------
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "requirements" / "base.txt").read_text().splitlines()
+    found = (line.split("==") for line in lines if re.match(r"[A-Za-z]", line))
+    return {name.lower().replace("_", "-"): version for name, version in found}
+
+
+def test_pins_agree_with_the_project_file() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    for requirement in wanted:
+        name, _, version = requirement.partition(";")[0].strip().partition("==")
+        if not name.startswith("torch"):
+            assert pins().get(name.lower().replace("_", "-")) == version, requirement
+
+
+def test_torch_is_pinned_within_the_range_of_the_project_file() -> None:
+    version = torch.pinned(ROOT / "requirements" / "cpu.txt")
+    assert torch.is_supported(version)
+    assert torch.is_supported("2.11.0+cu130")
+    assert not torch.is_supported("2.14.0")
+    assert not torch.is_supported("2.9.1")
+
+
+def test_every_transitive_dependency_is_pinned() -> None:
+    waiting, seen = [("proofmesh", "dev")], set()
+    while waiting:
+        name, extra = waiting.pop()
+        for text in importlib.metadata.requires(name) or []:
+            requirement = Requirement(text)
+            needed = requirement.name.lower().replace("_", "-")
+            if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+                continue
+            if needed not in seen and not needed.startswith(("nvidia-", "cuda-", "triton")):  # torch's own exact pins
+                seen.add(needed)
+                waiting.append((needed, ""))
+    assert len(seen) > 40
+    assert seen - {"torch"} <= set(pins())
+
+
+def test_the_start_script_refuses_an_old_python_with_advice() -> None:
+    done = subprocess.run(
+        ["/bin/sh", str(ROOT / "start"), "--setup"],
+        env={"PATH": "/usr/bin:/bin", "PYTHON": "/bin/false"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "PYTHON=/bin/false is not a Python 3.11 or later" in done.stderr
