@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
 import sys
 import tempfile
@@ -28,7 +29,6 @@ from common.statement import StatementError, parse_statement
 if TYPE_CHECKING:
     from common.bus import Bus
     from common.messages import AttemptResult, LeanVerifyReply
-    from node.mesh.private import PrivateMesh, Section
 
 PROVED, NOT_PROVED, BAD_STATEMENT, MESH_FAILED = 0, 1, 2, 3
 
@@ -36,6 +36,11 @@ R = TypeVar("R")
 
 CONNECT_SECONDS = 5.0
 """Patience with a broker that was named on the command line."""
+
+START_SECONDS = 30.0
+"""Patience with a private mesh's broker: it is there in half a second, or will not come."""
+
+PRIVATE_RUN = "prove"
 
 VERIFY_SECONDS = 60.0
 """Patience with the verification: three files in fresh processes take about 0.4 s, a busy proxy longer."""
@@ -101,7 +106,7 @@ def run(settings: ProveSettings) -> int:
     from broker.errors import BrokerError
     from common import logging
     from common.bus import BusError
-    from node.mesh.private import ChildDied
+    from node.mesh.supervisor import ChildFailed
 
     logging.configure("error")  # what fails is said by the exceptions below
     try:
@@ -110,7 +115,7 @@ def run(settings: ProveSettings) -> int:
     except (StatementError, NotAStatement) as error:
         print(f"proofmesh prove: {error}", file=sys.stderr)
         return BAD_STATEMENT
-    except (BrokerError, BusError, ChildDied, MeshProblem) as error:
+    except (BrokerError, BusError, ChildFailed, MeshProblem) as error:
         print(f"proofmesh prove: {error}", file=sys.stderr)
         return MESH_FAILED
     show(answer, settings)
@@ -136,7 +141,7 @@ class MeshProblem(RuntimeError):
 
 
 async def prove(theorem: Theorem, settings: ProveSettings) -> Answer:
-    """Search and verify. Raises NotAStatement, MeshProblem, BusError, BrokerError, ChildDied."""
+    """Search and verify. Raises NotAStatement, MeshProblem, BusError, BrokerError, ChildFailed."""
     from common.messages import AttemptResult
 
     start = time.monotonic()
@@ -207,7 +212,7 @@ async def verify(bus: Bus, theorem: Theorem, script: str) -> LeanVerifyReply:
     )
 
 
-Failure = Callable[[], Coroutine[Any, Any, None]]
+Failure = Callable[[], Coroutine[Any, Any, object]]
 """Raises when the mesh has failed; otherwise runs for ever."""
 
 
@@ -237,7 +242,7 @@ async def mesh_for(settings: ProveSettings) -> AsyncIterator[tuple[Bus, Failure]
 
     if not settings.url:
         async with private_mesh(settings) as mesh:
-            yield mesh.bus, mesh.watch
+            yield mesh
         return
     bus = await Bus.connect(BusSettings(url=settings.url), run=settings.run, name="prove", wait=CONNECT_SECONDS)
     try:
@@ -247,19 +252,41 @@ async def mesh_for(settings: ProveSettings) -> AsyncIterator[tuple[Bus, Failure]
 
 
 @asynccontextmanager
-async def private_mesh(settings: ProveSettings) -> AsyncIterator[PrivateMesh]:
-    """Broker, lean-proxy and prover, and inference when there is a model."""
-    from node.mesh.private import PrivateMesh
+async def private_mesh(settings: ProveSettings) -> AsyncIterator[tuple[Bus, Failure]]:
+    """Broker, lean-proxy and prover, and inference when there is a model; gone at the end of the block."""
+    import tomli_w
 
-    with tempfile.TemporaryDirectory(prefix="proofmesh-prove-") as folder:
+    from broker import streams
+    from common.bus import Bus
+    from node.mesh.mesh import Mesh
+
+    with tempfile.TemporaryDirectory(prefix="proofmesh-prove-", ignore_cleanup_errors=True) as folder:
+        os.environ["TMPDIR"] = folder  # for the nodes: so nothing of theirs stays behind
         weights = None if settings.fixed else model_for(settings.checkpoint, Path(folder))
-        prover = {"policy": "inference" if weights else "fixed", "searches": 1, "poll_seconds": 0.1}
-        roles: dict[str, Section] = {"lean-proxy": {}, "prover": prover}
-        if weights:
-            roles["inference"] = {"weights": str(weights)}
+        file = Path(folder) / "mesh.toml"
+        file.write_text(tomli_w.dumps(configuration(Path(folder), weights)), encoding="utf-8")
         note(f"starting a private mesh with {weights.name if weights else 'a fixed list of tactics'}")
-        async with PrivateMesh(Path(folder), roles) as mesh:
-            yield mesh
+        async with Mesh.from_file(file) as mesh:
+            bus = await Bus.connect(mesh.bus, run=mesh.run, name="prove", wait=START_SECONDS)
+            try:
+                await streams.ensure(bus)
+                yield bus, mesh.wait
+            finally:
+                await bus.close()
+
+
+def configuration(folder: Path, weights: Path | None) -> dict[str, dict[str, object]]:
+    """The private mesh's file. Nothing is restarted: a node that dies ends the command with its last words. At the end
+    all
+    are killed at once: nobody else uses them, and what they keep is below `folder`."""
+    policy = "inference" if weights else "fixed"
+    return {
+        "run": {"name": PRIVATE_RUN, "dir": str(folder)},
+        "up": {"learner": 0, "ui": 0, "inference": int(weights is not None), "restarts": 0, "grace": 0.0},
+        "broker": {"port": 0, "store": str(folder / "broker")},
+        "prover": {"policy": policy, "searches": 1, "poll_seconds": 0.1, "drain_seconds": 0.0},
+        **({"inference": {"weights": str(weights)}} if weights else {}),
+    }
 
 
 def model_for(checkpoint: str, folder: Path) -> Path | None:

@@ -171,7 +171,7 @@ def case_distinctions(goal: Goal) -> Iterator[str]:
         if not re.search(rf"(?<![\w']){re.escape(term.name)}(?![\w'])", goal.conclusion):
             continue
         name, rest = goal.fresh(term.name + "'")[0], goal.fresh("ih")[0]
-        kind = term.type.split()[0]
+        kind = "" if "→" in term.type else term.type.split()[0]
         if kind in ("Nat", "ℕ"):
             yield f"induction {term.name} with | zero => ?_ | succ {name} {rest} => ?_"
             yield f"cases {term.name} with | zero => ?_ | succ {name} => ?_"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -11,7 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, newest_checkpoint
+from common.bus import Bus, BusSettings
+from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main, newest_checkpoint
+from node.prover.prover import Prover
+from node.prover.settings import ProverSettings
 
 SWAP = "theorem t (p q : Prop) : p ∧ q → q ∧ p"
 
@@ -57,16 +61,39 @@ def test_ill_typed_statement_is_refused_with_leans_own_message(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("text", ["theorem t (p : Prop : p", "lemma", "p → p", "theorem t (p : Prop) :"])
-def test_text_that_is_no_statement_is_refused_at_once(text: str, tmp_path: Path) -> None:
-    run = prove(text, folder=tmp_path)
-    assert run.returncode == BAD_STATEMENT
-    assert run.stderr.startswith("proofmesh prove: ") and "Traceback" not in run.stderr
+def test_text_that_is_no_statement_is_refused_at_once(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([text]) == BAD_STATEMENT
+    printed = capsys.readouterr()
+    assert printed.err.startswith("proofmesh prove: ") and printed.out == ""
 
 
 def test_named_model_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
     run = prove(SWAP, "--checkpoint", "no/such/folder", folder=tmp_path)
     assert run.returncode == MESH_FAILED
     assert "no/such/folder" in run.stderr and "Traceback" not in run.stderr
+
+
+@pytest.mark.slow
+def test_damaged_model_ends_the_command_with_the_nodes_own_words(tmp_path: Path) -> None:
+    (tmp_path / "damaged.safetensors").write_bytes(b"no tensors in here")
+    run = prove(SWAP, "--checkpoint", "damaged.safetensors", folder=tmp_path)
+    assert run.returncode == MESH_FAILED
+    assert "damaged.safetensors" in run.stderr and "Traceback" not in run.stderr
+
+
+async def test_theorem_is_given_to_a_running_mesh(
+    broker: BusSettings, bus: Bus, lean_proxy: object, tmp_path: Path
+) -> None:
+    work = Prover(bus, ProverSettings(policy="fixed", searches=1, poll_seconds=0.05), "prover-1")
+    stopping = asyncio.Event()
+    proving = asyncio.create_task(work.run(stopping))
+    arguments = (SWAP, "--url", broker.url, "--run", bus.run)
+    run = await asyncio.to_thread(prove, *arguments, folder=tmp_path)
+    stopping.set()
+    await asyncio.wait_for(proving, 10)
+    assert run.returncode == PROVED, run.stderr
+    assert run.stdout.startswith(f"{SWAP} := by\n")
+    assert "private mesh" not in run.stderr
 
 
 def test_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
