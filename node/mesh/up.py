@@ -1,7 +1,7 @@
 """`proofmesh up mesh.toml`: all roles as child processes of this one, from one file.
 
 What dies is started again, with a growing delay; a child that dies too often ends the mesh, with its last lines shown.
-SIGINT or SIGTERM stops provers, inference, learner, lean-proxies, monitor and broker in this order; once more kills them.
+SIGINT or SIGTERM stops provers, inference, learner, lean-proxies, monitor and broker in this order; a second one kills.
 """
 
 from __future__ import annotations
