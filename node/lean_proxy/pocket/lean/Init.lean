@@ -4,5 +4,6 @@ import Pocket.Function
 import Pocket.Subtype
 import Pocket.Prod
 import Pocket.Nat.Simproc
+import Pocket.Bool
 import Pocket.Nat.Div
 import Pocket.List.More

@@ -1,6 +1,5 @@
 prelude
 import Pocket.Classical
-import Pocket.Nat.Order
 /-! Booleans: `&&`, `||`, `!`, `^^`, `cond`, and boolean equality `==`. -/
 set_option autoImplicit false
 universe u
