@@ -31,9 +31,11 @@ def main(settings: BrokerSettings, node: NodeSettings) -> int:
 
     async def serve(ctx: NodeContext) -> None:
         from broker import streams
+        from broker.watch import watch
 
         await streams.ensure(ctx.bus)
         ctx.log.info("streams are ready", run=ctx.settings.run)
+        ctx.spawn(watch(ctx, server.monitor_url), "limits")
         ended = ctx.spawn(server.wait(), "nats-server")
         stopping = ctx.spawn(ctx.stopping.wait(), "stopping")
         await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)

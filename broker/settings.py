@@ -32,5 +32,5 @@ class BrokerSettings:
     max_store_mb: int = 10_240
     """Most disk that streams may take, in MiB."""
 
-    max_memory_mb: int = 256
-    """Most memory that streams may take, in MiB: only the registry of nodes lives there."""
+    max_memory_mb: int = 64
+    """Most memory that streams may take, in MiB: all of them are on disk, and only their readers take some."""

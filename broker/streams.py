@@ -50,10 +50,8 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
         buckets=(
             # A few keys (weights, pause), each far below a message.
             BucketSpec(names.state_bucket(run), max_bytes=8 * MIB, max_value_bytes=largest),
-            # Renewed every few seconds, so memory is enough: after a restart of the broker the nodes come again.
-            BucketSpec(
-                names.nodes_bucket(run), max_bytes=16 * MIB, max_value_bytes=64 * 1024, ttl=node_ttl, in_memory=True
-            ),
+            # Some 500 bytes for each node; entries of nodes that are gone expire.
+            BucketSpec(names.nodes_bucket(run), max_bytes=16 * MIB, max_value_bytes=64 * 1024, ttl=node_ttl),
         ),
         # Some versions of some 100 MiB; the learner deletes those that nobody needs.
         objects=(ObjectStoreSpec(names.weights_bucket(run), max_bytes=4096 * MIB),),

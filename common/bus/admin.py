@@ -55,7 +55,6 @@ class BucketSpec:
     max_value_bytes: int
     ttl: float = 0.0
     """Seconds until a key expires; 0 keeps it."""
-    in_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,9 @@ def _bucket(spec: BucketSpec) -> StreamConfig:
     return StreamConfig(
         name=f"KV_{spec.name}",
         subjects=[f"$KV.{spec.name}.>"],
-        storage=StorageType.MEMORY if spec.in_memory else StorageType.FILE,
+        # On disk even where entries expire in seconds: a killed server forgets streams in memory, not only what
+        # they held.
+        storage=StorageType.FILE,
         discard=DiscardPolicy.NEW,
         max_msgs_per_subject=1,
         max_bytes=spec.max_bytes,

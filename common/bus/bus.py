@@ -215,8 +215,8 @@ class Bus:
             try:
                 info = await self._consumer_info(consumer)
             except (leases.NotThere, Unanswered) as error:
-                counters.log.warning("consumer missing: has the broker created this run's streams?", error=str(error))
-                await asyncio.sleep(min(wait, 1.0))
+                counters.warn_sometimes("pull refused", consumer, reason=leases.MISSING, error=str(error))
+                await asyncio.sleep(min(wait, leases.REFUSED_PAUSE))
                 return None
             puller = Puller(self._connection, self._replies, stream, consumer, info["config"]["ack_wait"] / 1e9)
             await puller.start()

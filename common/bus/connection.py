@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -43,9 +42,6 @@ node can read, and no more memory than a node can spare."""
 
 RECONNECT_LONGEST = 3.0
 """Seconds between attempts to reconnect, at most: a broker that returns is found soon, and is not stormed."""
-
-WARN_EVERY = 10.0
-"""Seconds between log lines while the broker stays away."""
 
 
 def reconnect_delay(failures: int, jitter: float) -> float:
@@ -88,7 +84,6 @@ class Connection:
         self._closing = False
         self._refused: asyncio.Future[None] | None = None
         self._last_error: Exception | None = None
-        self._last_warning = float("-inf")
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -210,19 +205,14 @@ class Connection:
     async def _on_error(self, error: Exception) -> None:
         if isinstance(error, SlowConsumerError):
             counters.SLOW_CONSUMERS.inc()
-            self._warn("slow consumer: messages dropped", subject=error.subject)
+            counters.warn_sometimes("slow consumer: messages dropped", error.subject)
             return
         self._last_error = error
         if self._refused is not None and not self._refused.done() and _is_refusal(error):
             self._refused.set_result(None)
         elif not self._closing:
-            self._warn("broker not reached", url=self.settings.url, error=str(error) or type(error).__name__)
-
-    def _warn(self, event: str, **fields: str) -> None:
-        now = time.monotonic()
-        if now - self._last_warning >= WARN_EVERY:
-            self._last_warning = now
-            log.warning(event, **fields)
+            words = str(error) or type(error).__name__
+            counters.warn_sometimes("broker not reached", self.settings.url, error=words)
 
     async def _on_disconnected(self) -> None:
         if not self._up.is_set():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,19 @@ SERVED_SECONDS = metrics.histogram("bus_served_seconds", "Time to answer request
 _SENDERS_REMEMBERED = 1024
 """Senders of malformed messages that are not logged again; bounded, since senders invent their own names."""
 
+WARN_EVERY = 30.0
+"""Seconds between log lines about a fault that goes on: it is seen, and does not fill the log."""
+
+_warned: dict[tuple[str, ...], float] = {}
 _said: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+
+
+def warn_sometimes(event: str, about: str, **fields: object) -> None:
+    """Log a warning about something, unless it was logged within the last WARN_EVERY seconds."""
+    key, now = (event, about), time.monotonic()
+    if now - _warned.get(key, float("-inf")) >= WARN_EVERY:
+        _warned[key] = now
+        log.warning(event, about=about, **fields)
 
 
 def failure_kind(error: MessageError) -> str:

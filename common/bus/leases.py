@@ -26,8 +26,14 @@ ACK_TIMEOUT = 5.0
 PULL_GRACE = 2.0
 """Seconds beyond a pull's own waiting time after which the broker's closing word counts as lost."""
 
-NO_CONSUMER_WARN_EVERY = 30.0
-"""Seconds between log lines while the run's streams are missing."""
+REFUSED_PAUSE = 1.0
+"""Longest pause, in seconds, after a pull that the broker refused: it would refuse the next one as well."""
+
+NOTHING = ("404", "408")
+"""How the broker ends a pull for which there is nothing (more): `no messages`, `request expired`."""
+
+
+MISSING = "the consumer is missing: has the broker created this run's streams?"
 
 
 class Lease(Generic[AnyMessage]):
@@ -47,8 +53,8 @@ class Lease(Generic[AnyMessage]):
     async def ack(self) -> None:
         """Done: the broker forgets the message, and has said so.
 
-        Raises Unanswered; then the message may be delivered again. A broker that was killed may have forgotten that it gave
-        out its last few leases: it ignores their acknowledgements. So work must be harmless when repeated.
+        Raises Unanswered; then the message may be delivered again. A broker that was killed may have forgotten that
+        it gave out its last few leases: it ignores their acknowledgements. So work must be harmless when repeated.
         """
         await self._replies.ask(self._raw.reply, b"+ACK", timeout=ACK_TIMEOUT)
 
@@ -83,7 +89,6 @@ class Puller:
         self._subscription: Any = None
         self._pulls = 0
         self._lock = asyncio.Lock()
-        self._last_warning = float("-inf")
 
     async def start(self) -> None:
         """Subscribe to the inbox that the consumer delivers to."""
@@ -137,18 +142,19 @@ class Puller:
                     if not status:
                         messages.append(message)
                     elif message.subject == reply:
-                        if status == NO_RESPONDERS:
-                            await self._no_consumer(wait)
+                        if status not in NOTHING:
+                            await self._refused(message, wait)
                         break
         except TimeoutError:
             log.warning("pull without an answer", consumer=self._consumer, got=len(messages))
         return messages
 
-    async def _no_consumer(self, wait: float) -> None:
-        if time.monotonic() - self._last_warning >= NO_CONSUMER_WARN_EVERY:
-            self._last_warning = time.monotonic()
-            log.warning("consumer missing: has the broker created this run's streams?", consumer=self._consumer)
-        await asyncio.sleep(min(wait, 1.0))
+    async def _refused(self, message: Msg, wait: float) -> None:
+        reason = (message.headers or {}).get("Description", "")
+        if status_of(message) == NO_RESPONDERS:
+            reason = MISSING
+        counters.warn_sometimes("pull refused", self._consumer, reason=reason)
+        await asyncio.sleep(min(wait, REFUSED_PAUSE))
 
     async def _decoded(self, raw: Msg, types: tuple[type[AnyMessage], ...]) -> Lease[AnyMessage] | None:
         try:

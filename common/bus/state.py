@@ -98,6 +98,7 @@ class Watch(Generic[AnyMessage]):
         self._inner: Any = None
         self._stopped = False
         self._generation = 0
+        self._restarting = asyncio.Lock()
 
     async def start(self) -> None:
         """Begin. Raises NotThere if the run has no such bucket."""
@@ -135,15 +136,18 @@ class Watch(Generic[AnyMessage]):
 
     async def _restart(self) -> None:
         """The broker has forgotten the consumer when it was restarted: make a new one, however long that takes."""
-        while not self._stopped:
-            await self._drop()
-            try:
-                await self._subscribe()
-            except (JetStreamError, NatsError) as error:
-                log.info("watch waits for the broker's streams", key=self.subject, error=str(error))
+        async with self._restarting:  # one at a time, should the broker be lost again meanwhile
+            while not (self._stopped or await self._tried()):  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(WATCH_RETRY)
-            else:
-                return
+
+    async def _tried(self) -> bool:
+        await self._drop()
+        try:
+            await self._subscribe()
+        except (JetStreamError, NatsError) as error:
+            counters.warn_sometimes("watch waits for the broker's streams", self.subject, error=str(error))
+            return False
+        return True
 
     async def _drop(self) -> None:
         self._generation += 1

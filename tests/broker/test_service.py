@@ -8,6 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
+import aiohttp
 import psutil
 
 from common.bus import Bus, BusSettings
@@ -40,12 +41,28 @@ async def read_until(process: asyncio.subprocess.Process, text: bytes) -> bytes:
     return said
 
 
+async def metrics_with(bus: Bus, text: str) -> str:
+    """The metrics of the run's only node, as soon as they contain a text."""
+    found = ""
+    async with aiohttp.ClientSession() as session:
+        for _ in range(2_000):
+            for info in await bus.nodes():
+                async with session.get(info.metrics_url) as answer:
+                    found = await answer.text()
+            if text in found:
+                return found
+            await asyncio.sleep(0.01)
+    raise AssertionError(f"no {text} within 20 s in:\n{found}")
+
+
 async def test_the_broker_serves_its_run_and_stops_its_server_on_sigterm(tmp_path: Path, unused_tcp_port: int) -> None:
     process = await start(unused_tcp_port, tmp_path / "store")
     await read_until(process, b"streams are ready")
     (server,) = [p for p in psutil.Process(process.pid).children() if "nats-server" in p.name()]
     bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{unused_tcp_port}"), run="service", name="n", wait=10)
     assert set((await bus.backlog()).values()) == {0}
+    metrics = await metrics_with(bus, "proofmesh_server_slow_consumers 0.0")
+    assert 'proofmesh_leased{consumer="todo-train"} 0.0' in metrics
     process.send_signal(signal.SIGTERM)
     _, errors = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode == 0, errors.decode()

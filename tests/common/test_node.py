@@ -14,6 +14,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from broker import streams
+from broker.launcher import Server
+from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings
 from common.messages import Heartbeat, LogRecord, Message, NodeInfo, PauseAcknowledged, PauseRequest
 from common.process import kill_group, spawn_child
@@ -62,6 +65,16 @@ async def registered(bus: Bus, state: str | None = None) -> NodeInfo:
 async def fetch(url: str) -> tuple[int, str]:
     async with aiohttp.ClientSession() as session, session.get(url) as response:
         return response.status, await response.text()
+
+
+async def until(url: str, status: int) -> str:
+    """What a page says once it answers with a status."""
+    for _ in range(3_000):
+        found, text = await fetch(url)
+        if found == status:
+            return text
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{url} does not answer {status} within 30 s: {found} {text}")
 
 
 async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, start: Start) -> None:
@@ -170,6 +183,36 @@ async def test_a_node_without_a_broker_says_so_waits_and_can_be_stopped(start: S
     assert code == 0
 
 
+async def test_a_node_outlives_its_broker_returns_to_it_and_can_leave_without_it(start: Start, tmp_path: Path) -> None:
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
+    await server.start()
+    bus = await Bus.connect(server.bus, run="outage", name="test", wait=10)
+    await streams.ensure(bus)
+    process = await start("serve", url=server.bus.url, run="outage")
+    info = await registered(bus, "phase-one")
+    healthz = info.metrics_url.replace("/metrics", "/healthz")
+
+    await server.stop(grace=0)
+    health = await until(healthz, 503)
+    assert "the broker is away" in health
+    server.settings.port = int(server.bus.url.rsplit(":", 1)[1])
+    await server.start()
+    await until(healthz, 200)
+    await eventually(lambda: bus.connected, timeout=30)
+    assert (await registered(bus, "phase-one")).node_id == info.node_id
+    answer = await bus.request("ctl.test", PauseRequest(epoch=6, until=0.0), PauseAcknowledged, timeout=30)
+    assert answer.node_id == info.node_id
+
+    await server.stop(grace=0)
+    await until(healthz, 503)
+    process.send_signal(signal.SIGTERM)
+    code, errors = await ended(process)
+    assert code == 0
+    assert "broker lost" in errors
+    assert "broker found again" in errors
+    await bus.close()
+
+
 async def test_a_bad_run_name_exits_2_before_anything_else(start: Start) -> None:
     code, errors = await ended(await start("serve", run="No Such Run"))
     assert code == 2
@@ -187,8 +230,6 @@ async def test_a_metrics_port_in_use_is_said(bus: Bus, start: Start) -> None:
 
 
 async def test_a_killed_node_is_forgotten_by_the_registry(bus: Bus, start: Start) -> None:
-    from broker import streams
-
     await streams.ensure(bus, node_ttl=4.0)  # renewed every 3.3 s
     process = await start("serve")
     await registered(bus, "phase-one")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from common.sizing import LEAN_WORKER_MB, RESERVED_MB, Machine, read_machine, sizes
+from common.sizing import LEAN_SHARE, LEAN_WORKER_MB, Machine, read_machine, sizes
 
 
 def test_two_cores_get_what_the_documentation_says() -> None:
@@ -18,9 +18,9 @@ def test_two_cores_get_what_the_documentation_says() -> None:
 @pytest.mark.parametrize("gpus", [0, 1, 8])
 def test_nothing_is_zero_and_lean_stays_within_memory(cores: int, memory_mb: int, gpus: int) -> None:
     chosen = sizes(Machine(cores, memory_mb, gpus))
-    assert 1 <= chosen.lean_workers <= cores
-    assert chosen.lean_workers == 1 or chosen.lean_workers * LEAN_WORKER_MB <= memory_mb - RESERVED_MB
-    assert min(chosen.searches, chosen.inference_threads, chosen.trainer_threads) >= 1
+    assert 1 <= chosen.lean_workers <= max(2, cores)
+    assert chosen.lean_workers == 1 or chosen.lean_workers * LEAN_WORKER_MB <= memory_mb * LEAN_SHARE
+    assert min(chosen.searches, chosen.verifications, chosen.inference_threads, chosen.trainer_threads) >= 1
     assert chosen.trainer_ranks == max(1, gpus)
     assert chosen.trainer_threads * chosen.trainer_ranks <= max(cores, chosen.trainer_ranks)
 

@@ -40,13 +40,16 @@ async def test_a_subject_that_nobody_serves_is_unanswered_at_once(bus: Bus) -> N
 
 
 async def test_a_server_that_does_not_answer_is_unanswered_after_the_timeout(bus: Bus, other: Bus) -> None:
+    release = asyncio.Event()
+
     async def never(request: PauseRequest) -> Message:
-        await asyncio.Event().wait()
-        raise AssertionError
+        await release.wait()
+        return await echo(request)
 
     await other.serve("ctl.never", PauseRequest, never, queue="q", limit=1)
     with pytest.raises(Unanswered, match=r"within 0\.1 s"):
         await bus.request("ctl.never", request(), PauseAcknowledged, timeout=0.1)
+    release.set()
 
 
 async def test_beyond_its_limit_a_server_answers_busy(bus: Bus, other: Bus) -> None:

@@ -1,0 +1,53 @@
+"""Watches the limits that could cap a mesh silently: leases held, backlog, slow consumers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import aiohttp
+
+from broker.streams import MAX_ACK_PENDING
+from common.bus import BusError
+from common.metrics import gauge
+from common.node import NodeContext
+
+EVERY_SECONDS = 5.0
+ALARM_SHARE = 0.8
+"""Share of the leases that a consumer may have out from which on the log warns: soon provers would wait for nothing."""
+
+_backlog = gauge("backlog", "Messages that nobody has taken yet", ["consumer"])
+_leased = gauge("leased", "Messages taken and not yet acknowledged", ["consumer"])
+_slow = gauge("server_slow_consumers", "Connections that nats-server dropped because they did not read")
+_connections = gauge("server_connections", "Connections to nats-server")
+
+
+async def watch(ctx: NodeContext, monitor_url: str) -> None:
+    """Read the queues and the server's own numbers every few seconds, for metrics, heartbeat and log."""
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=EVERY_SECONDS)) as session:
+        while True:
+            try:
+                await _look_at_queues(ctx)
+                await _look_at_server(ctx, session, monitor_url)
+            except (BusError, aiohttp.ClientError, TimeoutError) as error:
+                ctx.log.warning("limits not seen", error=str(error))
+            await asyncio.sleep(EVERY_SECONDS)
+
+
+async def _look_at_queues(ctx: NodeContext) -> None:
+    backlog, leased = await ctx.bus.backlog(), await ctx.bus.leased()
+    for consumer, number in backlog.items():
+        _backlog.labels(consumer).set(number)
+    for consumer, number in leased.items():
+        _leased.labels(consumer).set(number)
+        if number > ALARM_SHARE * MAX_ACK_PENDING:
+            ctx.log.warning("nearly all leases are out", consumer=consumer, leased=number, limit=MAX_ACK_PENDING)
+    results = backlog.pop("results")
+    ctx.report(attempts_waiting=sum(backlog.values()), results_waiting=results, leased=sum(leased.values()))
+
+
+async def _look_at_server(ctx: NodeContext, session: aiohttp.ClientSession, monitor_url: str) -> None:
+    async with session.get(f"{monitor_url}/varz") as answer:
+        numbers = await answer.json(content_type=None)
+    _slow.set(numbers["slow_consumers"])
+    _connections.set(numbers["connections"])
+    ctx.report(connections=numbers["connections"], slow_consumers=numbers["slow_consumers"])
