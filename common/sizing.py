@@ -9,15 +9,17 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-LEAN_WORKER_MB = 1024
-"""Memory limit of one Lean worker with pocket Lean: it needs 150 to 300 MB, the rest is for tactics that compute."""
+LEAN_WORKER_MB = 300
+"""Resident memory of a pocket Lean worker at work (measured: 130 to 190 MB), with some room."""
 
-RESERVED_MB = 2048
-"""Left to the system, the broker, the model and the monitor when Lean workers are counted."""
+LEAN_SHARE = 0.5
+"""Share of the machine's memory that all Lean workers together may take; the rest is for everybody else."""
 
-SEARCHES_PER_WORKER = 4
-"""Searches at once for each Lean worker: enough that Lean and inference always have requests waiting, so that rows
-of different searches share a forward pass; more only lengthens every search."""
+SEARCHES_PER_CORE = 4
+"""A search waits for inference and Lean nine tenths of its time, so several share a core (measured; see LOG.md)."""
+
+MOST_SEARCHES = 64
+"""Of one prover, whatever the machine: one event loop feeds about this many before it becomes the limit itself."""
 
 MOST_INFERENCE_THREADS = 8
 """A model of a few million parameters gains nothing from more threads; larger ones run on a GPU."""
@@ -37,7 +39,8 @@ class Sizes:
     """What each role takes of the machine when nobody says otherwise and all roles run on it."""
 
     lean_workers: int
-    lean_worker_mb: int
+    verifications: int
+    """Proofs verified at once, by one lean-proxy."""
     searches: int
     """Searches at once in one prover."""
     inference_threads: int
@@ -48,26 +51,24 @@ class Sizes:
     def describe(self) -> str:
         """The choice in one line."""
         return (
-            f"{self.lean_workers} Lean workers of {self.lean_worker_mb} MB, {self.searches} searches, "
-            f"{self.inference_threads} inference threads, {self.trainer_ranks} trainer ranks "
-            f"of {self.trainer_threads} threads"
+            f"{self.lean_workers} Lean workers, {self.verifications} verification(s), {self.searches} searches at once, "
+            f"{self.inference_threads} thread(s) for inference, {self.trainer_ranks} rank(s) "
+            f"of {self.trainer_threads} thread(s) for training"
         )
 
 
 def sizes(machine: Machine) -> Sizes:
     """Sizes for all roles on one machine. On 2 cores: 2 Lean workers, 8 searches, 1 inference thread, 2 to train."""
     cores = max(1, machine.cores)
-    by_memory = max(1, (machine.memory_mb - RESERVED_MB) // LEAN_WORKER_MB)
-    # Lean takes all cores: while it waits for inference it needs none, and the scheduler shares what is left.
-    lean_workers = min(cores, by_memory)
-    # On a CPU inference takes half the cores: Lean is the other half of every expansion (LOG.md, where the time goes).
-    inference_threads = 1 if machine.gpus else max(1, min(cores // 2, MOST_INFERENCE_THREADS))
+    # Two workers even on few cores, so that a slow tactic does not stop everything; one core is left to inference.
+    workers = min(max(2, cores - 1), int(machine.memory_mb * LEAN_SHARE / LEAN_WORKER_MB))
     ranks = max(1, machine.gpus)
     return Sizes(
-        lean_workers=lean_workers,
-        lean_worker_mb=min(LEAN_WORKER_MB, max(256, (machine.memory_mb - RESERVED_MB) // lean_workers)),
-        searches=SEARCHES_PER_WORKER * lean_workers,
-        inference_threads=inference_threads,
+        lean_workers=max(1, workers),
+        verifications=max(1, cores // 2),
+        searches=min(MOST_SEARCHES, SEARCHES_PER_CORE * cores),
+        # On a CPU inference takes half the cores: Lean is the other half of every expansion (LOG.md).
+        inference_threads=1 if machine.gpus else max(1, min(cores // 2, MOST_INFERENCE_THREADS)),
         trainer_ranks=ranks,
         trainer_threads=max(1, cores // ranks),
     )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
-TYPICAL_WORKER_MB = 300
-"""Resident memory of a pocket Lean worker at work (measured: 130-190 MB), with some room."""
+from common.sizing import read_machine, sizes
 
 
 @dataclass
@@ -45,19 +43,8 @@ class LeanProxySettings:
 
     def resolved_workers(self) -> int:
         """Workers on this machine. Two even on few cores, so that a slow tactic does not stop everything."""
-        if self.workers:
-            return self.workers
-        return max(1, min(max(2, cores() - 1), int(memory_mb() / 2 / TYPICAL_WORKER_MB)))
+        return self.workers or sizes(read_machine()).lean_workers
 
     def resolved_verifications(self) -> int:
-        return self.verifications or max(1, cores() // 2)
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
-def memory_mb() -> float:
-    """The machine's memory in MB."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
+        """Verifications at once on this machine."""
+        return self.verifications or sizes(read_machine()).verifications

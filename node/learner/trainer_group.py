@@ -19,6 +19,7 @@ import msgspec
 
 from common import faults
 from common.process import kill_group, spawn_child
+from common.sizing import read_machine
 from node.learner.errors import TrainerFailed
 from node.learner.rank_messages import Answer, Command, CreateConfig, RankConfig, by_segment
 from node.learner.replay import Ref
@@ -195,7 +196,7 @@ def threads_per_rank(settings: TrainerSettings) -> int:
     """Threads of one rank: as set, or all cores divided among the ranks."""
     if settings.threads > 0:
         return settings.threads
-    return max(1, len(os.sched_getaffinity(0)) // settings.ranks)
+    return max(1, read_machine().cores // settings.ranks)
 
 
 def rank_config(settings: TrainerSettings, rank: int, rendezvous: Path, checkpoint: Path) -> RankConfig:

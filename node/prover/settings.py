@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Literal
 
-SEARCHES_PER_CORE = 4
-"""A search waits for inference and Lean nine tenths of its time, so several share a core (measured; see LOG.md)."""
-
-MOST_SEARCHES = 64
-"""By default, whatever the machine: one event loop feeds about this many before it becomes the limit itself."""
+from common.sizing import read_machine, sizes
 
 
 @dataclass
@@ -50,4 +45,4 @@ class ProverSettings:
 
     def resolved_searches(self) -> int:
         """Searches at once on this machine."""
-        return self.searches or min(MOST_SEARCHES, SEARCHES_PER_CORE * (os.cpu_count() or 1))
+        return self.searches or sizes(read_machine()).searches
