@@ -51,7 +51,7 @@ class Sizes:
     def describe(self) -> str:
         """The choice in one line."""
         return (
-            f"{self.lean_workers} Lean workers, {self.verifications} verification(s), {self.searches} searches at once, "
+            f"{self.lean_workers} Lean workers, {self.verifications} verification(s), {self.searches} searches, "
             f"{self.inference_threads} thread(s) for inference, {self.trainer_ranks} rank(s) "
             f"of {self.trainer_threads} thread(s) for training"
         )
