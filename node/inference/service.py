@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 def main(settings: InferenceSettings, node: NodeSettings) -> int:
     """Run an inference node until it is told to stop; returns the exit code."""
+    # Before the event loop starts: loading torch takes a second, in which nothing else could run.
     from common.node import NodeFailure, run_node
+    from node.inference.serving import Serving
+    from node.model.weights import WeightsError
 
     async def serve(context: NodeContext) -> None:
-        from node.inference.serving import Serving
-        from node.model.weights import WeightsError
-
         try:
             await Serving(settings, context).run()
         except WeightsError as error:
