@@ -26,8 +26,8 @@ from node.lean_proxy.pocket import launcher
 
 SOURCES = Path(__file__).parent / "lean"
 
-KEY_FILE = "KEY"
-"""Inside a built directory: the key it was built for. Written last, before the rename."""
+SEAL = "BUILT"
+"""Inside a built directory, written last: the key it was built for, then the size in bytes and path of every file."""
 
 Report = Callable[[str], None]
 
@@ -85,22 +85,41 @@ def build(out: Path | None = None, *, sources: Path = SOURCES, report: Report = 
     if built_key(target) == key:
         report(f"up to date: {target}")
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(target.parent / f".{target.name}.lock"):
-        if built_key(target) == key:  # another process built it while this one waited
-            report(f"built meanwhile by another process: {target}")
-            return target
-        if target.exists() and built_key(target) is None and any(target.iterdir()):
-            raise PocketBuildError(f"{target}: not empty and not a build of pocket Lean; choose another directory")
-        build_aside(target, key, sources, report)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(target.parent / f".{target.name}.lock"):
+            build_locked(target, key, sources, report)
+    except OSError as error:
+        raise PocketBuildError(f"cannot build into {target}: {error}; PROOFMESH_CACHE names another place") from error
     return target
 
 
+def build_locked(target: Path, key: str, sources: Path, report: Report) -> None:
+    """Build, unless another process did so while this one waited for the lock. Raises PocketBuildError and OSError."""
+    if built_key(target) == key:
+        report(f"built meanwhile by another process: {target}")
+        return
+    if target.exists() and not (target / SEAL).exists() and any(target.iterdir()):
+        raise PocketBuildError(f"{target}: not empty and not a build of pocket Lean; choose another directory")
+    build_aside(target, key, sources, report)
+
+
+def seal(directory: Path, key: str) -> None:
+    """Declare a directory built: write down its key and its files."""
+    files = sorted(file for file in directory.rglob("*.olean"))
+    lines = [f"{file.stat().st_size} {file.relative_to(directory)}" for file in files]
+    (directory / SEAL).write_text("\n".join([key, *lines]))
+
+
 def built_key(directory: Path) -> str | None:
-    """The key that a built directory was built for; None when it is not one."""
+    """The key that a directory was built for; None when it is no build or a file of it is missing or cut short."""
     try:
-        return (directory / KEY_FILE).read_text()
-    except (FileNotFoundError, NotADirectoryError):
+        key, *lines = (directory / SEAL).read_text().splitlines()
+        for size, _, path in (line.partition(" ") for line in lines):
+            if (directory / path).stat().st_size != int(size):
+                return None
+        return key
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
 
 
@@ -110,7 +129,7 @@ def build_aside(target: Path, key: str, sources: Path, report: Report) -> None:
     started = time.perf_counter()
     try:
         compile_all(module_files(sources), temporary, report)
-        (temporary / KEY_FILE).write_text(key)
+        seal(temporary, key)
         temporary.chmod(0o755)  # mkdtemp made it private
         if target.exists():
             shutil.rmtree(target)

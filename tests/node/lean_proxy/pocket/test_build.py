@@ -73,6 +73,21 @@ def test_an_older_build_in_the_same_place_is_replaced(sources: Path, tmp_path: P
     assert build.built_key(build.build(tmp_path / "out", sources=sources)) != before
 
 
+def test_a_damaged_build_is_made_again(sources: Path, tmp_path: Path) -> None:
+    out = build.build(tmp_path / "out", sources=sources)
+    whole = (out / "Base.olean").read_bytes()
+    (out / "Base.olean").write_bytes(whole[:1000])
+    assert (build.build(tmp_path / "out", sources=sources) / "Base.olean").read_bytes() == whole
+    (out / "Deep" / "User.olean").unlink()
+    assert (build.build(tmp_path / "out", sources=sources) / "Deep" / "User.olean").exists()
+
+
+def test_a_place_that_cannot_hold_a_build_is_explained(sources: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(build.PocketBuildError, match="PROOFMESH_CACHE"):
+        build.build(tmp_path / "file" / "out", sources=sources)
+
+
 def test_concurrent_builds_share_one(sources: Path, tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from node.lean_proxy.pocket import build\n"
