@@ -26,6 +26,9 @@ _METAVARIABLE = re.compile(
 _SHADOW = re.compile(r"✝[⁻⁰¹²³⁴-⁹]*")
 """Lean's mark on names that cannot be written: the metavariable `?w✝` is the goal with the tag `w`."""
 
+_WRAPPED = re.compile(r"\n[ \t]+")
+"""Where Lean has broken a long line. A hypothesis and the conclusion begin in the first column."""
+
 _ELIDED = "⋯"
 """What Lean prints in place of a proof or of a term that is too deep: a metavariable may hide in it."""
 
@@ -60,10 +63,12 @@ def metavariables(goal: str) -> frozenset[str]:
 
 
 def normalise(state: str) -> str:
-    """The text of a state with its metavariables renamed `?m.1`, `?m.2`, ... in order of appearance.
+    """The text of a state with its metavariables renamed `?m.1`, `?m.2`, ... in order of appearance, lines unbroken.
 
-    Lean's own names depend on case tags and on a counter, so they differ between two ways to reach one state.
+    Lean's own names depend on case tags and on a counter, so they differ between two ways to reach one state; and with
+    the lengths of names, the places where Lean breaks long lines.
     """
+    state = _WRAPPED.sub(" ", state)
     names: dict[str, str] = {}
 
     def rename(match: re.Match[str]) -> str:

@@ -8,6 +8,7 @@ with a plain layout it is never needed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from common.lean import Layout, ProofTree, Step
@@ -15,10 +16,17 @@ from common.lean import Layout, ProofTree, Step
 INDENT = "  "
 
 
+_OPEN_ENDED = re.compile(r"\bcalc\b")
+"""A `calc` takes the lines below it for more steps, bullets included: so it stands in parentheses."""
+
+
 def indent_tactic(tactic: str, prefix: str) -> list[str]:
     """Lines of a tactic under `prefix`: the first line starts there, the others keep their indentation relative to
     it."""
-    return [prefix + line if line.strip() else "" for line in tactic.strip("\n").split("\n")]
+    text = tactic.strip("\n")
+    if _OPEN_ENDED.search(text):
+        text = "(" + text.replace("\n", "\n ") + "\n)"
+    return [prefix + line if line.strip() else "" for line in text.split("\n")]
 
 
 def _bullet(lines: Sequence[str], prefix: str) -> list[str]:

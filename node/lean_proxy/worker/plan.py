@@ -53,6 +53,7 @@ class Plan:
         self._pending = [index for index in self.candidates if index not in alone]
         self._alone = deque(index for index in self.candidates if index in alone)
         self._unprobed = set(self._pending) & probe
+        self._unconfirmed: set[int] = set()
         self._strikes: dict[int, int] = {}
         self._failures = 0
         self._documents = 0
@@ -85,35 +86,53 @@ class Plan:
 
     def _batch(self, writer: Writer) -> None:
         self._running = list(self._pending)
-        separate = [i for i in self._running if self._separate or _NAMES_A_GOAL.search(self.candidates[i])]
+        separate = [index for index in self._running if self._by_itself(index)]
+        copies = [(index, self.candidates[index]) for index in self._running if index not in separate]
         if self._separate:
-            writer.separate(self.theorem, self.path, STATE, "skip")
-        else:
-            copies = [(index, self.candidates[index]) for index in self._running if index not in separate]
+            if self.state is None:
+                writer.separate(self.theorem, self.path, STATE, "skip")
+        elif copies or self.state is None:
             writer.copies(self.theorem, self.path, copies)
         for index in separate:
             writer.separate(self.theorem, self.path, index, self.candidates[index])
+
+    def _by_itself(self, index: int) -> bool:
+        """Whether a candidate needs an example of its own."""
+        if self._separate or index in self._unconfirmed:
+            return True
+        return bool(_NAMES_A_GOAL.search(self.candidates[index]))
 
     def take(self, reading: Reading) -> None:
         """Learn from a document whose diagnostics are final."""
         if reading.bad_statement:
             self.bad_statement = reading.bad_statement
             return
-        if reading.broken:
-            self._give_up(f"the path to the state did not replay: {reading.broken}")
+        if STATE in reading.broken:
+            self._give_up(f"the path to the state did not replay: {reading.broken[STATE]}")
             return
         self._unprobed.clear()
         if self._learn_state(reading):
             self.unparsable |= reading.unparsable
+            self._unconfirmed |= reading.silent
             self._settle(reading)
+            for index, message in reading.broken.items():
+                # The state has been shown, so the path replays; but it has left a placeholder, which Lean holds
+                # against a candidate that leaves nothing else to complain about.
+                self._finish(index, Outcome(OutcomeKind.ERROR, message=message))
             if reading.suspect is not None and reading.suspect not in reading.outcomes:
                 self._send_alone(reading.suspect)
 
-    def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool) -> None:
-        """Learn that the process ended. `suspect`: the candidate that was running; `stuck`: for all of its time."""
+    def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, refused: str = "") -> None:
+        """Learn that the process ended.
+
+        `suspect`: the candidate that was running; `stuck`: for all of its time; `refused`: what the parser said of it.
+        """
         self._failures += 1
         self._unprobed.clear()
-        if suspect is not None and suspect in self._pending and ending is Ending.TIMEOUT and stuck:
+        if suspect is not None and refused and suspect not in self.outcomes:
+            self.unparsable.add(suspect)
+            self._finish(suspect, Outcome(OutcomeKind.ERROR, message=refused))
+        elif suspect is not None and suspect in self._pending and ending is Ending.TIMEOUT and stuck:
             self._finish(suspect, Outcome(OutcomeKind.TIMEOUT, message=reason))
         elif len(self._running) == 1 and self._running[0] in self._alone:
             self._failed_alone(self._running[0], ending, reason)

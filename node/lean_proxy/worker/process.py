@@ -42,10 +42,13 @@ class Ending(enum.StrEnum):
 
 
 class WorkerEnded(Exception):
-    """The process is gone. What it was doing is in `lines`: the lines of the document that it had not finished."""
+    """The process is gone. `lines`: the lines of the document that it had not finished; `diagnostics`: what it said."""
 
-    def __init__(self, ending: Ending, reason: str, lines: list[int], seconds_stuck: float) -> None:
+    def __init__(
+        self, ending: Ending, reason: str, lines: list[int], diagnostics: list[Diagnostic], seconds_stuck: float
+    ) -> None:
         super().__init__(reason)
+        self.diagnostics = diagnostics
         self.ending = ending
         self.reason = reason
         self.lines = lines
@@ -207,6 +210,7 @@ class LeanProcess:
             ending,
             f"{reason}: {said[-400:]}" if said else reason,
             framing.decode_progress(self._progress).lines if self._progress is not None else [],
+            self._diagnostics(),
             time.monotonic() - self._last_sign,
         )
 

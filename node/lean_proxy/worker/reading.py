@@ -35,12 +35,15 @@ class Reading:
     """Of candidates that it vouches for."""
     states: list[str] = field(default_factory=list)
     """Printed goals of the state at the end of the path, from STATE blocks (tags included)."""
+    silent: set[int] = field(default_factory=set)
+    """Candidates on copies that left neither goals nor errors. Lean holds back some errors (placeholders that nothing
+    fills) where a declaration has others, so such a candidate has to be seen in an example without them."""
     unparsable: set[int] = field(default_factory=set)
     """Candidates that Lean's parser refused."""
     suspect: int | None = None
     """The first candidate that has no outcome: whatever went wrong may be its fault."""
-    broken: str = ""
-    """Error in the path: it did not replay."""
+    broken: dict[int, str] = field(default_factory=dict)
+    """Errors in the path to a block: it did not replay, or left a placeholder that nothing filled."""
     bad_statement: str = ""
     """Error in the statement."""
 
@@ -64,6 +67,18 @@ def suspect_at(document: Document, lines: Sequence[int]) -> int | None:
             if block.holds(line) and block.index != STATE:
                 return block.index
     return None
+
+
+def parser_refused(document: Document, diagnostics: Sequence[Diagnostic], index: int) -> str:
+    """What Lean's parser said of a candidate in a document that was not finished; empty when it said nothing.
+
+    Lean elaborates what it could parse, and half a `repeat` runs for ever.
+    """
+    for block in document.blocks:
+        for item in diagnostics:
+            if block.index == index and block.holds(item.lines[0]) and _PARSER.match(item.message):
+                return item.message
+    return ""
 
 
 def read(document: Document, diagnostics: Sequence[Diagnostic]) -> Reading:
@@ -155,7 +170,7 @@ def _read_example(example: Example, seen: _Seen, reading: Reading) -> None:
         reading.bad_statement = reading.bad_statement or _message(seen.statement_errors)
         return
     if seen.path_errors:
-        reading.broken = reading.broken or _message(seen.path_errors)
+        reading.broken |= {block.index: _message(seen.path_errors) for block in example.blocks}
         return
     if len(example.blocks) == 1:
         _read_alone(example.blocks[0], seen, reading)
@@ -178,7 +193,6 @@ def _read_alone(block: Block, seen: _Seen, reading: Reading) -> None:
 
 def _read_copies(blocks: Sequence[Block], seen: _Seen, reading: Reading) -> None:
     """Candidates on copies of one goal: an outcome counts up to where something is missing."""
-    whole = not seen.other_errors and blocks[-1].index in seen.sentinels
     for block in blocks:
         errors = seen.errors.get(block.index, [])
         if block.index not in seen.sentinels:
@@ -194,10 +208,10 @@ def _read_copies(blocks: Sequence[Block], seen: _Seen, reading: Reading) -> None
             return
         if errors:
             reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(errors))
-        elif block.index in seen.goals or whole:
+        elif block.index in seen.goals:
             _settle(block, seen, reading)
-        # A silent block counts only when the whole document is in order: an error that Lean reports for the
-        # declaration as a whole may be this block's.
+        else:
+            reading.silent.add(block.index)
 
 
 def _settle(block: Block, seen: _Seen, reading: Reading) -> None:

@@ -10,7 +10,7 @@ from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.worker.document import Document, opening
 from node.lean_proxy.worker.plan import Plan
 from node.lean_proxy.worker.process import Ending, LeanProcess, WorkerEnded, WorkerOptions
-from node.lean_proxy.worker.reading import read, suspect_at
+from node.lean_proxy.worker.reading import parser_refused, read, suspect_at
 
 RECYCLE_EDITS = 5000
 """Edits after which a process is replaced, should it have a leak that the memory limit is too high to show."""
@@ -56,7 +56,9 @@ class Runner:
             self.restarts += 1
             self._process = None
             stuck = end.ending is Ending.TIMEOUT and end.seconds_stuck >= timeout
-            plan.ended(end.ending, end.reason, suspect_at(document, end.lines), stuck=stuck)
+            suspect = suspect_at(document, end.lines)
+            refused = "" if suspect is None else parser_refused(document, end.diagnostics, suspect)
+            plan.ended(end.ending, end.reason, suspect, stuck=stuck, refused=refused)
         else:
             plan.take(read(document, diagnostics))
 
