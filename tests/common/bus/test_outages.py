@@ -13,8 +13,10 @@ import pytest
 from broker import streams
 from broker.launcher import Server
 from common.bus import Bus, BusSettings, BusUnavailable, Lease, Unanswered
+from common.bus.connection import OUTAGE_BUFFER_BYTES
+from common.bus.counters import DROPPED, SLOW_CONSUMERS
 from common.lean import Theorem
-from common.messages import Attempt, Heartbeat, PauseAcknowledged, PauseHold, PauseRequest
+from common.messages import Attempt, Heartbeat, LogRecord, PauseAcknowledged, PauseHold, PauseRequest
 from common.subjects import BadRunName, todo
 from tests.waiting import eventually
 
@@ -168,6 +170,51 @@ async def test_a_waiting_lease_ends_when_the_broker_dies_and_works_again_after(o
     (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=20)
     await lease.ack()
     await bus.close()
+
+
+async def test_publishing_without_a_broker_is_buffered_then_dropped_and_counted(own_broker: Server) -> None:
+    bus = await connect(own_broker)
+    await kill(own_broker)
+    await eventually(lambda: not bus.connected)
+    before = DROPPED._value.get()
+    record = LogRecord(node_id="n", role="prover", time=1.0, level="info", event="x" * 400_000)
+    count = 2 * OUTAGE_BUFFER_BYTES // 400_000
+    for _ in range(count):
+        await bus.publish("telemetry.prover.n.log", record)
+    dropped = DROPPED._value.get() - before
+    assert count // 3 < dropped < count
+    await start_again(own_broker)
+    await eventually(lambda: bus.connected, timeout=30)
+    await bus.close()
+
+
+async def test_a_connection_that_the_server_ends_for_good_is_noticed(own_broker: Server) -> None:
+    bus = await connect(own_broker)
+    client = bus._connection.client
+    client._max_payload = 10**9  # so that the server, not the library, refuses what is too large
+    await client.publish("anything", b"0" * 2_000_000)
+    await asyncio.wait_for(bus.given_up.wait(), 30)
+    assert not bus.connected
+    await bus.close()
+
+
+async def test_a_slow_consumer_loses_messages_and_is_counted(own_broker: Server) -> None:
+    bus, other = await connect(own_broker), await connect(own_broker, "other")
+    before, heard = SLOW_CONSUMERS._value.get(), 0
+
+    async def hear(message: object) -> None:
+        nonlocal heard
+        heard += 1
+
+    await other._connection.subscribe("outage.telemetry.x", hear, pending_messages=2)
+    for _ in range(500):
+        await bus.publish("telemetry.x", PauseHold(epoch=1, until=0.0))
+    await eventually(lambda: heard + SLOW_CONSUMERS._value.get() - before == 500)
+    assert SLOW_CONSUMERS._value.get() > before
+    heard = 0
+    await bus.publish("telemetry.x", PauseHold(epoch=2, until=0.0))
+    await eventually(lambda: heard == 1)
+    await asyncio.gather(bus.close(), other.close())
 
 
 async def test_no_broker_is_said_clearly(unused_tcp_port: int) -> None:
