@@ -11,6 +11,15 @@ from common.lean import Outcome, OutcomeKind, Step, Theorem
 from common.messages import LeanRunReply, LeanRunRequest
 from node.prover.asking import ask
 
+TRANSPORT_SECONDS = 5.0
+"""Part of the time after which a request is sent again, perhaps to another proxy: queueing, a worker's restart, the
+broker."""
+
+SLOW_TACTICS = 2
+"""The other part: this many tactics of a batch may run into their time limit. With more of them the request is sent
+again while
+the proxy still works on it, and finds what is done by then in the proxy's cache."""
+
 
 class BadStatement(ValueError):
     """Lean refuses the statement; the text is Lean's own message."""
@@ -62,12 +71,8 @@ class LeanEnvironment:
 
     async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
         request = LeanRunRequest(theorem=self._theorem, path=path, tactics=tactics, timeout=self._tactic_timeout)
-        timeout = TRANSPORT_SECONDS + self._tactic_timeout * max(1, len(tactics))  # each may have to run alone
+        timeout = TRANSPORT_SECONDS + SLOW_TACTICS * self._tactic_timeout
         return await ask(self._bus, subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout, patience=self._patience)
-
-
-TRANSPORT_SECONDS = 5.0
-"""Added to Lean's own time limit: queueing in the proxy, a worker's restart, the broker."""
 
 
 def checked(outcome: Outcome) -> Outcome:

@@ -1,0 +1,94 @@
+"""The broker or the lean-proxies die while attempts are played: every attempt still ends in a result, proved once."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import signal
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pytest
+
+from broker import streams
+from broker.launcher import Server
+from broker.settings import BrokerSettings
+from common import subjects
+from common.bus import Bus, BusSettings
+from common.lean import Theorem
+from common.messages import Attempt, AttemptResult
+from node.prover.prover import Prover
+from node.prover.settings import ProverSettings
+from tests.conftest import lean_proxy_process
+from tests.waiting import eventually, until
+
+# Nothing closes it at once, so that a search is under way when something dies.
+THEOREM = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) → (∃ x, P x) ∧ (∃ x, Q x)")
+
+
+async def dispatch(bus: Bus, count: int) -> set[str]:
+    ids = {f"a{index}" for index in range(count)}
+    for attempt_id in ids:
+        attempt = Attempt(
+            attempt_id=attempt_id, theorem_id="t", theorem=THEOREM, purpose="train", simulations=64, seed=1
+        )
+        await bus.publish_durable(subjects.todo("train"), attempt, message_id=attempt_id)
+    return ids
+
+
+async def collect(bus: Bus, wanted: set[str]) -> dict[str, AttemptResult]:
+    """The first result of every wanted attempt."""
+    found: dict[str, AttemptResult] = {}
+
+    async def complete() -> bool:
+        for lease in await bus.lease("results", AttemptResult, limit=50, wait=0.2):
+            found.setdefault(lease.message.attempt_id, lease.message)
+            await lease.ack()
+        return set(found) == wanted
+
+    await until(complete, timeout=90, what="a result for every attempt")
+    return found
+
+
+async def test_killed_broker_costs_no_attempt(tmp_path: Path) -> None:
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
+    await server.start()
+    bus = await Bus.connect(server.bus, run="outage", name="test", wait=10)
+    await streams.ensure(bus)
+    prover = Prover(bus, ProverSettings(policy="fixed", searches=2, poll_seconds=0.05), "prover-1")
+    stopping = asyncio.Event()
+    try:
+        async with lean_proxy_process(bus, server.bus, "outage"):
+            ids = await dispatch(bus, 2)
+            work = asyncio.create_task(prover.run(stopping))
+            await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
+            await server.stop(grace=0)  # kill -9
+            await eventually(lambda: not bus.connected)
+            server.settings = dataclasses.replace(server.settings, port=urlparse(server.bus.url).port or 0)
+            await server.start()
+            found = await collect(bus, ids)
+            stopping.set()
+            await asyncio.wait_for(work, 15)
+    finally:
+        await bus.close()
+        await server.stop(grace=0)
+    assert {result.outcome for result in found.values()} == {"proved"}
+
+
+@pytest.mark.parametrize("clean", [False, pytest.param(True, marks=pytest.mark.slow)])
+async def test_lean_proxy_that_goes_is_no_failure_of_the_tactics(bus: Bus, broker: BusSettings, clean: bool) -> None:
+    # What was asked of the dead proxy is asked again after 5 s and twice the time limit of a tactic.
+    settings = ProverSettings(policy="fixed", searches=2, poll_seconds=0.05, tactic_seconds=1.0)
+    prover = Prover(bus, settings, "prover-1")
+    stopping = asyncio.Event()
+    async with lean_proxy_process(bus, broker, bus.run) as first:
+        ids = await dispatch(bus, 2)
+        work = asyncio.create_task(prover.run(stopping))
+        await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
+        first.send_signal(signal.SIGTERM if clean else signal.SIGKILL)
+        await asyncio.wait_for(first.wait(), 30)
+    async with lean_proxy_process(bus, broker, bus.run):
+        found = await collect(bus, ids)
+    stopping.set()
+    await asyncio.wait_for(work, 15)
+    assert {result.outcome for result in found.values()} == {"proved"}, [r.message for r in found.values()]
