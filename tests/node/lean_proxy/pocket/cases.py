@@ -142,6 +142,11 @@ REFUSED: dict[str, tuple[str, str]] = {
     "self_reference": ("theorem circular (p : Prop) : p := by exact circular p", "structural recursion"),
     "unsafe_axiom": ("theorem cheat : False := lcProof", "unsafe"),
     "unsafe_axiom_value": ("theorem cheat' : False := @lcUnreachable.{0} False", "unsafe"),
+    "native_evaluation": ("example : 2 + 2 = 5 := by native_decide", "native_decide"),
+    "kernel_switched_off": ("theorem off : 2 = 3 := by set_option debug.skipKernelTC true in decide", "false"),
+    "strings_equal": ('example : "a" = "b" := rfl', "ismatch"),
+    "strings_opened": ('theorem opened : ("a" : String).data = [] := by decide +kernel', "String.ofList"),
+    "shadowed_native_name": ("def Nat.add (n m : Nat) : Nat := n", "already been declared"),
     "partial_function": ("def loop (n : Nat) : Nat := loop n", "loop"),
     "non_positive": ("inductive Bad where\n  | mk (f : Bad → False) : Bad", "positive"),
 }

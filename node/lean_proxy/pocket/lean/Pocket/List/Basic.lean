@@ -245,7 +245,7 @@ theorem map_eq_cons_iff {f : α → β} {l : List α} {b : β} {l₂ : List β} 
     · exact fun h => ⟨a, l, rfl, (List.cons.inj h).1, (List.cons.inj h).2⟩
     · intro ⟨a', l', h, h₁, h₂⟩
       rw [map_cons, (List.cons.inj h).1, (List.cons.inj h).2, h₁, h₂]
-@[simp] theorem map_inj_left {l : List α} {f g : α → β} : map f l = map g l ↔ ∀ a, Mem a l → f a = g a := by induction l with
+@[simp] theorem map_inj_left {l : List α} {f g : α → β} : map f l = map g l ↔ ∀ a, a ∈ l → f a = g a := by induction l with
   | nil => exact ⟨fun _ a h => (nomatch h), fun _ => rfl⟩
   | cons b l ih =>
     constructor
@@ -255,7 +255,7 @@ theorem map_eq_cons_iff {f : α → β} {l : List α} {b : β} {l₂ : List β} 
       | tail _ hm => exact ih.1 (List.cons.inj h).2 a hm
     · intro h
       rw [map_cons, map_cons, h b (.head l), ih.2 fun a hm => h a (.tail b hm)]
-theorem map_congr_left {l : List α} {f g : α → β} (h : ∀ a, Mem a l → f a = g a) : map f l = map g l := map_inj_left.2 h
+theorem map_congr_left {l : List α} {f g : α → β} (h : ∀ a, a ∈ l → f a = g a) : map f l = map g l := map_inj_left.2 h
 theorem map_const {l : List α} {b : β} : map (Function.const α b) l = replicate l.length b := by induction l with
   | nil => rfl
   | cons a l ih => exact congrArg (b :: ·) ih
