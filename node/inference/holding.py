@@ -19,6 +19,23 @@ class Holding:
         self._loop = asyncio.get_running_loop()
         self._clock = PauseClock(started=time.time())
         self._expiry: asyncio.TimerHandle | None = None
+        self._free = asyncio.Event()
+        self._free.set()
+        self._leaving = False
+
+    async def wait_free(self, timeout: float) -> bool:
+        """Wait until nothing is held, at most `timeout` seconds; False if it still is, or the node is leaving."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._free.wait()
+        except TimeoutError:
+            return False
+        return not (self._leaving and self.remaining > 0)
+
+    def leave(self) -> None:
+        """The node is leaving: nobody need wait any longer for the end of a pause."""
+        self._leaving = True
+        self._free.set()
 
     @property
     def remaining(self) -> float:
@@ -63,10 +80,13 @@ class Holding:
             self._expiry = None
         remaining = self.remaining
         if remaining > 0:
+            if not self._leaving:
+                self._free.clear()
             self._worker.park(lambda: self._loop.call_soon_threadsafe(parked.set))
             # A moment more than what is left: the timer's clock is not the wall clock, and may be ahead of it.
             self._expiry = self._loop.call_later(remaining + 0.001, self._obey)
         else:
             self._worker.resume()
+            self._free.set()
             parked.set()
         return parked

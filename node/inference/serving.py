@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from common.bus import BusError, Subscription
+from common.bus import BusError, ServedSubscription
 from common.messages import Busy, Failure, Message, PauseHold, PauseRequest, TacticReply, TacticRequest, WeightsState
 from common.node import NodeContext
 from common.sizing import read_machine, sizes
@@ -39,8 +39,8 @@ DRAIN_SECONDS = 5.0
 """Longest wait for running requests at the end; a requester that is not answered asks another node."""
 REPORT_SECONDS = 0.5
 """Seconds between reports: twice for every heartbeat."""
-LONGEST_RETRY = 5.0
-"""Seconds: a paused node may be released early, so nobody is told to stay away longer than this."""
+PAUSED_RETRY = 1.0
+"""Seconds, at most, after which to ask a paused node again: the learner may release it before the hold runs out."""
 
 
 class Serving:
@@ -69,6 +69,7 @@ class Serving:
         self._holding = Holding(self._worker, context.id)
         self._numbers = itertools.count()
         self._open: dict[int, asyncio.Future[Answer]] = {}
+        self._held = 0
 
     async def run(self) -> None:
         """Serve until the node is told to stop, then finish what is running."""
@@ -84,8 +85,8 @@ class Serving:
             await self._watch("pause", PauseHold, self._holding.announced)
             requests, *control = await self._serve()
             await self._context.stopping.wait()
-            await requests.unsubscribe()
-            await self._drain()
+            self._holding.leave()
+            await requests.drain(DRAIN_SECONDS)
             for subscription in control:
                 await subscription.unsubscribe()
         finally:
@@ -93,14 +94,14 @@ class Serving:
             await asyncio.to_thread(self._worker.join, DRAIN_SECONDS)
             self._store.close()
 
-    async def _serve(self) -> list[Subscription]:
-        return [
+    async def _serve(self) -> tuple[ServedSubscription, ...]:
+        return (
             await self._bus.serve(
                 TACTIC_REQUEST, TacticRequest, self._tactics, queue="inference", limit=self._settings.queue
             ),
             await self._bus.serve(PAUSE, PauseRequest, self._holding.pause, queue=None, limit=8),
             await self._bus.serve(RESUME, PauseRequest, self._holding.resume, queue=None, limit=8),
-        ]
+        )
 
     async def _watch(self, key: str, kind: type[M], callback: Callable[[M | None], None]) -> None:
         """Follow a key of the run's state, once the broker has the run's buckets."""
@@ -111,10 +112,6 @@ class Serving:
             except BusError as error:
                 self._log.info("waiting for the run's state", key=key, reason=str(error))
                 await asyncio.sleep(STATE_RETRY)
-
-    async def _drain(self) -> None:
-        if self._open:
-            await asyncio.wait(list(self._open.values()), timeout=DRAIN_SECONDS)
 
     async def _watch_worker(self) -> None:
         """Ends the node when its worker thread has failed."""
@@ -129,11 +126,18 @@ class Serving:
 
     async def _tactics(self, request: TacticRequest) -> Message:
         start = time.perf_counter()
+        self._held += 1
+        try:
+            return await self._answer(request)
+        finally:
+            self._held -= 1
+            self._telemetry.answered(time.perf_counter() - start)
+
+    async def _answer(self, request: TacticRequest) -> Message:
         if problem := self._problem(request):
             return Failure(reason=problem, kind="malformed")
-        remaining = self._holding.remaining
-        if remaining > self._settings.pause_wait:
-            return Busy(retry_after=min(remaining, LONGEST_RETRY), reason="paused")
+        if not await self._holding.wait_free(self._settings.pause_wait):
+            return Busy(retry_after=min(self._holding.remaining, PAUSED_RETRY), reason="paused")
         wanted: WeightsId | None = None
         if request.weights is not None:
             found = await self._weights.pinned(request.weights)
@@ -143,7 +147,6 @@ class Serving:
         elif not self._weights.ready:
             return Busy(retry_after=NO_WEIGHTS_RETRY, reason="no weights yet")
         answer = await self._sampled(request, wanted)
-        self._telemetry.answered(time.perf_counter() - start)
         if answer.finished is None:
             return self._weights.unknown(answer.version.version)
         finished = answer.finished
@@ -179,7 +182,7 @@ class Serving:
         state = ""
         while True:
             paused = self._holding.remaining > 0
-            self._telemetry.update(self._worker.snapshot, len(self._open), paused, self._holding.fraction)
+            self._telemetry.update(self._worker.snapshot, self._held, paused, self._holding.fraction)
             if state != (state := "paused" if paused else "running"):
                 self._context.state = state
             await asyncio.sleep(REPORT_SECONDS)

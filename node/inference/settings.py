@@ -23,7 +23,8 @@ class InferenceSettings:
     """Weight versions kept in memory: the latest and those pinned for evaluation, least recently used dropped first."""
     cache: str = ""
     """Folder for weights files fetched from the object store; empty: a temporary one, deleted at the end."""
-    pause_wait: float = 2.0
-    """Requests wait out a pause of at most this many seconds in the queue; a longer one is answered "paused"."""
+    pause_wait: float = 10.0
+    """Seconds that a request waits for the end of a pause; then the answer is "paused", ask again. Shorter than the
+    time after which requesters give up on an answer."""
     engine: EngineSettings = field(default_factory=EngineSettings)
     """Sizes of the generation engine."""
