@@ -7,7 +7,7 @@ from types import TracebackType
 
 from common import config
 from common.settings import BusSettings
-from node.mesh.plan import Plan, UpSettings, make_plan
+from node.mesh.plan import Plan, UpSettings, check_port, make_plan
 from node.mesh.supervisor import Child, Listener, Supervisor
 
 
@@ -52,7 +52,9 @@ class Mesh:
         return self._supervisor.children
 
     async def start(self) -> None:
-        """Start all nodes; returns at once: nodes wait for the broker and for each other."""
+        """Start all nodes; returns at once: nodes wait for the broker and for each other. Raises PortInUse."""
+        if self.plan.broker_address is not None:
+            check_port(*self.plan.broker_address)
         await self._supervisor.start()
 
     async def wait(self) -> str:

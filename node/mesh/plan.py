@@ -70,6 +70,8 @@ class Plan:
     up: UpSettings
     node: NodeSettings
     """Run and broker of the mesh; the broker's address with its real port."""
+    broker_address: tuple[str, int] | None
+    """Where the mesh's own broker will listen; None when it has none."""
     directory: Path
     """The run directory."""
     ui_url: str
@@ -88,8 +90,10 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> Plan:
     if file is not None:
         shared += ["--config", str(file)]
     own: dict[str, list[str]] = {}
+    address = None
     if up.broker:
         port = broker.port or free_port()
+        address = (broker.host, port)
         own["broker"] = ["--port", str(port)]
         node.bus.url = f"nats://{reachable(broker.host)}:{port}"
     if not ui.history:
@@ -105,12 +109,13 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> Plan:
             log=directory / "logs" / f"{name}.log",
             rank=ORDER.index(role),
             ends_mesh=role == "learner",
+            optional=role == "ui",
             env=env,
         )
         for index, (role, name) in enumerate(_names(up))
     ]
     ui_url = f"http://{reachable(ui.host)}:{ui.port}" if up.ui and ui.port else ""
-    return Plan(children, up, node, directory, ui_url)
+    return Plan(children, up, node, address, directory, ui_url)
 
 
 def free_port() -> int:
@@ -118,6 +123,23 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def check_port(host: str, port: int) -> None:
+    """Whether a broker can listen there. Raises PortInUse: nodes would talk to whoever listens there instead."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was just given up is free
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise PortInUse(
+                f"cannot run a broker on {host}:{port}: {error.strerror}. If another broker runs there, stop it, use "
+                "it ([up] broker = 0), or choose another port ([broker] port; 0 takes a free one)"
+            ) from error
+
+
+class PortInUse(RuntimeError):
+    """The broker's port cannot be listened on; the message says what to do."""
 
 
 def reachable(host: str) -> str:

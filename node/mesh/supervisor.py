@@ -35,6 +35,8 @@ class ChildSpec:
     """Children of a lower rank are stopped first; those of one rank together."""
     ends_mesh: bool = False
     """When it ends with code 0, its work and so the mesh's is done. Without it, an end is always a death."""
+    optional: bool = False
+    """The mesh goes on without it when it cannot be kept running."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Variables on top of this process's own."""
 
@@ -194,5 +196,8 @@ class Supervisor:
         shown = "".join(f"\n    {line}" for line in words.splitlines())
         message = f"{child.spec.name} {why}" + (f". Its last lines:{shown}" if shown else "")
         message += f"\n  (all of it: {child.spec.log})"
+        if child.spec.optional:
+            self._listener(f"{message}\n  going on without it")
+            return
         if self._end is not None and not self._end.done():
             self._end.set_exception(ChildFailed(message))

@@ -16,7 +16,7 @@ from common import config
 from common.sizing import read_machine, sizes
 from common.subjects import BadRunName
 from node.mesh.mesh import Mesh
-from node.mesh.plan import Plan, UpSettings, make_plan
+from node.mesh.plan import Plan, PortInUse, UpSettings, make_plan
 from node.mesh.status import Status
 from node.mesh.supervisor import ChildFailed
 
@@ -47,8 +47,12 @@ async def run(plan: Plan) -> int:
     status.children = mesh.children
     told = _listen_to_signals(status)
     print(f"proofmesh up: {_title(plan)}\nsized to the machine: {sizes(read_machine()).describe()}", file=sys.stderr)
-    with status.shown():
+    try:
         await mesh.start()
+    except PortInUse as error:
+        print(f"proofmesh up: {error}", file=sys.stderr)
+        return 1
+    with status.shown():
         try:
             failure = await _wait(mesh, told[0])
         finally:

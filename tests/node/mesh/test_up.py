@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -13,8 +14,14 @@ import psutil
 import pytest
 
 from common.bus import Bus
+from common.lean import OutcomeKind, Theorem
+from common.messages import LeanRunReply, LeanRunRequest
 from common.process import kill_group, spawn_child
+from common.settings import BusSettings
+from common.subjects import LEAN_RUN
 from node.mesh.mesh import Mesh
+from node.mesh.plan import free_port
+from node.mesh.supervisor import ChildState
 from tests.waiting import eventually, until
 
 ROOT = Path(__file__).parents[3]
@@ -32,7 +39,7 @@ port = 0
 learner = 0
 inference = 0
 prover = {provers}
-lean_proxy = 0
+lean_proxy = {proxies}
 grace = 10.0
 [prover]
 policy = "fixed"
@@ -40,9 +47,9 @@ searches = 1
 """
 
 
-def mesh_file(folder: Path, provers: int = 1, extra: str = "") -> Path:
+def mesh_file(folder: Path, provers: int = 1, proxies: int = 0, extra: str = "") -> Path:
     file = folder / "mesh.toml"
-    file.write_text(MESH.format(folder=folder, provers=provers) + extra)
+    file.write_text(MESH.format(folder=folder, provers=provers, proxies=proxies) + extra)
     return file
 
 
@@ -138,13 +145,57 @@ async def test_a_signal_stops_everything_in_order(number: signal.Signals, up: Up
 
 
 async def test_nothing_is_left_when_up_is_killed(up: Up, tmp_path: Path) -> None:
-    process = await up(mesh_file(tmp_path))
+    file, port = mesh_file(tmp_path, proxies=1), free_port()
+    file.write_text(file.read_text().replace("port = 0", f"port = {port}", 1))
+    process = await up(file)
     await everything_runs(tmp_path)
+    bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{port}"), run="up-test", name="test", wait=30)
+    request = LeanRunRequest(theorem=Theorem("t", "", "True"), tactics=("trivial",))
+    reply = await bus.request_patiently(LEAN_RUN, request, LeanRunReply, timeout=30, deadline=60)
+    assert reply.outcomes[0].kind is OutcomeKind.PROVED
+    await bus.close()
     below = descendants(process.pid)
-    assert len(below) == 4
+    assert len(below) >= 6  # broker, nats-server, ui, prover, lean-proxy, its Lean workers
     process.kill()
     await process.communicate()
     await eventually(lambda: all(is_gone(child) for child in below), what="the end of all processes")
+
+
+async def test_a_port_in_use_is_said_before_anything_starts(up: Up, broker: BusSettings, tmp_path: Path) -> None:
+    """Otherwise the mesh's nodes would join the broker that listens there."""
+    file = mesh_file(tmp_path)
+    file.write_text(file.read_text().replace("port = 0", f"port = {broker.url.rpartition(':')[2]}", 1))
+    process = await up(file)
+    _, errors = await process.communicate()
+    assert process.returncode == 1
+    assert "cannot run a broker on 127.0.0.1" in errors.decode()
+    assert not (tmp_path / "up-test").exists()
+
+
+async def test_the_mesh_goes_on_without_a_monitor(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        file = mesh_file(tmp_path)
+        file.write_text(file.read_text().replace("[ui]\nport = 0", f"[ui]\nport = {taken.getsockname()[1]}"))
+        lines: list[str] = []
+        mesh = Mesh.from_file(file, lines.append)
+        mesh.plan.up.restarts = 0
+        async with Mesh(mesh.plan, lines.append) as mesh:
+            ui = next(child for child in mesh.children if child.spec.name == "ui")
+            await eventually(lambda: ui.state is ChildState.FAILED, 60, "the monitor's failure")
+            assert any("cannot serve the monitor" in line and "going on without it" in line for line in lines)
+            others = [child for child in mesh.children if child is not ui]
+            assert all(child.state is ChildState.RUNNING for child in others)
+
+
+async def test_a_run_directory_that_cannot_be_written_is_said(up: Up, tmp_path: Path) -> None:
+    (tmp_path / "up-test").write_text("a file is in the way")
+    process = await up(mesh_file(tmp_path))
+    _, errors = await process.communicate()
+    assert process.returncode == 1
+    assert "up-test" in errors.decode()
+    assert "Traceback" not in errors.decode()
 
 
 async def test_a_node_that_always_dies_ends_up_with_its_last_lines(up: Up, tmp_path: Path) -> None:
