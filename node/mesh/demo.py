@@ -1,0 +1,229 @@
+"""`proofmesh demo`: a whole mesh on this machine learns to prove theorems, within twelve minutes.
+
+Warm start (cached), evaluation on test statements, reinforcement learning, the same evaluation again, a table. Stopped
+with Ctrl-C it goes on where it was when it is run again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from common import config
+from common.subjects import BadRunName, check_run_name
+
+RECIPE = Path(__file__).parent.parent.parent / "scripts" / "recipes" / "demo.toml"
+
+MINUTES_VARIABLE = "DEMO_MINUTES"
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 + SIGINT."""
+
+
+def _minutes() -> float | None:
+    text = os.environ.get(MINUTES_VARIABLE, "")
+    if not text:
+        return None
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = -1.0
+    if not 0 < minutes < 1e6:
+        raise config.ConfigError(f"{MINUTES_VARIABLE}={text!r}: give a positive number of minutes, such as 6 or 0.5")
+    return minutes
+
+
+@dataclass
+class DemoSettings:
+    """A mesh on this machine: warm start, evaluation, reinforcement learning, evaluation, summary."""
+
+    run: str = ""
+    """Name of the run, and of its folder; empty: `demo`, or `demo-control` with --control."""
+
+    minutes: float | None = field(default_factory=_minutes)
+    """Minutes of reinforcement learning; without it (or $DEMO_MINUTES) six, or fewer so that all ends within
+    twelve."""
+
+    control: bool = False
+    """As many supervised steps in place of reinforcement learning."""
+
+    steps: int | None = None
+    """Steps of the control; without it those of the run `demo` in the same folder."""
+
+    repeat: bool = False
+    """Evaluate twice before learning, to see the noise."""
+
+    seed: int = 0
+    """Seed of the run."""
+
+    port: int = 5050
+    """Port of the monitor; if it is in use, another one is taken and said."""
+
+    directory: str = "runs"
+    """Folder of the run directories."""
+
+    recipe: Annotated[Path, "A configuration file"] = RECIPE
+    """What the mesh is made of."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns its exit code: 0 done, 1 failed, 2 wrong settings, 130 interrupted."""
+    import tyro
+
+    try:
+        settings = tyro.cli(DemoSettings, args=argv, prog="proofmesh demo", description=__doc__)
+        settings.run = check_run_name(settings.run or ("demo-control" if settings.control else "demo"))
+        folder = Path(settings.directory).absolute() / settings.run
+        _put_aside(folder)
+        file = write_config(settings, folder)
+    except (BadRunName, config.ConfigError) as error:
+        print(f"proofmesh demo: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"proofmesh demo: {error.filename}: {error.strerror}; choose --directory", file=sys.stderr)
+        return 1
+    return asyncio.run(_run(settings, folder, file))
+
+
+def write_config(settings: DemoSettings, folder: Path) -> Path:
+    """The mesh's configuration file, in the run directory. Raises ConfigError, OSError."""
+    import tomli_w
+
+    content = mesh_config(settings, config.read(settings.recipe))
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "mesh.toml"
+    file.write_text(tomli_w.dumps(content), encoding="utf-8")
+    return file
+
+
+def mesh_config(settings: DemoSettings, recipe: dict[str, Any]) -> dict[str, Any]:
+    """The recipe with what the command line says. Raises ConfigError."""
+    content = json.loads(json.dumps(recipe))
+    content["run"] = {**content.get("run", {}), "name": settings.run, "dir": str(Path(settings.directory).absolute())}
+    learner = content.setdefault("learner", {})
+    learner["seed"] = settings.seed
+    plan = learner.setdefault("plan", {})
+    plan["repeat"] = settings.repeat
+    if settings.minutes is not None:
+        plan["minutes"] = settings.minutes
+        plan.pop("limit_minutes", None)
+    if settings.control:
+        plan["control_steps"] = _control_steps(settings)
+        plan.pop("limit_minutes", None)
+    content.setdefault("ui", {})["port"] = _port(settings.port)
+    broker = content.setdefault("broker", {})
+    broker.setdefault("port", 0)
+    broker.setdefault("store", str(Path(settings.directory).absolute() / settings.run / "broker"))
+    return content
+
+
+def _control_steps(settings: DemoSettings) -> int:
+    if settings.steps is not None:
+        return settings.steps
+    summary = Path(settings.directory) / "demo" / "summary.json"
+    try:
+        return int(json.loads(summary.read_text(encoding="utf-8"))["train_steps"])
+    except (OSError, ValueError, KeyError) as error:
+        raise config.ConfigError(
+            f"--control takes as many steps as the run `demo` took, and {summary} does not say: "
+            "run `proofmesh demo` first, or give --steps"
+        ) from error
+
+
+def _port(wanted: int) -> int:
+    """The wanted port, or a free one when it is in use."""
+    import socket
+
+    from node.mesh.plan import free_port
+
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted))
+            return int(probe.getsockname()[1])
+        except OSError:
+            port = free_port()
+    print(f"port {wanted} is in use: the monitor takes {port}", file=sys.stderr)
+    return port
+
+
+def _put_aside(folder: Path) -> None:
+    """A finished run keeps its folder under another name, and a new one begins."""
+    summary = folder / "summary.json"
+    if not summary.exists():
+        if (folder / "proofs.sqlite").exists():
+            print(f"{folder} holds an unfinished run: it goes on", file=sys.stderr)
+        return
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(summary.stat().st_mtime))
+    kept = folder.with_name(f"{folder.name}-{stamp}")
+    folder.rename(kept)
+    print(f"the finished run was put aside as {kept}", file=sys.stderr)
+
+
+async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
+    """Run the mesh to the end of the learner's plan."""
+    from node.mesh.demo_view import View, show_summary
+    from node.mesh.mesh import Mesh
+    from node.mesh.supervisor import ChildFailed
+
+    started = time.monotonic()
+    view = View(folder, settings)
+    mesh = Mesh.from_file(file, view.event)
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    view.begin(mesh.ui_url)
+    await mesh.start()
+    watching = asyncio.create_task(view.watch(mesh.bus, mesh.run))
+    end, stopping = asyncio.ensure_future(mesh.wait()), asyncio.ensure_future(stopped.wait())
+    try:
+        await asyncio.wait({end, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        failure = ""
+        if end.done():
+            try:
+                end.result()
+            except ChildFailed as error:
+                failure = str(error)
+    finally:
+        for task in (watching, end, stopping):
+            task.cancel()
+        await asyncio.gather(watching, end, stopping, return_exceptions=True)
+        view.end()
+        await mesh.stop()
+    if failure:
+        print(f"proofmesh demo: {failure}", file=sys.stderr)
+        return 1
+    if stopped.is_set():
+        print(f"stopped; `proofmesh demo --run {settings.run}` goes on where it was", file=sys.stderr)
+        return INTERRUPTED
+    show_summary(finished(folder / "summary.json", time.monotonic() - started))
+    print(f"records in {folder}", file=sys.stderr)
+    return 0
+
+
+def finished(path: Path, seconds: float) -> dict[str, Any]:
+    """The summary, with the time of the whole command in it."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    content["wall_s"] = round(max(seconds, content["wall_s"]), 1)
+    temporary = path.with_suffix(".part")
+    temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.replace(path)
+    return content
+
+
+def read_recipe(path: Path = RECIPE) -> dict[str, Any]:
+    """The recipe as it comes with proofmesh."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

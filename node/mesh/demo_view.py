@@ -1,0 +1,195 @@
+"""What the demo shows while it runs, and the table at its end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from common.messages import Heartbeat, Point
+from common.settings import BusSettings
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from node.mesh.demo import DemoSettings
+
+LINE_EVERY = 10.0
+"""Seconds between lines where there is no terminal to draw on."""
+
+PHASES = {
+    "warm-start": "warm start: supervised training on proofs of levels 1 and 2",
+    "evaluate-before": "evaluation before learning",
+    "repeat-before": "evaluation before learning, once more",
+    "rl": "reinforcement learning",
+    "control": "control: supervised steps in place of reinforcement learning",
+    "evaluate-after": "evaluation after learning",
+    "done": "done",
+}
+
+
+class View:
+    """Follows the mesh by its telemetry; a live panel on a terminal, a line every ten seconds elsewhere."""
+
+    def __init__(self, folder: Path, settings: DemoSettings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._started = time.monotonic()
+        self._values: dict[str, dict[str, float]] = {}
+        self._roles: dict[str, str] = {}
+        self._point: dict[str, float] = {}
+        self._step = 0
+        self._phase = "starting"
+        self._url = ""
+        self._live: Any = None
+        self._events: list[str] = []
+
+    def begin(self, url: str) -> None:
+        """Say what runs, and begin to draw."""
+        print(f"monitor: {url}\nrun directory: {self._folder}", file=sys.stderr, flush=True)
+        self._url = url
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(
+                get_renderable=self._drawn, console=Console(stderr=True), refresh_per_second=2, transient=True
+            )
+            self._live.start()
+
+    def end(self) -> None:
+        """Stop drawing."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def event(self, line: str) -> None:
+        """Something happened to a node."""
+        self._events = [*self._events[-2:], line]
+        if self._live is None:
+            print(f"[{self._elapsed()}] {line}", file=sys.stderr, flush=True)
+
+    async def watch(self, bus: BusSettings, run: str) -> None:
+        """Follow the mesh, until cancelled."""
+        import asyncio
+
+        from common.bus import Bus
+
+        connection = await Bus.connect(bus, run=run, name="demo", wait=None)
+        try:
+            await connection.subscribe("telemetry.*.*.heartbeat", Heartbeat, self._hear)
+            await connection.subscribe("telemetry.learner.*.point", Point, self._see)
+            while True:
+                if self._live is None:
+                    print(self.line(), file=sys.stderr, flush=True)
+                await asyncio.sleep(LINE_EVERY)
+        finally:
+            await connection.close()
+
+    def _hear(self, _: str, heartbeat: Heartbeat) -> None:
+        self._values[heartbeat.node_id] = heartbeat.values
+        self._roles[heartbeat.node_id] = heartbeat.role
+        if heartbeat.role == "learner" and heartbeat.state in PHASES:
+            self._phase = heartbeat.state
+
+    def _see(self, _: str, point: Point) -> None:
+        self._point.update(point.values)
+        self._step = point.step
+
+    def totals(self) -> dict[str, float]:
+        """The latest values of all nodes, summed by role."""
+        added: dict[str, float] = defaultdict(float)
+        for node, values in self._values.items():
+            for key, value in values.items():
+                added[f"{self._roles[node]}.{key}"] += value
+        return added
+
+    def line(self) -> str:
+        """Where the run is, in one line."""
+        return f"[{self._elapsed()}] {PHASES.get(self._phase, self._phase)}: {self.facts()}"
+
+    def facts(self) -> str:
+        """What matters in the current phase."""
+        totals = self.totals()
+        if self._phase == "warm-start":
+            loss = f"{self._point['valid_loss']:.3f}" if "valid_loss" in self._point else "not measured yet"
+            return f"step {self._step}, validation loss {loss}"
+        if self._phase.startswith(("evaluate", "repeat")):
+            done, total = totals["learner.eval_done"], totals["learner.eval_total"]
+            return f"{done:.0f} of {total:.0f} test statements, {totals['learner.eval_solved']:.0f} proved"
+        left = totals["learner.budget_left_s"]
+        facts = [
+            f"{totals['learner.results']:.0f} attempts",
+            f"{totals['learner.proofs_verified']:.0f} proofs verified",
+            f"{totals['learner.train_steps']:.0f} steps",
+            f"solve rate {totals['learner.solve_rate']:.0%}",
+            f"paused {totals['learner.pause_fraction']:.0%}",
+        ]
+        return ", ".join([*facts, f"{left:.0f} s left"] if left >= 0 and self._phase == "rl" else facts)
+
+    def _elapsed(self) -> str:
+        seconds = int(time.monotonic() - self._started)
+        return f"{seconds // 60:02}:{seconds % 60:02}"
+
+    def _drawn(self) -> RenderableType:
+        from rich.panel import Panel
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        grid = Table.grid(padding=(0, 2))
+        grid.add_row("elapsed", self._elapsed())
+        grid.add_row("phase", PHASES.get(self._phase, self._phase))
+        grid.add_row("", self.facts())
+        totals = self.totals()
+        if self._phase.startswith(("evaluate", "repeat")) and totals["learner.eval_total"]:
+            bar = ProgressBar(total=totals["learner.eval_total"], completed=totals["learner.eval_done"], width=50)
+            grid.add_row("", bar)
+        if "loss" in self._point:
+            grid.add_row("loss", f"{self._point['loss']:.3f} at step {self._step}")
+        grid.add_row("Lean", f"{totals['lean-proxy.candidates']:.0f} candidates tried")
+        grid.add_row("monitor", self._url)
+        for line in self._events:
+            grid.add_row("", f"[dim]{line}")
+        return Panel(grid, title=f"proofmesh demo, run {self._settings.run}", title_align="left")
+
+
+ROWS = (
+    ("solved before", "solved_before"),
+    ("solved after", "solved_after"),
+    ("solved both times", "both_solved"),
+    ("test statements", "test_total"),
+    ("simulations each", "simulations"),
+    ("attempts recorded (learner)", "attempts"),
+    ("roots solved (provers)", "roots_solved"),
+    ("proofs verified (lean-proxies)", "proofs_verified"),
+    ("proofs rejected (lean-proxies)", "proofs_rejected"),
+    ("proofs recorded (learner)", "recorded_proofs"),
+    ("transitions", "transitions"),
+    ("training steps", "train_steps"),
+    ("expansions per second", "expansions_per_s"),
+    ("share of time paused", "pause_fraction"),
+    ("seconds in all", "wall_s"),
+    ("Lean", "lean_version"),
+)
+
+
+def show_summary(summary: dict[str, Any]) -> None:
+    """Print the table of a finished run."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table(title=f"run {summary['run']} ({summary['kind']})", title_justify="left", show_header=False)
+    for title, key in ROWS:
+        table.add_row(title, str(summary[key]))
+    low, high, total = summary["ci_low"] * 100, summary["ci_high"] * 100, summary["test_total"]
+    gain = (summary["solved_after"] - summary["solved_before"]) / total * 100
+    table.add_row("gain, points (95% interval)", f"{gain:+.1f} ({low:+.1f} to {high:+.1f})")
+    console.print(table)
+    groups = Table("", "statements", "before", "after", title="by family and level", title_justify="left")
+    for rows in summary["solved_by"].values():
+        for name, (count, before, after) in rows.items():
+            groups.add_row(f"level {name}" if name.isdigit() else name, str(count), str(before), str(after))
+    console.print(groups)
