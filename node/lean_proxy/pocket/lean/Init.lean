@@ -6,4 +6,5 @@ import Pocket.Prod
 import Pocket.Nat.Simproc
 import Pocket.Bool
 import Pocket.Nat.Div
-import Pocket.List.More
+import Pocket.List.Take
+import Pocket.List.Zip
