@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, Bus, ConsumerSpec, ObjectStoreSpec, RunSpec, StreamSpec, names
+from common.bus import (
+    ACK_WAIT,
+    NODE_TTL,
+    BucketSpec,
+    Bus,
+    ConsumerSpec,
+    HistorySpec,
+    ObjectStoreSpec,
+    RunSpec,
+    StreamSpec,
+    names,
+)
 from common.messages import MAX_MESSAGE_BYTES
-from common.subjects import PURPOSES, RESULT, todo
+from common.subjects import PURPOSES, RESULT, telemetry, todo
 
 MIB = 1024 * 1024
 
@@ -19,6 +30,10 @@ wait."""
 DUPLICATE_WINDOW = 600.0
 """Seconds in which an attempt or result that is published again (after an outage) is dropped by its id. Later copies
 are harmless, only wasteful: the learner counts an attempt id once."""
+
+HISTORY_MESSAGES = 20_000
+HISTORY_BYTES = 64 * MIB
+"""Points of the curves and proofs, kept for monitors that start late: days of points, the latest proofs."""
 
 MAX_ACK_PENDING = 20_000
 """Leases held at once over a whole mesh, for each consumer. The server's default of 1,000 would cap a mesh of some
@@ -40,6 +55,7 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
             StreamSpec(todo_stream, tuple(f"{run}.{todo(p)}" for p in PURPOSES), TODO_BYTES, largest, DUPLICATE_WINDOW),
             StreamSpec(results_stream, (f"{run}.{RESULT}",), RESULTS_BYTES, largest, DUPLICATE_WINDOW),
         ),
+        histories=(HistorySpec(names.history_stream(run), _announced(run), HISTORY_MESSAGES, HISTORY_BYTES),),
         consumers=(
             *(
                 _consumer(names.TODO_PREFIX + purpose, todo_stream, f"{run}.{todo(purpose)}", ack_wait)
@@ -56,6 +72,11 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
         # Some versions of some 100 MiB; the learner deletes those that nobody needs.
         objects=(ObjectStoreSpec(names.weights_bucket(run), max_bytes=4096 * MIB),),
     )
+
+
+def _announced(run: str) -> tuple[str, ...]:
+    """Subjects that a monitor wants to see from the start of the run."""
+    return tuple(f"{run}.{telemetry('*', '*', kind)}" for kind in ("point", "proof"))
 
 
 def _consumer(name: str, stream: str, subject: str, ack_wait: float) -> ConsumerSpec:

@@ -53,6 +53,7 @@ class MeshState:
         self.proofs: deque[ProofFound] = deque(maxlen=proofs)
         self.points: deque[Point] = deque(maxlen=points)
         self.speeds: deque[dict[str, float]] = deque(maxlen=speeds)
+        self._known_points: set[tuple[float, int]] = set()
         self._departed: Counter[str] = Counter()
         self._recent: deque[tuple[float, dict[str, float]]] = deque()
 
@@ -89,8 +90,14 @@ class MeshState:
             self.proofs.append(proof)
         return new
 
-    def see_point(self, point: Point) -> None:
-        self.points.append(point)
+    def see_point(self, point: Point) -> bool:
+        """True if the point is new: the run's file, the broker's history and telemetry may all bring it."""
+        known = (point.time, point.step)
+        new = known not in self._known_points
+        if new:
+            self._known_points.add(known)
+            self.points.append(point)
+        return new
 
     def tick(self, now: float) -> None:
         """Once a second: note the totals, so that speeds can be taken."""

@@ -86,11 +86,24 @@ async def listen(ctx: NodeContext, monitor: Monitor) -> None:
         elif isinstance(message, ProofFound):
             if state.see_proof(message):
                 monitor.publish("proof", msgspec.to_builtins(message))
-        elif isinstance(message, Point):
-            state.see_point(message)
+        elif isinstance(message, Point) and state.see_point(message):
             monitor.publish("point", msgspec.to_builtins(message))
 
     await ctx.bus.subscribe("telemetry.>", (Heartbeat, LogRecord, ProofFound, Point), hear)
+    for message in await _history(ctx):  # after the subscription, so that nothing falls between
+        hear("", message)
+
+
+async def _history(ctx: NodeContext) -> list[Message]:
+    """What the run announced so far. A monitor may be up before the broker has made the run's streams: it waits."""
+    from common.bus import BusError
+
+    while True:
+        try:
+            return list(await ctx.bus.history((Point, ProofFound)))
+        except BusError as error:
+            ctx.log.info("no history yet", error=str(error))
+            await asyncio.sleep(TICK)
 
 
 async def _tick_until_stopped(ctx: NodeContext, monitor: Monitor) -> None:

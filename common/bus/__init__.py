@@ -1,7 +1,7 @@
 """The bus: the only package that knows nats-py. Nodes use the names below and nothing inside."""
 
 from common.bus import names
-from common.bus.admin import BucketSpec, ConsumerSpec, ObjectStoreSpec, RunSpec, StreamSpec
+from common.bus.admin import BucketSpec, ConsumerSpec, HistorySpec, ObjectStoreSpec, RunSpec, StreamSpec
 from common.bus.bus import Bus
 from common.bus.errors import (
     BusError,
@@ -30,6 +30,7 @@ __all__ = [
     "BusyError",
     "ConsumerSpec",
     "DigestMismatch",
+    "HistorySpec",
     "Lease",
     "NotThere",
     "ObjectStoreSpec",

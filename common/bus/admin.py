@@ -35,6 +35,16 @@ class StreamSpec:
 
 
 @dataclass(frozen=True)
+class HistorySpec:
+    """The newest of what was published plainly on some subjects, for those who come late. Old ones are dropped."""
+
+    name: str
+    subjects: tuple[str, ...]
+    max_messages: int
+    max_bytes: int
+
+
+@dataclass(frozen=True)
 class ConsumerSpec:
     """A durable pull consumer of a work queue."""
 
@@ -70,6 +80,7 @@ class RunSpec:
     """All that a run keeps on the broker."""
 
     streams: tuple[StreamSpec, ...] = ()
+    histories: tuple[HistorySpec, ...] = ()
     consumers: tuple[ConsumerSpec, ...] = ()
     buckets: tuple[BucketSpec, ...] = ()
     objects: tuple[ObjectStoreSpec, ...] = field(default=())
@@ -86,6 +97,19 @@ def _work_queue(spec: StreamSpec) -> StreamConfig:
         max_bytes=spec.max_bytes,
         max_msg_size=spec.max_message_bytes,
         duplicate_window=spec.duplicate_window,
+        allow_direct=True,
+    )
+
+
+def _history(spec: HistorySpec) -> StreamConfig:
+    return StreamConfig(
+        name=spec.name,
+        subjects=list(spec.subjects),
+        storage=StorageType.FILE,
+        discard=DiscardPolicy.OLD,
+        max_msgs=spec.max_messages,
+        max_bytes=spec.max_bytes,
+        no_ack=True,
         allow_direct=True,
     )
 
@@ -141,6 +165,7 @@ async def ensure(jetstream: Any, spec: RunSpec) -> None:
     """Create what is missing and bring the rest to these limits. Raises StreamConflict, Unanswered."""
     configs = [
         *map(_work_queue, spec.streams),
+        *map(_history, spec.histories),
         *map(_bucket, spec.buckets),
         *map(_object_store, spec.objects),
     ]
@@ -180,6 +205,7 @@ async def remove(jetstream: Any, spec: RunSpec) -> None:
     """Delete a run's streams and buckets with all they hold."""
     names = [
         *(stream.name for stream in spec.streams),
+        *(history.name for history in spec.histories),
         *(f"KV_{bucket.name}" for bucket in spec.buckets),
         *(f"OBJ_{store.name}" for store in spec.objects),
     ]

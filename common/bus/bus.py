@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from common.bus import admin, counters, leases, names, objects, state, traffic
+from common.bus import admin, counters, history, leases, names, objects, state, traffic
 from common.bus.connection import DRAIN_SECONDS, Connection
 from common.bus.errors import BusyError, RemoteFailure, Unanswered
 from common.bus.leases import Lease, Puller
@@ -259,6 +259,14 @@ class Bus:
     async def nodes(self) -> list[NodeInfo]:
         """All nodes of the run that are alive. Raises Unanswered."""
         return state.messages_of(await state.get_all(self._replies, names.nodes_bucket(self.run)), NodeInfo)
+
+    async def history(self, types: type[R] | tuple[type[R], ...]) -> list[R]:
+        """Points and proofs that the run's telemetry has announced so far, oldest first (the newest are kept).
+
+        Raises Unanswered, BusError.
+        """
+        accepted = types if isinstance(types, tuple) else (types,)
+        return await history.read(self._replies, names.history_stream(self.run), accepted)
 
     # --- objects -----------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,10 @@ def results_stream(run: str) -> str:
     return f"{run}-results"
 
 
+def history_stream(run: str) -> str:
+    return f"{run}-history"
+
+
 def stream_of(run: str, consumer: str) -> str:
     """The stream that a consumer reads. Raises ValueError for a consumer that no run has."""
     if consumer not in CONSUMERS:

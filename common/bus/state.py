@@ -169,6 +169,6 @@ class Watch(Generic[AnyMessage]):
             log.exception("state callback failed", key=self.subject)
 
 
-def messages_of(answers: list[Msg], kind: type[AnyMessage]) -> list[AnyMessage]:
+def messages_of(answers: list[Msg], *kinds: type[AnyMessage]) -> list[AnyMessage]:
     """The readable messages among values."""
-    return [value for answer in answers if (value := decoded(answer, kind)) is not None]
+    return [value for answer in answers if (value := decoded(answer, *kinds)) is not None]

@@ -10,12 +10,12 @@ import pytest
 from aiohttp import ClientSession
 
 from common.bus import Bus, BusSettings
-from common.messages import Heartbeat, NodeInfo
+from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 from common.node import NodeContext, NodeFailure, NodeSettings
-from tests.waiting import until
+from tests.waiting import eventually, until
 from ui.mesh_state import MeshState
 from ui.server import Monitor
-from ui.service import read_history, serving
+from ui.service import listen, read_history, serving
 from ui.settings import UiSettings
 
 
@@ -82,3 +82,26 @@ async def _address(process: asyncio.subprocess.Process) -> str:
         if match := re.search(r"url=(http://[^\s\x1b]+/)", re.sub(r"\x1b\[[0-9;]*m", "", line.decode())):
             return match.group(1)
     pytest.fail("the monitor ended: " + "".join(seen))
+
+
+async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: Bus) -> None:
+    for i in range(3):
+        point = Point(time=float(i), step=i, values={"loss": 1.0})
+        await bus.publish("telemetry.learner.a.point", point)
+    proof = ProofFound(theorem_id="t", attempt_id="1", purpose="train", time=9.0, lean="theorem t : True := trivial")
+    await bus.publish("telemetry.learner.a.proof", proof)
+    await bus.publish("telemetry.learner.a.log", LogRecord(node_id="a", role="x", time=0, level="info", event="e"))
+
+    async def stored() -> bool:
+        return len(await bus.history((Point, ProofFound))) == 4
+
+    await until(stored, what="the history on the broker")
+    monitor = Monitor(MeshState(), bus.run)
+    ctx = NodeContext("ui", NodeSettings())
+    ctx.bus = bus
+    await listen(ctx, monitor)
+    await bus.publish("telemetry.learner.a.point", Point(time=2.0, step=2, values={}))  # again: shown once
+    await bus.publish("telemetry.learner.a.point", Point(time=3.0, step=3, values={}))
+    await eventually(lambda: len(monitor.state.points) >= 4)
+    assert [point.step for point in monitor.state.points] == [0, 1, 2, 3]
+    assert [proof.attempt_id for proof in monitor.state.proofs] == ["1"]
