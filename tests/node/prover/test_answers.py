@@ -1,0 +1,96 @@
+"""Answers that a prover cannot use as they are: weights not there yet, numbers that are none, too few outcomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from common import subjects
+from common.bus import Bus, RemoteFailure
+from common.lean import Branch, Outcome, OutcomeKind, Theorem
+from common.messages import (
+    Busy,
+    Failure,
+    LeanRunReply,
+    LeanRunRequest,
+    Message,
+    SampledTactic,
+    TacticReply,
+    TacticRequest,
+)
+from node.prover.environment import LeanEnvironment
+from node.prover.policy import BadAdvice, InferencePolicy
+
+SAMPLES = (SampledTactic("simp", -1.0), SampledTactic("exact (", -1.0, complete=False), SampledTactic("simp", -1.0))
+
+
+async def answer_tactics(bus: Bus, answers: list[Message]) -> list[TacticRequest]:
+    """Serve `tactic.request` with these answers in turn, the last one for ever; returns the list of requests."""
+    asked: list[TacticRequest] = []
+
+    async def handler(request: TacticRequest) -> Message:
+        asked.append(request)
+        return answers[min(len(asked), len(answers)) - 1]
+
+    await bus.serve(subjects.TACTIC_REQUEST, TacticRequest, handler, queue="inference", limit=8)
+    return asked
+
+
+async def answer_lean(bus: Bus, answer: Callable[[LeanRunRequest], Message]) -> None:
+    async def handler(request: LeanRunRequest) -> Message:
+        return answer(request)
+
+    await bus.serve(subjects.LEAN_RUN, LeanRunRequest, handler, queue="lean-proxy", limit=8)
+
+
+def policy(bus: Bus, patience: float = 10.0) -> InferencePolicy:
+    return InferencePolicy(bus, weights=7, timeout=5.0, patience=patience)
+
+
+def lean(bus: Bus) -> LeanEnvironment:
+    return LeanEnvironment(bus, Theorem("t", "", "True"), tactic_timeout=1.0, patience=1.0)
+
+
+async def test_busy_and_unknown_weights_are_waited_out(bus: Bus) -> None:
+    reply = TacticReply(tactics=SAMPLES, value=-2.5, weights=7)
+    waits = [Busy(retry_after=0.01), Failure(reason="fetching", kind="unknown-weights"), reply]
+    asked = await answer_tactics(bus, waits)
+    advice = await policy(bus).advise("⊢ True", 3, seed=11)
+    assert [(proposal.tactic, advice.weights, advice.value) for proposal in advice.proposals] == [("simp", 7, -2.5)]
+    assert len(asked) == 3
+    assert {(request.state, request.samples, request.seed, request.weights) for request in asked} == {
+        ("⊢ True", 3, 11, 7)
+    }
+
+
+async def test_weights_that_never_come_end_in_their_failure(bus: Bus) -> None:
+    await answer_tactics(bus, [Failure(reason="no version 7", kind="unknown-weights")])
+    with pytest.raises(RemoteFailure, match="no version 7"):
+        await policy(bus, patience=0.2).advise("⊢ True", 3, seed=1)
+
+
+async def test_value_that_is_no_number_is_refused(bus: Bus) -> None:
+    await answer_tactics(bus, [TacticReply(tactics=SAMPLES, value=math.nan, weights=7)])
+    with pytest.raises(BadAdvice, match="weights 7"):
+        await policy(bus).advise("⊢ True", 3, seed=1)
+
+
+async def test_too_few_outcomes_are_lost_and_not_failed(bus: Bus) -> None:
+    await answer_lean(bus, lambda request: LeanRunReply(state="⊢ True", outcomes=(Outcome(OutcomeKind.ERROR),)))
+    outcomes = await lean(bus).run((), ["simp", "trivial"])
+    assert {outcome.kind for outcome in outcomes.values()} == {OutcomeKind.LOST}
+
+
+async def test_outcomes_that_contradict_themselves_are_lost(bus: Bus) -> None:
+    wrong = (Outcome(OutcomeKind.GOALS), Outcome(OutcomeKind.PROVED, (Branch("⊢ True"),)), Outcome(OutcomeKind.ERROR))
+    await answer_lean(bus, lambda request: LeanRunReply(state="⊢ True", outcomes=wrong))
+    outcomes = await lean(bus).run((), ["a", "b", "c"])
+    assert [outcomes[tactic].kind for tactic in "abc"] == [OutcomeKind.LOST, OutcomeKind.LOST, OutcomeKind.ERROR]
+
+
+async def test_busy_proxies_lose_outcomes_after_all_patience(bus: Bus) -> None:
+    await answer_lean(bus, lambda request: Busy(retry_after=0.05, reason="queue is full"))
+    outcomes = await lean(bus).run((), ["simp"])
+    assert outcomes["simp"].kind is OutcomeKind.LOST and "queue is full" in outcomes["simp"].message

@@ -1,0 +1,67 @@
+"""A prover whose policy is a network: real inference, real Lean. The weights are random: it proves next to nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from common.bus import Bus, BusSettings
+from common.context import NodeContext
+from common.lean import Theorem
+from common.messages import Attempt, AttemptResult
+from common.settings import NodeSettings
+from node.inference.engine_settings import EngineSettings
+from node.inference.serving import Serving
+from node.inference.settings import InferenceSettings
+from node.model import weights
+from node.prover.agent import Agent
+from node.prover.environment import LeanEnvironment
+from node.prover.policy import InferencePolicy
+from tests.node.model.tiny import tiny_weights
+
+THEOREM = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
+
+
+@pytest.fixture
+async def inference(bus: Bus, broker: BusSettings, tmp_path: Path) -> AsyncIterator[NodeContext]:
+    """An inference node in this process, with random weights from a file."""
+    file = tmp_path / "weights.safetensors"
+    tiny = tiny_weights(1, ends=6.0)
+    weights.write(file, tiny.model, tiny.tokenizer)
+    context = NodeContext("inference", NodeSettings(run=bus.run, bus=broker))
+    context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
+    settings = InferenceSettings(weights=str(file), engine=EngineSettings(slots=4, cells=8, new_tokens=16))
+    work = asyncio.create_task(Serving(settings, context).run())
+    yield context
+    context.stopping.set()
+    await asyncio.wait_for(work, 20)
+    await context.cancel_tasks()
+    await context.bus.close()
+
+
+async def play(bus: Bus, attempt_id: str, seed: int) -> tuple[AttemptResult, list[str]]:
+    """One evaluation attempt; its result and every tactic that it tried, in order."""
+    attempt = Attempt(attempt_id=attempt_id, theorem_id="t", theorem=THEOREM, purpose="eval", simulations=12, seed=seed)
+    policy = InferencePolicy(bus, weights=None, timeout=10, patience=30)
+    lean = LeanEnvironment(bus, THEOREM, tactic_timeout=5, patience=30)
+    agent = Agent(attempt, policy, lean, prover_id="p", leaves=4)
+    result = await agent.play()
+    assert agent.search is not None
+    return result, [tactic for node in agent.search.tree.nodes for tactic in node.tried]
+
+
+async def test_search_with_a_network_is_repeated_exactly_by_its_seed(
+    bus: Bus, lean_proxy: object, inference: NodeContext
+) -> None:
+    first, tactics = await play(bus, "before", seed=1)
+    again, same = await play(bus, "after", seed=1)
+    _, other = await play(bus, "other", seed=2)
+    assert first.outcome in ("failed", "proved"), first.message
+    assert len(tactics) >= 5 and tactics == same
+    assert tactics != other
+    assert first.statistics.simulations == again.statistics.simulations
+    assert first.statistics.tactics_tried == len(tactics)
+    assert first.statistics.seconds_policy > 0 and first.statistics.seconds_lean > 0
