@@ -49,7 +49,7 @@ def main() -> int:
     except KeyboardInterrupt:
         say("interrupted; the same command goes on from here")
         return 130
-    if done:
+    if done and options.only is None:
         say(f"ready ({kind}) in {time.monotonic() - started:.0f} s on {machine.describe(facts)}")
     return 0
 
