@@ -70,4 +70,4 @@ run-ui *args: setup
 
 # Measurements of the parts, for LOG.md; `just bench` lists them, `just bench NAME` runs one
 bench *args: setup
-    @{{ python }} -m scripts.bench "$@"
+    @{{ proofmesh }} bench "$@"

@@ -47,6 +47,7 @@ TOOLS: dict[str, Command] = {
     "prove": Command("prove one theorem", "node.mesh.prove:main"),
     "verify": Command("check a proof in a .lean file with Lean's kernel", "node.mesh.verify:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
+    "bench": Command("measure a part: bus, engine, search, ...", "scripts.bench.__main__:main"),
 }
 
 COMMANDS: dict[str, Command] = TOOLS | ROLES

@@ -1,4 +1,4 @@
-"""Lists the benchmarks, or runs one: `python -m scripts.bench [NAME [ARGUMENTS]]`, or `just bench ...`."""
+"""`proofmesh bench [NAME [ARGUMENTS]]`: lists the measurements, or runs one. Numbers worth keeping go into LOG.md."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import pkgutil
 import runpy
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -21,19 +22,20 @@ def _first_line(file: Path) -> str:
     return text.partition("\n")[0]
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """List, or hand over to a benchmark; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
     known = benchmarks()
-    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("proofmesh bench NAME [ARGUMENTS]    (each has --help)\n")
         for name, line in known.items():
-            print(f"{name:<12}{line}")
+            print(f"  {name:<12}{line}")
         return 0
-    name = sys.argv[1]
-    if name not in known:
-        print(f"bench: no benchmark `{name}`; there are {', '.join(known)}", file=sys.stderr)
+    if arguments[0] not in known:
+        print(f"proofmesh bench: no benchmark `{arguments[0]}`; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    sys.argv = sys.argv[1:]
-    runpy.run_module(f"scripts.bench.{name}", run_name="__main__", alter_sys=True)
+    sys.argv = [f"proofmesh bench {arguments[0]}", *arguments[1:]]
+    runpy.run_module(f"scripts.bench.{arguments[0]}", run_name="__main__")
     return 0
 
 
