@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"proofmesh bench: no benchmark `{arguments[0]}`; there are {', '.join(known)}", file=sys.stderr)
         return 2
     sys.argv = [f"proofmesh bench {arguments[0]}", *arguments[1:]]
-    runpy.run_module(f"scripts.bench.{arguments[0]}", run_name="__main__")
+    runpy.run_module(f"scripts.bench.{arguments[0]}", run_name="__main__", alter_sys=True)
     return 0
 
 
