@@ -101,6 +101,9 @@ def build_locked(target: Path, key: str, sources: Path, report: Report) -> None:
         return
     if target.exists() and not (target / SEAL).exists() and any(target.iterdir()):
         raise PocketBuildError(f"{target}: not empty and not a build of pocket Lean; choose another directory")
+    for left in target.parent.glob(f".{target.name}.*"):
+        if left.is_dir():  # of a build that was killed: whoever still builds here would hold the lock
+            shutil.rmtree(left)
     build_aside(target, key, sources, report)
 
 
@@ -168,7 +171,8 @@ def compile_module(module: str, file: Path, out: Path) -> float:
     started = time.perf_counter()
     root = file.parents[module.count(".")]  # Lean takes its working directory for the root, and wants the file below it
     command = [*lean_command(), f"--root={root}", "-o", str(olean), str(file)]
-    outcome = subprocess.run(command, env=lean_environment(out), capture_output=True, text=True, check=False)
+    environment = lean_environment(out) | {launcher.DIE_WITH_PARENT_VARIABLE: "1"}
+    outcome = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     message = (outcome.stdout + outcome.stderr).strip()
     if outcome.returncode != 0 or not olean.exists():
         raise PocketBuildError(f"module {module} ({file}) does not compile (exit {outcome.returncode}):\n{message}")

@@ -15,7 +15,10 @@ LIBRARY_VARIABLE = "PROOFMESH_LIBLEANSHARED"
 """Path of libleanshared.so; without it the installed wheel is looked up."""
 
 DIE_WITH_PARENT_VARIABLE = "PROOFMESH_DIE_WITH_PARENT"
-"""`1`: the kernel kills this process when its parent ends. A larger number: the same, and it is the parent's id."""
+"""`1`: the kernel kills this process when its parent ends. A larger number: the same, and it is the parent's id.
+
+The parent is the thread that started this process: start it from one that lives as long as Lean should.
+"""
 
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 

@@ -21,6 +21,14 @@ def sources(tmp_path: Path) -> Path:
     return folder
 
 
+def build_program(sources: Path, out: Path) -> str:
+    """A Python program that builds and reports line by line."""
+    return (
+        "from functools import partial; from pathlib import Path; from node.lean_proxy.pocket import build\n"
+        f"build.build(Path({str(out)!r}), sources=Path({str(sources)!r}), report=partial(print, flush=True))"
+    )
+
+
 def test_a_build_is_made_once_per_text(sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
     lines: list[str] = []
@@ -89,15 +97,24 @@ def test_a_place_that_cannot_hold_a_build_is_explained(sources: Path, tmp_path: 
 
 
 def test_concurrent_builds_share_one(sources: Path, tmp_path: Path) -> None:
-    program = (
-        "import sys; from pathlib import Path; from node.lean_proxy.pocket import build\n"
-        f"build.build(Path({str(tmp_path / 'out')!r}), sources=Path({str(sources)!r}), report=print)"
-    )
+    program = build_program(sources, tmp_path / "out")
     started = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(4)]
     outputs = [process.communicate(timeout=120)[0] for process in started]
     assert [process.returncode for process in started] == [0] * 4
     assert sum("built in" in output for output in outputs) == 1
     assert (tmp_path / "out" / "Deep" / "User.olean").exists()
+
+
+def test_a_build_killed_half_way_leaves_nothing_half_done(sources: Path, tmp_path: Path) -> None:
+    program = build_program(sources, tmp_path / "out")
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert "Base" in process.stdout.readline()  # the first of two modules is compiled, the second is not
+    process.kill()
+    process.wait()
+    assert build.built_key(tmp_path / "out") is None
+    build.build(tmp_path / "out", sources=sources)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.lock", "out", "sources"]
 
 
 def test_no_sources_and_no_wheel_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
