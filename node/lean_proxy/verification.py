@@ -83,17 +83,17 @@ class Verifier:
         self._toolchain = toolchain
         self._limits = Limits(seconds=seconds, memory_mb=memory_mb)
         self._gate = asyncio.Semaphore(at_once)
-        self._folder = _scratch()
+        self.folder = _scratch()
         self._statements: OrderedDict[str, asyncio.Task[Path]] = OrderedDict()
         self._version = ""
 
     def close(self) -> None:
         """Remove the scratch folder."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
         """Whether `script`, a tactic block, proves the theorem. Raises VerificationFailed."""
-        started = time.monotonic()
+        elapsed = 0.0
         problem = statement_problem(theorem.binders, theorem.conclusion)
         if problem:
             raise VerificationFailed(problem, "bad-statement")
@@ -101,20 +101,22 @@ class Verifier:
         axioms: tuple[str, ...] = ()
         if not reason:
             async with self._gate:
+                started = time.monotonic()
                 reason, axioms = await self._check(theorem, script)
+                elapsed = time.monotonic() - started
         return LeanVerifyReply(
             accepted=not reason,
             reason=reason,
             axioms=axioms,
             lean_version=self._version,
-            elapsed=time.monotonic() - started,
+            elapsed=elapsed,
         )
 
     async def _check(self, theorem: Theorem, script: str) -> tuple[str, tuple[str, ...]]:
         """Why the proof is rejected (empty: it is not), and its axioms."""
         if not self._version:
             self._version = await self._ask_version()
-        folder = Path(tempfile.mkdtemp(prefix="proof-", dir=self._folder))
+        folder = Path(tempfile.mkdtemp(prefix="proof-", dir=self.folder))
         try:
             (folder / "Proof.lean").write_text(proof_text(self._toolchain.header(theorem.header), theorem, script))
             statement, proof = await asyncio.gather(
@@ -145,7 +147,7 @@ class Verifier:
             self._statements[key] = task
             if len(self._statements) > STATEMENTS:
                 old, _ = self._statements.popitem(last=False)
-                shutil.rmtree(self._folder / old, ignore_errors=True)
+                shutil.rmtree(self.folder / old, ignore_errors=True)
         self._statements.move_to_end(key)
         try:
             return await asyncio.shield(task)
@@ -154,7 +156,7 @@ class Verifier:
             raise
 
     async def _compile_statement(self, key: str, text: str) -> Path:
-        folder = self._folder / key
+        folder = self.folder / key
         folder.mkdir(exist_ok=True)
         (folder / "Statement.lean").write_text(text)
         try:
@@ -181,7 +183,7 @@ class Verifier:
     async def _ask_version(self) -> str:
         command = [*self._toolchain.command, "--version"]
         finished = await run_fresh(
-            command, environment=self._toolchain.environment, folder=self._folder, limits=self._limits
+            command, environment=self._toolchain.environment, folder=self.folder, limits=self._limits
         )
         match = re.search(r"version ([^,)\s]+)", finished.output)
         return match.group(1) if match else finished.output.strip()[:80]

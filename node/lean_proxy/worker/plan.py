@@ -138,7 +138,9 @@ class Plan:
             self._failed_alone(self._running[0], ending, reason)
         elif suspect is not None and suspect in self._pending:
             self._send_alone(suspect)
-        elif self._failures > 1:
+        elif self._failures > 1 or ending is Ending.TIMEOUT:
+            # Nobody was running: it ended in what Lean does with the whole declaration. A death may be a stranger's
+            # kill, and the batch is tried once more.
             for index in list(self._pending):
                 self._send_alone(index)
             if self.state is None and self._failures > 2:

@@ -162,6 +162,10 @@ class LeanProcess:
         """Resident memory in MB, 0 when the process is gone."""
         return resident_mb(self.process.pid)
 
+    def cpu_seconds(self) -> float:
+        """CPU seconds that the process has used."""
+        return cpu_seconds(self.process.pid)
+
     def over_memory(self) -> None:
         """Kill it because of its memory; whoever waits for diagnostics is told so."""
         self._over_memory = True

@@ -1,0 +1,85 @@
+"""Reads a .lean file of theorems: its header, and each theorem with its proof. Pure; Lean is not asked.
+
+What stands behind a proof, up to the next theorem, counts as part of the proof: so a command there is found and refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from common.lean import Theorem
+from common.statement import StatementError, parse_statement
+from node.lean_proxy.lexing import CLOSING, OPENING, lex
+
+_START = re.compile(r"^(theorem|lemma|example)\b", re.MULTILINE)
+_HEADER = re.compile(r"(import|open|universe)\b[^\n:=]*")
+_BY = re.compile(r"\s*by(?![\w'])[ \t]*\n?")
+
+
+class UnreadableFile(ValueError):
+    """The text is not a file of theorems with tactic proofs; the message says what is wrong, and in which line."""
+
+
+@dataclass(frozen=True)
+class WrittenProof:
+    """A theorem of a file, with the tactic block behind its `:= by`."""
+
+    theorem: Theorem
+    script: str
+    line: int
+    """Where the theorem begins, from 1."""
+
+
+def read_proofs(text: str) -> list[WrittenProof]:
+    """The theorems of a file. Raises UnreadableFile."""
+    lexed = lex(text)
+    if lexed.problem:
+        raise UnreadableFile(lexed.problem)
+    starts = [match.start() for match in _START.finditer(lexed.code)]
+    if not starts:
+        raise UnreadableFile("no theorem here: a line that begins with `theorem NAME` was looked for")
+    header = _header(lexed.code[: starts[0]])
+    ends = [*starts[1:], len(text)]
+    return [_proof(text, lexed.code, start, end, header) for start, end in zip(starts, ends, strict=True)]
+
+
+def _header(code: str) -> str:
+    """The commands before the first theorem, without comments. Raises UnreadableFile."""
+    lines = [(number, line.strip()) for number, line in enumerate(code.split("\n"), start=1) if line.strip()]
+    for number, line in lines:
+        if not _HEADER.fullmatch(line):
+            raise UnreadableFile(
+                f"line {number}: {line[:60]!r}; only `import`, `open` and `universe` may stand before the theorems"
+            )
+    return "\n".join(line for _, line in lines)
+
+
+def _proof(text: str, code: str, start: int, end: int, header: str) -> WrittenProof:
+    line = code.count("\n", 0, start) + 1
+    assign = _assignment(code, start, end)
+    if assign is None:
+        raise UnreadableFile(f"line {line}: a theorem without `:= by`; only tactic proofs are checked")
+    by = _BY.match(code, assign + 2, end)
+    if by is None:
+        raise UnreadableFile(f"line {line}: a proof begins with `:= by`; write `:= by exact ...` for a term")
+    try:
+        theorem = parse_statement(code[start:assign], header)
+    except StatementError as error:
+        raise UnreadableFile(f"line {line}: {error}") from error
+    # The first tactic keeps its column, which the lines below are measured by.
+    column = by.end() - (code.rfind("\n", 0, by.end()) + 1)
+    return WrittenProof(theorem, " " * column + text[by.end() : end].rstrip(), line)
+
+
+def _assignment(code: str, start: int, end: int) -> int | None:
+    """Position of the first `:=` outside all brackets."""
+    depth = 0
+    for position in range(start, end):
+        if code[position] in OPENING:
+            depth += 1
+        elif code[position] in CLOSING:
+            depth -= 1
+        elif depth == 0 and code.startswith(":=", position):
+            return position
+    return None
