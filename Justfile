@@ -10,64 +10,89 @@ _default:
     @"{{ just_executable() }}" --justfile "{{ justfile() }}" --list --unsorted
 
 # Everything that is needed, in .venv: packages, nats-server, pocket Lean (`just setup gpu`: torch with CUDA)
+[no-exit-message]
 setup *kind:
     @./start --setup "$@"
 
 # Watch a mesh learn to prove theorems, on this machine (DEMO_MINUTES=5, --control)
+[no-exit-message]
 demo *args: setup
     @{{ proofmesh }} demo "$@"
 
 # Style, types and the default tests; with arguments, pytest alone with these
+[no-exit-message]
 test *args: setup
     @if [ $# -eq 0 ]; then "{{ just_executable() }}" lint; fi
     @{{ python }} -m pytest "$@"
 
 # The tests that take long or need much of the machine
+[no-exit-message]
 test-slow *args: setup
     @{{ python }} -m pytest -m slow --timeout 900 "$@"
 
 # Style and types
+[no-exit-message]
 lint: setup
     .venv/bin/ruff check .
     .venv/bin/ruff format --check .
     .venv/bin/mypy
 
 # Prove one theorem: just prove 'theorem t (p q : Prop) : p ∧ q → q ∧ p'
+[no-exit-message]
 prove *args: setup
     @{{ proofmesh }} prove "$@"
 
 # Check the proof in a .lean file with Lean's kernel
+[no-exit-message]
 verify *args: setup
     @{{ proofmesh }} verify "$@"
 
 # All roles as child processes, from one file: just up scripts/recipes/laptop.toml
+[no-exit-message]
 up *args: setup
     @{{ proofmesh }} up "$@"
 
 # One node: the broker
+[no-exit-message]
 run-broker *args: setup
     @exec {{ proofmesh }} broker "$@"
 
 # One node: matchmaker, replay, training, checkpoints, evaluation
+[no-exit-message]
 run-learner *args: setup
     @exec {{ proofmesh }} learner "$@"
 
 # One node: samples tactics from the policy
+[no-exit-message]
 run-inference *args: setup
     @exec {{ proofmesh }} inference "$@"
 
 # One node: searches for proofs
+[no-exit-message]
 run-prover *args: setup
     @exec {{ proofmesh }} prover "$@"
 
 # One node: runs tactics in Lean, verifies proofs
+[no-exit-message]
 run-lean-proxy *args: setup
     @exec {{ proofmesh }} lean-proxy "$@"
 
 # One node: the web monitor
+[no-exit-message]
 run-ui *args: setup
     @exec {{ proofmesh }} ui "$@"
 
 # Measurements of the parts, for LOG.md; `just bench` lists them, `just bench NAME` runs one
+[no-exit-message]
 bench *args: setup
     @{{ proofmesh }} bench "$@"
+
+# Generate the theorem bank anew (minutes; --scale 0.1 for a small one, --out FOLDER to leave ours alone)
+[no-exit-message]
+bank *args: setup
+    @{{ python }} -m scripts.bank.build "$@"
+
+# What single tactics and a search without a model prove of the test split
+[no-exit-message]
+floors *args: setup
+    @{{ python }} -m scripts.bank.floors "$@"

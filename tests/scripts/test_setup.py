@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 import subprocess
 import sys
@@ -196,6 +197,44 @@ def test_a_python_without_ensurepip_gets_pip_from_its_own(tmp_path: Path, monkey
     monkeypatch.setattr(pip, "base_python", lambda: str(stub))
     venv.make(tmp_path / "venv", lambda line: None)
     assert venv.works(tmp_path / "venv")
+
+
+def stub_python(folder: Path, version: str, cuda: str) -> Path:
+    """A Python that says it has this torch."""
+    minor = ".".join(map(str, sys.version_info[:2]))
+    says = {"version": version, "cuda": cuda, "python": "stub", "minor": minor, "folder": str(folder / "packages")}
+    stub = folder / "python-with-torch"
+    stub.write_text(f"#!/bin/sh\necho '{json.dumps(says)}'\n")
+    stub.chmod(0o755)
+    return stub
+
+
+@pytest.fixture
+def empty_venv(tmp_path: Path) -> Path:
+    """An environment's folders, and nothing in them."""
+    (tmp_path / "venv/lib/python3.11/site-packages").mkdir(parents=True)
+    return tmp_path / "venv"
+
+
+def test_a_torch_with_cuda_that_the_machine_has_is_seen(
+    tmp_path: Path, empty_venv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON", str(stub_python(tmp_path, "2.11.0+cu130", "13.0")))
+    monkeypatch.setattr(torch, "_installed", lambda python: "")
+    torch.prepare_gpu(empty_venv, Path(sys.executable), tmp_path / "log", lambda line: None)
+    link = torch.site_packages(empty_venv) / torch.LINK
+    assert link.read_text() == f"{tmp_path / 'packages'}\n"
+    torch.forget_gpu(empty_venv)
+    assert not link.exists()
+
+
+@pytest.mark.parametrize(("version", "cuda"), [("2.11.0+cpu", ""), ("2.9.0+cu126", "12.6"), ("2.14.0+cu130", "13.0")])
+def test_a_torch_without_cuda_or_out_of_range_is_not_used(
+    version: str, cuda: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON", str(stub_python(tmp_path, version, cuda)))
+    found = torch.find_cuda_torch(pip.python_version(Path(sys.executable)))
+    assert found is None or found["python"] != "stub"
 
 
 # --- pins -------------------------------------------------------------------------------------------------------------
