@@ -12,8 +12,8 @@ import pytest
 
 from node.mesh.commands import COMMANDS, ROLES, exists
 
-HEAVY = ("torch", "nats", "aiohttp", "tokenizers", "numpy", "datasets")
-"""Packages that take longer to import than anybody wants to wait for help."""
+HEAVY = ("torch", "nats", "aiohttp", "tokenizers", "datasets")
+"""Packages that take longer to import than anybody wants to wait for help (numpy's 0.1 s may pass)."""
 
 
 def proofmesh(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
