@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from common.bus import Bus, BusSettings
 from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main, newest_checkpoint
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
+from tests.waiting import eventually
 
 SWAP = "theorem t (p q : Prop) : p ∧ q → q ∧ p"
 
@@ -65,6 +67,31 @@ def test_text_that_is_no_statement_is_refused_at_once(text: str, capsys: pytest.
     assert main([text]) == BAD_STATEMENT
     printed = capsys.readouterr()
     assert printed.err.startswith("proofmesh prove: ") and printed.out == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+async def test_command_that_is_ended_takes_its_mesh_with_it(number: signal.Signals, tmp_path: Path) -> None:
+    endless = "theorem t (f : Nat → Nat) (n m : Nat) : f (n + m) = f m + n"
+    command = [sys.executable, "-m", "node.mesh.cli", "prove", endless, "--simulations", "100000"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}  # what a killed command leaves behind
+    child = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+    mesh: list[psutil.Process] = []
+
+    def at_work() -> bool:  # broker node, nats-server, lean-proxy, prover, and a Lean process
+        mesh[:] = psutil.Process(child.pid).children(recursive=True)
+        return len(mesh) >= 5
+
+    await eventually(at_work, timeout=60, what="a mesh at work")
+    child.send_signal(number)
+    assert await asyncio.wait_for(child.wait(), 30) == (-number if number == signal.SIGKILL else 130)
+    await eventually(lambda: not any(alive(process) for process in mesh), what="the end of every process")
+
+
+def alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_named_model_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
