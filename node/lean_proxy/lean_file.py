@@ -1,6 +1,6 @@
 """Reads a .lean file of theorems: its header, and each theorem with its proof. Pure; Lean is not asked.
 
-What stands behind a proof, up to the next theorem, counts as part of the proof: so a command there is found and refused.
+What stands behind a proof, up to the next theorem, counts as part of the proof: so a command there is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """`proofmesh verify FILE.lean`: is every proof in it a proof? Needs no broker.
 
-Each theorem is checked by itself, as the learner has proofs checked: in fresh Lean processes, against its own statement,
-with its axioms. Exit code: 0 all accepted, 1 one or more rejected, 2 a file that cannot be read or a statement that
+Each theorem is checked by itself, as the learner has proofs checked: in fresh Lean processes, against its own
+statement, with its axioms.
+
+Exit code: 0 all accepted, 1 one or more rejected, 2 a file that cannot be read or a statement that
 Lean refuses.
 """
 
@@ -70,20 +72,26 @@ async def _verify(settings: VerifySettings, proofs: Sequence[WrittenProof]) -> i
     at_once = LeanProxySettings().resolved_verifications()
     verifier = Verifier(toolchain, at_once=at_once, seconds=settings.seconds, memory_mb=settings.memory_mb)
     try:
-        return max(await asyncio.gather(*(_verify_one(verifier, settings.file, proof) for proof in proofs)))
+        checks = [asyncio.create_task(_verify_one(verifier, settings.file, proof)) for proof in proofs]
+        codes = []
+        for check in checks:  # in the file's order, each as soon as it is known
+            code, told = await check
+            print(told, file=sys.stderr if code == UNREADABLE else sys.stdout, flush=True)
+            codes.append(code)
+        return max(codes)
     finally:
         verifier.close()
 
 
-async def _verify_one(verifier: Verifier, file: Path, proof: WrittenProof) -> int:
+async def _verify_one(verifier: Verifier, file: Path, proof: WrittenProof) -> tuple[int, str]:
+    """The exit code of one proof, and what to print."""
     from node.lean_proxy.verification import VerificationFailed
 
     try:
         verdict = await verifier.verify(proof.theorem, proof.script)
     except VerificationFailed as error:
-        return _unreadable(f"{file}:{proof.line}: {proof.theorem.name}: {error}")
-    print(_told(file, proof, verdict))
-    return ACCEPTED if verdict.accepted else REJECTED
+        return UNREADABLE, f"proofmesh verify: {file}:{proof.line}: {proof.theorem.name}: {error}"
+    return ACCEPTED if verdict.accepted else REJECTED, _told(file, proof, verdict)
 
 
 def _told(file: Path, proof: WrittenProof, verdict: LeanVerifyReply) -> str:

@@ -1,11 +1,15 @@
 """The lean-proxy as a process of its own, over a real broker."""
 
+import asyncio
+import time
+
+import psutil
 import pytest
 
 from common import subjects
 from common.bus import RemoteFailure
 from common.lean import OutcomeKind, ProofTree, Step, Theorem
-from common.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
+from common.messages import Heartbeat, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from common.script import proof_script
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
@@ -42,12 +46,21 @@ async def test_a_proof_found_step_by_step_is_accepted(bus, lean_proxy):
     assert verdict.accepted and verdict.reason == "" and verdict.axioms == () and verdict.lean_version == "4.35.0"
 
 
-async def test_outcomes_come_in_the_order_of_the_tactics_duplicates_included(bus, lean_proxy):
+async def test_every_candidate_has_its_outcome(bus, lean_proxy):
+    # In the order of the tactics, duplicates included.
     tactics = ["intro h", "exact h", "intro h", "sorry", "exact fun h => ⟨h.2, h.1⟩", "simp ("]
     reply = await run(bus, AND, (), tactics)
     kinds = [outcome.kind.value for outcome in reply.outcomes]
     assert kinds == ["goals", "error", "goals", "refused", "proved", "error"]
     assert "sorry" in reply.outcomes[3].message
+
+    # A path that does not replay loses its candidates: that says nothing about them.
+    reply = await run(bus, AND, [Step("intro nothing nowhere no", 0)], ["simp", "rfl"])
+    assert [outcome.kind for outcome in reply.outcomes] == [OutcomeKind.LOST] * 2
+    assert "did not replay" in reply.outcomes[0].message
+
+    verdict = await verify(bus, AND, "intro h\nexact ⟨h.1, h.2⟩")
+    assert not verdict.accepted and "Lean rejects the proof at line 2" in verdict.reason
 
 
 BAD_STATEMENTS = [
@@ -72,12 +85,67 @@ async def verify_bad(bus, binders, conclusion):
     return await verify(bus, Theorem("t", binders, conclusion), "simp")
 
 
-async def test_a_path_that_does_not_replay_loses_its_candidates(bus, lean_proxy):
-    reply = await run(bus, AND, [Step("intro nothing nowhere no", 0)], ["simp", "rfl"])
-    assert [outcome.kind for outcome in reply.outcomes] == [OutcomeKind.LOST] * 2
-    assert "did not replay" in reply.outcomes[0].message
+async def test_a_killed_lean_proxy_leaves_no_lean_process(bus, lean_proxy):
+    slow = asyncio.create_task(run(bus, AND, (), ["repeat (have := trivial)"], timeout=50))
+    children = await lean_processes(lean_proxy.pid)
+    lean_proxy.kill()
+    await lean_proxy.wait()
+    end = time.monotonic() + 20
+    while any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children):
+        assert time.monotonic() < end, "a Lean process outlived its proxy"
+        await asyncio.sleep(0.02)
+    slow.cancel()
 
 
-async def test_verification_says_why_not(bus, lean_proxy):
-    verdict = await verify(bus, AND, "intro h\nexact ⟨h.1, h.2⟩")
-    assert not verdict.accepted and "Lean rejects the proof at line 2" in verdict.reason
+async def lean_processes(pid: int) -> list[psutil.Process]:
+    """The Lean processes of a proxy, once there are some."""
+    end = time.monotonic() + 30
+    while not (children := psutil.Process(pid).children(recursive=True)):
+        assert time.monotonic() < end, "no Lean process started"
+        await asyncio.sleep(0.02)
+    return children
+
+
+async def busy_for(pid: int, seconds: float) -> None:
+    """Wait until the Lean processes of a proxy have used so much more CPU time."""
+
+    def used() -> float:
+        return sum(sum(child.cpu_times()[:2]) for child in psutil.Process(pid).children(recursive=True))
+
+    start, end = used(), time.monotonic() + 30
+    while used() < start + seconds:
+        assert time.monotonic() < end, "Lean is not working"
+        await asyncio.sleep(0.02)
+
+
+async def test_requests_survive_the_death_of_a_worker_and_a_drain_answers_what_is_open(bus, lean_proxy):
+    looping = asyncio.create_task(run(bus, AND, (), ["intro h", "repeat (have := trivial)"], timeout=3))
+    (child, *_) = await lean_processes(lean_proxy.pid)
+    child.kill()
+    reply = await looping
+    assert [outcome.kind for outcome in reply.outcomes] == [OutcomeKind.GOALS, OutcomeKind.TIMEOUT]
+
+    draining = asyncio.create_task(run(bus, AND, (), ["constructor", "repeat (have h2 := trivial)"], timeout=3))
+    await busy_for(lean_proxy.pid, 0.5)
+    lean_proxy.terminate()
+    reply = await draining
+    assert [outcome.kind for outcome in reply.outcomes] == [OutcomeKind.ERROR, OutcomeKind.TIMEOUT]
+    assert await lean_proxy.wait() == 0
+
+
+async def test_heartbeats_tell_the_monitor_what_was_done(bus, lean_proxy):
+    beats: list[Heartbeat] = []
+    subscription = await bus.subscribe(
+        "telemetry.lean-proxy.*.heartbeat", Heartbeat, lambda subject, beat: beats.append(beat)
+    )
+    await run(bus, AND, (), ["intro h", "rfl"])
+    await run(bus, AND, (), ["intro h", "rfl"])
+    await verify(bus, AND, "exact fun h => ⟨h.2, h.1⟩")
+    await verify(bus, AND, "skip")
+    end = time.monotonic() + 20
+    wanted = {"candidates": 4, "cache_hits": 2, "proofs_accepted": 1, "proofs_rejected": 1, "worker_restarts": 0}
+    while not beats or any(beats[-1].values.get(key) != value for key, value in wanted.items()):
+        assert time.monotonic() < end, beats[-1:]
+        await asyncio.sleep(0.05)
+    assert beats[-1].values["workers"] >= 1 and beats[-1].values["rss_mb"] > 50
+    await subscription.unsubscribe()
