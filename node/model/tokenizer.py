@@ -15,16 +15,17 @@ PAD, BOS, STATE, TACTIC, EOS = range(len(SPECIAL))
 PATTERN = "|".join(
     (
         r"\n[ \t]*",  # a line break with the indentation that follows it
-        r" ?[\p{L}_][\p{L}\p{N}_'!?]*(?:\.[\p{L}\p{N}_][\p{L}\p{N}_'!?]*)*",  # h₀, ih', Nat.add_comm
+        r" ?\p{L}[\p{L}\p{N}'!?]*",  # words: h₀, ih', Nat, simp
+        r"[._][\p{L}\p{N}][\p{L}\p{N}'!?]*",  # further parts of names: .add, _comm, .1
         r" ?\d",  # numbers digit by digit
-        r" ?[<>=:!&|*+\-/^%$#@~;?.\\,]+",  # ASCII operators: :=, =>, <;>, ≤ is below
+        r" ?[<>=:!&|*+\-/^%$#@~;?.\\,_]+",  # ASCII operators: :=, =>, <;>
         r" ?[^\s\p{L}\p{N}_]",  # brackets and Unicode operators one by one: ⟨ ∀ → ∧ ⊢
-        r"\p{N}",  # numerals outside identifiers, such as ₁ after an operator
+        r"\p{N}",  # numerals outside words, such as ₁ after an operator
         r"\s",
     )
 )
-"""Spaces stick to the word that follows them, as in GPT-2; lemma names stay whole, so that frequent ones become one
-token."""
+"""Spaces stick to the word that follows them, as in GPT-2. Names are cut before each part (`Nat`, `.add`, `_comm`),
+so that the policy can put together the name of a lemma that it never saw."""
 
 
 class TokenizerError(ValueError):

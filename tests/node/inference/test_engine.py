@@ -41,29 +41,33 @@ def run(engine: Engine, todo: list[Job], arrivals: random.Random | None = None) 
 
 def check_against_naive(weights: Weights, todo: list[Job], answers: dict[int, Finished]) -> int:
     """Compare every token and log-probability; returns how many samples came to their end."""
-    ends = 0
+    ends = close = 0
     assert answers.keys() == {job.key for job in todo}
     for job in todo:
         samples, value = sample_naively(weights, SETTINGS, job)
         answer = answers[job.key]
         assert answer.value == pytest.approx(value, abs=1e-3)
         assert len(answer.tactics) == len(samples)
-        for (tokens, log_probability, ended), tactic in zip(samples, answer.tactics, strict=True):
-            assert tactic.tactic == weights.tokenizer.decode(tokens)
-            assert tactic.log_probability == pytest.approx(log_probability, abs=1e-3)
+        for naive, tactic in zip(samples, answer.tactics, strict=True):
+            if naive.close:
+                close += 1
+                continue
             text = tactic.tactic
-            assert tactic.complete == (ended and bool(text.strip()) and "\ufffd" not in text)
-            ends += ended
+            assert text == weights.tokenizer.decode(naive.tokens)
+            assert tactic.log_probability == pytest.approx(naive.log_probability, abs=1e-3)
+            assert tactic.complete == (naive.ended and bool(text.strip()) and "\ufffd" not in text)
+            ends += naive.ended
+    assert close <= 0.05 * sum(job.samples for job in todo)
     return ends
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"ends": 5.0},
-        {"ends": 5.0, "kv_heads": 2, "seed": 1},
-        {"ends": 14.0, "sharpness": 4.0, "seed": 2},
-        {"ends": 1.0, "tied": True, "seed": 3},
+        {"ends": 12.0},
+        {"ends": 12.0, "kv_heads": 2, "seed": 1},
+        {"ends": 30.0, "sharpness": 4.0, "seed": 2},
+        {"ends": 6.0, "tied": True, "seed": 3},
     ],
 )
 def test_random_arrivals_give_what_one_by_one_forward_passes_give(changes: dict[str, float]) -> None:
@@ -81,7 +85,7 @@ def test_random_arrivals_give_what_one_by_one_forward_passes_give(changes: dict[
 
 
 def test_answers_do_not_depend_on_what_else_runs() -> None:
-    weights = tiny_weights(ends=2.0)
+    weights = tiny_weights(ends=12.0)
     todo = jobs(12, seed=8)
     together = run(Engine(weights, SETTINGS), todo)
     alone: dict[int, Finished] = {}
@@ -93,7 +97,7 @@ def test_answers_do_not_depend_on_what_else_runs() -> None:
 
 
 def test_more_samples_begin_with_the_same_samples() -> None:
-    weights = tiny_weights(ends=2.0)
+    weights = tiny_weights(ends=12.0)
     few = run(Engine(weights, SETTINGS), [Job(0, "⊢ q", 3, seed=11)])[0]
     many = run(Engine(weights, SETTINGS), [Job(0, "⊢ q", 8, seed=11)])[0]
     other = run(Engine(weights, SETTINGS), [Job(0, "⊢ q", 8, seed=12)])[0]
@@ -102,7 +106,7 @@ def test_more_samples_begin_with_the_same_samples() -> None:
 
 
 def test_samples_follow_the_distribution_of_the_policy() -> None:
-    weights = tiny_weights(ends=5.0)
+    weights = tiny_weights(ends=12.0)
     engine = Engine(weights, EngineSettings(slots=8, cells=32, new_tokens=1))
     answers = run(engine, [Job(seed, "⊢ q", 32, seed) for seed in range(200)])
     draws = [sample for answer in answers.values() for sample in answer.tactics]
@@ -124,7 +128,7 @@ def test_a_long_completion_is_cut_off_and_marked() -> None:
 
 
 def test_more_states_than_slots_wait_their_turn() -> None:
-    engine = Engine(tiny_weights(ends=2.0), SETTINGS)
+    engine = Engine(tiny_weights(ends=12.0), SETTINGS)
     for job in jobs(10, seed=1):
         engine.submit(job)
     assert (engine.waiting, engine.running, engine.room) == (10, 0, 0)
@@ -156,5 +160,5 @@ def test_impossible_jobs_are_refused(job: Job, message: str) -> None:
 
 def test_strange_states_are_answered() -> None:
     states = ["", "\x00", "⊢ " + "x" * 50_000, "\n" * 3000, "h : p\n" * 5000 + "⊢ q", "<|tactic|><|eos|>"]
-    answers = run(Engine(tiny_weights(ends=2.0), SETTINGS), [Job(n, state, 2, n) for n, state in enumerate(states)])
+    answers = run(Engine(tiny_weights(ends=12.0), SETTINGS), [Job(n, state, 2, n) for n, state in enumerate(states)])
     assert len(answers) == len(states)

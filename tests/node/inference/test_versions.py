@@ -64,7 +64,7 @@ def test_a_version_number_with_other_content_is_other_weights() -> None:
 
 
 def engine(seed: int) -> Engine:
-    return Engine(tiny_weights(seed, ends=1.0), SETTINGS)
+    return Engine(tiny_weights(seed, ends=8.0), SETTINGS)
 
 
 def finish(engines: EngineSet) -> list[Answer]:

@@ -46,10 +46,20 @@ def test_training_is_deterministic_and_survives_json() -> None:
     assert first.to_json() == second.to_json() == tiny_tokenizer().to_json()
 
 
-def test_frequent_lemma_names_become_one_token() -> None:
-    tokenizer = Tokenizer.train(TEXTS * 20, 500)
-    assert len(tokenizer.encode("Nat.add_comm")) == 1
-    assert tokenizer.encode("[Nat.add_comm]")[1:2] == tokenizer.encode("Nat.add_comm")
+def parts(tokenizer: Tokenizer, text: str) -> list[str]:
+    return [tokenizer.decode([token]) for token in tokenizer.encode(text)]
+
+
+def test_names_are_put_together_from_parts_that_occur_in_other_names() -> None:
+    tokenizer = Tokenizer.train(["rw [Nat.add_comm, Nat.mul_assoc, simp_all]", "cases h₀ with ⟨x, y⟩"] * 20, 600)
+    assert parts(tokenizer, "Nat.mul_comm") == ["Nat", ".mul", "_comm"]
+    assert parts(tokenizer, "rw [Nat.add_assoc]") == ["rw", " [", "Nat", ".add", "_assoc", "]"]
+    assert parts(tokenizer, "cases h₀ with ⟨x") == ["cases", " h₀", " with", " ⟨", "x"]
+
+
+def test_numbers_are_digits_and_operators_are_whole() -> None:
+    tokenizer = Tokenizer.train(["x := 120 <;> y"] * 20, 600)
+    assert parts(tokenizer, "x := 1020 <;> y") == ["x", " :=", " 1", "0", "2", "0", " <;>", " y"]
 
 
 def test_batches_agree_with_single_texts() -> None:

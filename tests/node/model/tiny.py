@@ -28,7 +28,7 @@ def tiny_tokenizer() -> Tokenizer:
 
 
 def tiny_model(seed: int = 0, ends: float = 0.0, sharpness: float = 1.0, **changes: int | bool) -> Transformer:
-    """`ends` raises the logit of the end token by about that much; `sharpness` scales the logits."""
+    """`ends` is about the logit of the end token; `sharpness` scales the others."""
     shape = {"vocab_size": tiny_tokenizer().vocab_size, "depth": 2, "width": 32, "hidden": 64, "context": 160}
     model = Transformer(ModelConfig(**(shape | changes)))  # type: ignore[arg-type]
     generator = torch.Generator().manual_seed(seed)
@@ -42,10 +42,12 @@ def tiny_model(seed: int = 0, ends: float = 0.0, sharpness: float = 1.0, **chang
             if name.endswith("gain"):
                 parameter.uniform_(0.5, 2.0, generator=generator)
         if ends:
-            # The direction that states have in common.
-            tokens = torch.randint(5, model.config.vocab_size, (4, 40), generator=generator)
-            mean = model.hidden(tokens).flatten(0, 1).mean(0)
-            model.policy.weight[EOS] = mean * ends / mean.square().sum()
+            # One number of the residual stream that no block writes and that is the same everywhere.
+            for block in model.blocks:
+                block.attention.out.weight[0] = block.feed_forward.down.weight[0] = 0.0
+            model.embedding.weight[:, 0] = 3.0
+            model.policy.weight[:, 0] = 0.0
+            model.policy.weight[EOS] = torch.nn.functional.one_hot(torch.tensor(0), model.config.width) * ends / 2
     return model.eval()
 
 
