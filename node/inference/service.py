@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from common.settings import NodeSettings
@@ -17,6 +18,10 @@ def main(settings: InferenceSettings, node: NodeSettings) -> int:
     from common.node import NodeFailure, run_node
     from node.inference.serving import Serving
     from node.model.weights import WeightsError
+
+    # Torch's 190,000 objects stay: a full collection would look at all of them each time, for 86 ms.
+    gc.collect()
+    gc.freeze()
 
     async def serve(context: NodeContext) -> None:
         try:

@@ -7,7 +7,6 @@ thread's.
 from __future__ import annotations
 
 import asyncio
-import gc
 import itertools
 import math
 import time
@@ -74,9 +73,6 @@ class Serving:
 
     async def run(self) -> None:
         """Serve until the node is told to stop, then finish what is running."""
-        # What is loaded stays: full collections would look at all of torch's objects again and again, 0.1 s each time.
-        gc.collect()
-        gc.freeze()
         self._worker.start()
         self._context.spawn(self._watch_worker(), "inference worker")
         self._context.spawn(self._report(), "report")
