@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from builders import FAILED, PROVED, planned, result, row
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -16,6 +15,7 @@ from node.learner.errors import RunDirectoryError
 from node.learner.records import Verdict, WeightsRow
 from node.learner.schema import SCHEMA_VERSION, migrate
 from node.learner.store import Store
+from tests.node.learner.builders import FAILED, PROVED, planned, result, row
 
 
 @pytest.fixture
