@@ -1,0 +1,40 @@
+"""A run without a trainer, on a real broker: what dispatcher, collector and holder work with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from common.bus import Bus
+from common.node import NodeContext, NodeSettings
+from node.learner.data import Data
+from node.learner.journal import Journal
+from node.learner.matchmaker import Matchmaker
+from node.learner.replay import Replay
+from node.learner.run import Run
+from node.learner.run_directory import RunDirectory
+from node.learner.settings import LearnerSettings
+from node.learner.store import Store
+from node.learner.store_thread import StoreThread
+from tests.node.learner.builders import row
+
+
+@pytest.fixture
+async def run(bus: Bus, run_name: str, tmp_path: Path) -> AsyncIterator[Run]:
+    """Theorems `t` and `u` to train on, `v` and `w` to score."""
+    settings = LearnerSettings(verify_timeout=20.0, verify_patience=30.0)
+    directory = RunDirectory(tmp_path, run_name)
+    directory.open()
+    ctx = NodeContext("learner", NodeSettings(run=run_name))
+    ctx.bus = bus
+    data = Data("digest", [row("t"), row("u")], [row("v", "test"), row("w", "test")], [], [])
+    store = await StoreThread.open(directory.database)
+    await store.call(Store.add_theorems, [*data.train, *data.test])
+    matchmaker = Matchmaker(["t", "u"], settings.matchmaker, seed=1)
+    replay = Replay(directory.replay, settings.replay)
+    yield Run(ctx, settings, directory, store, data, matchmaker, replay, Journal(ctx, directory.metrics))
+    await ctx.cancel_tasks()
+    await store.close()
+    directory.close()

@@ -1,0 +1,171 @@
+"""Results on their way into the records, checked by a real lean-proxy: a prover's word is no proof."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+
+from common.bus import Bus
+from common.lean import ProofTree, Theorem
+from common.messages import Attempt, AttemptResult, Transition
+from common.script import proof_script
+from common.subjects import RESULT
+from node.learner import collector
+from node.learner.collector import Collector, with_honest_transitions
+from node.learner.errors import RunDirectoryError
+from node.learner.records import Planned
+from node.learner.run import Run
+from node.learner.store import Store
+from tests.node.learner.builders import planned, result, theorem
+from tests.waiting import eventually, until
+
+PROOF = ProofTree("intro h", ((0,),), (ProofTree("exact ⟨h.2, h.1⟩"),))
+STEPS = (
+    Transition("p q : Prop\n⊢ p ∧ q → q ∧ p", "intro h", 2),
+    Transition("h : p ∧ q\n⊢ q ∧ p", PROOF.children[0].tactic, 1),
+)
+
+
+def claim(attempt: Attempt, proof: ProofTree = PROOF, **changes: object) -> AttemptResult:
+    """A result that says `proved`."""
+    steps = STEPS if proof == PROOF else ()
+    whole = msgspec.structs.replace(result(attempt), proof=proof, script=proof_script(proof), transitions=steps)
+    return msgspec.structs.replace(whole, **changes)
+
+
+@asynccontextmanager
+async def collecting(run: Run) -> AsyncIterator[Collector]:
+    """A collector at work."""
+    works = Collector(run)
+    task = asyncio.create_task(works.work())
+    yield works
+    run.ctx.stopping.set()
+    await task
+    run.ctx.stopping.clear()
+
+
+async def send(bus: Bus, *results: AttemptResult) -> None:
+    for number, each in enumerate(results):
+        await bus.publish_durable(RESULT, each, message_id=f"{each.attempt_id}.{each.prover_id}.{each.part}.{number}")
+
+
+async def drained(bus: Bus) -> bool:
+    """The broker holds no result any more."""
+    return not (await bus.backlog())["results"] and not (await bus.leased())["results"]
+
+
+def outcomes(run: Run) -> dict[str, tuple[str, str]]:
+    rows = sqlite3.connect(run.directory.database).execute("SELECT attempt_id, outcome, message FROM results")
+    return {attempt_id: (outcome, message) for attempt_id, outcome, message in rows}
+
+
+async def dispatch(run: Run, count: int, name: str = "t") -> list[Attempt]:
+    plans = [planned(number, name) for number in range(1, count + 1)]
+    await run.store.call(Store.dispatch, plans, 0.0)
+    return [plan.attempt for plan in plans]
+
+
+async def test_only_what_lean_accepts_is_a_proof(run: Run, bus: Bus, lean_proxy: object) -> None:
+    attempts = await dispatch(run, 6)
+    other = Theorem("t", "", "True")
+    dishonest = (
+        claim(attempts[1], ProofTree("sorry")),
+        claim(attempts[2], script="  trivial"),
+        claim(attempts[3], ProofTree("trivial"), theorem_id="u"),
+        claim(attempts[4], ProofTree("intro h"), transitions=STEPS),
+    )
+    extra = (*STEPS, Transition("⊢ False", "exact magic", 1), Transition(STEPS[0].state, "intro h", 1))
+    assert other.signature != theorem("t").signature
+    async with collecting(run) as works:
+        await send(bus, claim(attempts[0], transitions=extra), *dishonest, result(attempts[5], "failed"))
+        await until(lambda: drained(bus), what="the end of the results")
+        assert (works.verified, works.rejected) == (1, 4)
+    found = outcomes(run)
+    assert [found[attempt.attempt_id][0] for attempt in attempts] == ["proved", *["rejected"] * 4, "failed"]
+    assert all(found[attempt.attempt_id][1] for attempt in attempts[1:5])
+    kept = [transition for _, transition in await run.store.call(Store.transitions)]
+    assert kept == list(STEPS) and len(run.replay) == 2
+    assert run.matchmaker.standing("t").proved and run.matchmaker.standing("t").failures == 5
+    assert (await run.store.call(Store.audit)).sound
+
+
+async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_proxy: object) -> None:
+    whole, failed, poisoned = await dispatch(run, 3)
+    head = claim(whole, transitions=STEPS[:1], parts=2)
+    parts = [head, msgspec.structs.replace(head, proof=None, script="", transitions=STEPS[1:], part=1)]
+    late = claim(failed, prover_id="late")
+    stranger = result(planned(99).attempt)
+    poison = result(poisoned, "error")
+    poison = msgspec.structs.replace(poison, message="poisoned: delivered 6 times without a result")
+    async with collecting(run):
+        await send(bus, parts[1], result(failed, "failed"))
+        await until(lambda: drained(bus))
+        assert set(outcomes(run)) == {failed.attempt_id}
+        await send(bus, parts[0], late, stranger, poison, parts[1])
+        await until(lambda: drained(bus))
+    found = {attempt_id: outcome for attempt_id, (outcome, _) in outcomes(run).items()}
+    assert found == {whole.attempt_id: "proved", failed.attempt_id: "failed", poisoned.attempt_id: "poisoned"}
+    assert [transition for _, transition in await run.store.call(Store.transitions)] == list(STEPS)
+
+
+async def test_without_a_lean_proxy_a_proof_waits_and_is_neither_lost_nor_believed(
+    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collector, "HAND_BACK_DELAY", 0.1)
+    run.settings.verify_timeout = run.settings.verify_patience = 0.2
+    (attempt,) = await dispatch(run, 1)
+    async with collecting(run):
+        await send(bus, claim(attempt))
+        await eventually(lambda: "verification" in run.ctx.healthz()["problems"])
+    assert outcomes(run) == {} and not await drained(bus)
+    assert (await run.store.call(Store.open_attempt, attempt.attempt_id)) == attempt
+
+
+async def test_a_result_that_never_can_be_recorded_is_poisoned_in_the_end(
+    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collector, "HAND_BACK_DELAY", 0.01)
+    run.settings.verify_timeout = run.settings.verify_patience = 0.05
+    run.settings.max_deliveries = 3
+    (attempt,) = await dispatch(run, 1)
+    async with collecting(run):
+        await send(bus, claim(attempt))
+        await until(lambda: drained(bus))
+    outcome, message = outcomes(run)[attempt.attempt_id]
+    assert outcome == "poisoned" and "delivered 4 times" in message
+
+
+async def test_a_full_disk_stops_the_node_and_the_result_comes_again(
+    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collector, "HAND_BACK_DELAY", 0.05)
+    (attempt,) = await dispatch(run, 1)
+
+    def fill(store: Store) -> None:
+        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+        store._db.execute(f"PRAGMA max_page_count = {pages}")
+
+    def free(store: Store) -> None:
+        store._db.execute("PRAGMA max_page_count = 1000000")
+
+    await run.store.call(fill)
+    async with collecting(run):
+        await send(bus, msgspec.structs.replace(result(attempt, "failed"), message="x" * 100_000))
+        await eventually(lambda: run.ctx.crash is not None)
+    assert isinstance(run.ctx.crash, RunDirectoryError) and "free some space" in str(run.ctx.crash)
+    assert outcomes(run) == {} and (await run.store.call(Store.audit)).outstanding == 1
+    await run.store.call(free)
+    async with collecting(run):
+        await until(lambda: drained(bus))
+    assert set(outcomes(run)) == {attempt.attempt_id}
+
+
+def test_transitions_that_are_no_steps_of_the_proof_are_dropped() -> None:
+    attempt = Planned(1, planned(1).attempt).attempt
+    lies = (Transition("s", "simp", 1), Transition("s", "intro h", 1))
+    assert with_honest_transitions(claim(attempt, transitions=(*STEPS, *lies))).transitions == STEPS

@@ -1,0 +1,117 @@
+"""Attempts on their way out, over a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from broker import streams
+from common.bus import Bus
+from common.messages import Attempt, NodeInfo
+from node.learner import dispatcher
+from node.learner.dispatcher import Dispatcher
+from node.learner.run import Run
+from node.learner.store import Store
+from tests.node.learner.builders import FAILED, result, row
+from tests.waiting import until
+
+
+@asynccontextmanager
+async def dispatching(run: Run) -> AsyncIterator[Dispatcher]:
+    works = await Dispatcher.create(run)
+    task = asyncio.create_task(works.work())
+    yield works
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def taken(bus: Bus, purpose: str, count: int) -> list[Attempt]:
+    """So many attempts, leased and acknowledged."""
+    found: list[Attempt] = []
+    deadline = time.monotonic() + 10
+    while len(found) < count and time.monotonic() < deadline:
+        for lease in await bus.lease(f"todo-{purpose}", Attempt, limit=count, wait=0.2):
+            found.append(lease.message)
+            await lease.ack()
+    return found
+
+
+async def test_attempts_follow_the_mesh_and_never_touch_test_statements(run: Run, bus: Bus) -> None:
+    run.settings.matchmaker.disprove_chance = 0.0
+    async with dispatching(run) as works:
+        works.learning = True
+        attempts = await taken(bus, "train", 2)
+    assert {attempt.theorem_id for attempt in attempts} == {"t", "u"}
+    assert len({attempt.attempt_id for attempt in attempts}) == 2 == works.dispatched
+    assert works.outstanding == {"train": 2}
+    with pytest.raises(ValueError, match="must not train"):
+        works._attempt(1, row("v", "test"), "train", 16, 1, None)
+
+
+async def test_a_disproof_is_an_attempt_on_the_negation(run: Run, bus: Bus) -> None:
+    run.settings.matchmaker.disprove_chance = 1.0
+    async with dispatching(run) as works:
+        works.learning = True
+        (attempt, _) = await taken(bus, "disprove", 2)
+    assert attempt.theorem == row(attempt.theorem_id).theorem.negation()
+
+
+async def test_more_search_slots_get_more_attempts(run: Run, bus: Bus) -> None:
+    run.data.train.extend(row(f"t{index}") for index in range(30))
+    run.matchmaker.__init__([each.theorem.name for each in run.data.train], run.settings.matchmaker, 1)  # type: ignore[misc]
+    await run.store.call(Store.add_theorems, run.data.train)
+    info = NodeInfo(node_id="p1", role="prover", host="h", pid=1, version="0", started=0.0, capacity={"searches": 10})
+    await bus.register(info)
+    async with dispatching(run) as works:
+        works.learning = True
+        await until(lambda: _outstanding(run, 15))
+        assert sum(works.outstanding.values()) == 15
+
+
+async def _outstanding(run: Run, count: int) -> bool:
+    return (await run.store.call(Store.audit)).outstanding >= count
+
+
+async def test_evaluations_of_a_theorem_have_the_same_seed(run: Run, bus: Bus) -> None:
+    found = []
+    async with dispatching(run) as works:
+        for label, weights in (("before", 1), ("after", 9)):
+            evaluation = await run.store.call(Store.begin_evaluation, label, weights, 16, 0.0)
+            await works.evaluate(run.data.test, evaluation, weights, 16)
+            found.append({attempt.theorem_id: attempt for attempt in await taken(bus, "eval", 2)})
+    before, after = found
+    assert before.keys() == after.keys() == {"v", "w"}
+    assert [before[name].seed for name in before] == [after[name].seed for name in before]
+    assert before["v"].seed != before["w"].seed
+    assert {attempt.weights for attempt in before.values()} == {1} and after["v"].weights == 9
+    assert before["v"].attempt_id != after["v"].attempt_id
+
+
+async def test_what_is_outstanding_is_dispatched_again_with_the_same_ids_after_the_broker_lost_it(
+    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 16, 0.0)
+    async with dispatching(run) as works:
+        await works.evaluate(run.data.test, evaluation, 1, 16)
+        first = await taken(bus, "eval", 2)
+    await run.store.call(Store.record, result(first[0], "failed"), FAILED, 1.0)
+    await streams.remove(bus)
+    await streams.ensure(bus)
+    async with dispatching(run):
+        again = await taken(bus, "eval", 1)
+        assert [attempt.attempt_id for attempt in again] == [first[1].attempt_id] and again[0] == first[1]
+        # Lost once more, while this learner runs: the broker holds nothing, and no result comes.
+        monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.1)
+        more = await taken(bus, "eval", 1)
+        assert [attempt.attempt_id for attempt in more] == [first[1].attempt_id]
+    assert (await run.store.call(Store.audit)).sound
+
+
+async def test_a_new_run_directory_has_other_ids(run: Run) -> None:
+    first = await Dispatcher.create(run)
+    tag = await run.store.call(Store.noted, "tag")
+    assert tag and first._attempt(1, row("t"), "train", 1, 1, None).attempt_id == f"{tag}-1"
