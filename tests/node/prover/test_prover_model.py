@@ -29,11 +29,11 @@ THEOREM = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 async def inference(bus: Bus, broker: BusSettings, tmp_path: Path) -> AsyncIterator[NodeContext]:
     """An inference node in this process, with random weights from a file."""
     file = tmp_path / "weights.safetensors"
-    tiny = tiny_weights(1, ends=6.0)
+    tiny = tiny_weights(1, ends=12.0, sharpness=0.5)
     weights.write(file, tiny.model, tiny.tokenizer)
     context = NodeContext("inference", NodeSettings(run=bus.run, bus=broker))
     context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
-    settings = InferenceSettings(weights=str(file), engine=EngineSettings(slots=4, cells=8, new_tokens=16))
+    settings = InferenceSettings(weights=str(file), engine=EngineSettings(slots=4, cells=8, new_tokens=32))
     work = asyncio.create_task(Serving(settings, context).run())
     yield context
     context.stopping.set()
@@ -60,7 +60,7 @@ async def test_search_with_a_network_is_repeated_exactly_by_its_seed(
     again, same = await play(bus, "after", seed=1)
     _, other = await play(bus, "other", seed=2)
     assert first.outcome in ("failed", "proved"), first.message
-    assert len(tactics) >= 5 and tactics == same
+    assert len(tactics) >= 3 and tactics == same
     assert tactics != other
     assert first.statistics.simulations == again.statistics.simulations
     assert first.statistics.tactics_tried == len(tactics)
