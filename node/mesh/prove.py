@@ -34,7 +34,7 @@ PROVED, NOT_PROVED, BAD_STATEMENT, MESH_FAILED = 0, 1, 2, 3
 
 R = TypeVar("R")
 
-CONNECT_SECONDS = 5.0
+CONNECT_SECONDS = 3.0
 """Patience with a broker that was named on the command line."""
 
 START_SECONDS = 30.0

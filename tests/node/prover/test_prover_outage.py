@@ -78,7 +78,7 @@ async def test_killed_broker_costs_no_attempt(tmp_path: Path) -> None:
 @pytest.mark.parametrize("clean", [False, pytest.param(True, marks=pytest.mark.slow)])
 async def test_lean_proxy_that_goes_is_no_failure_of_the_tactics(bus: Bus, broker: BusSettings, clean: bool) -> None:
     # What was asked of the dead proxy is asked again after 5 s and twice the time limit of a tactic.
-    settings = ProverSettings(policy="fixed", searches=2, poll_seconds=0.05, tactic_seconds=1.0)
+    settings = ProverSettings(policy="fixed", searches=2, poll_seconds=0.05, tactic_seconds=0.5)
     prover = Prover(bus, settings, "prover-1")
     stopping = asyncio.Event()
     async with lean_proxy_process(bus, broker, bus.run) as first:
