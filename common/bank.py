@@ -1,7 +1,7 @@
 """Loads the theorem bank: statements by split, supervised transitions, a digest of all of it.
 
-The truth about statements (which are false, and the proofs) lies beside them in a file that nothing here opens: only the scoring
-of the bank may look at it (`scripts/bank/score.py`).
+The truth about statements (which are false, and the proofs) lies beside them in a file that nothing here opens: only
+the scoring of the bank may look at it (`scripts/bank/score.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HELD_OUT = (
     "exfalso",
     "rw [← h",
 )
-"""Part of the vocabulary that the warm start never sees: a transition whose tactic contains one of these texts is left out."""
+"""Part of the vocabulary that the warm start never sees: transitions with one of these in their tactic are left out."""
 
 
 class BankError(ValueError):
@@ -43,7 +43,7 @@ class BankError(ValueError):
 
 
 class BankTheorem(msgspec.Struct, frozen=True):
-    """A statement of the bank. `family` and `level` (1-4) are for tables and stratified samples; they say nothing of its truth."""
+    """A statement of the bank. `family` and `level` (1-4) are for tables and samples; they say nothing of its truth."""
 
     theorem: Theorem
     family: str
@@ -51,7 +51,7 @@ class BankTheorem(msgspec.Struct, frozen=True):
 
 
 class BankTransition(msgspec.Struct, frozen=True):
-    """One step of a proof that Lean accepted: the state as the policy reads it, the tactic, steps left (this one included)."""
+    """One step of a proof that Lean accepted: state as the policy reads it, tactic, steps left (this one included)."""
 
     theorem: str
     level: int
@@ -78,7 +78,7 @@ def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem
 
 
 def load_transitions(directory: Path = DIRECTORY, *, warm_start: bool = False) -> list[BankTransition]:
-    """Supervised transitions of the train split; for the warm start those of its levels and vocabulary. Raises BankError."""
+    """Supervised transitions of the train split; for the warm start, of its levels and vocabulary. Raises BankError."""
     rows = _rows(directory / "transitions.jsonl.gz", BankTransition)
     return [row for row in rows if not warm_start or in_warm_start(row)]
 
@@ -89,7 +89,7 @@ def in_warm_start(row: BankTransition) -> bool:
 
 
 def stratified(statements: Sequence[BankTheorem], n: int, seed: int) -> list[BankTheorem]:
-    """n statements, spread over (family, level) in proportion; the same for the same seed. In the order of `statements`."""
+    """n statements, spread over (family, level) in proportion, in the order of `statements`; fixed by the seed."""
     if n > len(statements):
         raise ValueError(f"{n} statements wanted, {len(statements)} there")
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -105,7 +105,7 @@ def stratified(statements: Sequence[BankTheorem], n: int, seed: int) -> list[Ban
 
 
 def digest(directory: Path = DIRECTORY) -> str:
-    """Names the content of the bank (statements and transitions): caches of what was trained on it use this as their key."""
+    """Names the content of the bank and the choice of the warm start: a key for what is trained on it."""
     total = hashlib.blake2b(digest_size=16)
     for name in (*(f"{split}.jsonl.gz" for split in SPLITS), "transitions.jsonl.gz"):
         total.update(name.encode() + b"\0" + hashlib.blake2b(_read(directory / name)).digest())

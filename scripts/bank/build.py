@@ -13,7 +13,8 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,15 +26,15 @@ from scripts.bank.draft import Draft, size
 from scripts.bank.families import FALSE_MAKERS, MAKERS, TEST_ONLY
 from scripts.bank.normal_form import normal_form, skeleton
 
-SPLITS = {"train": 6000, "valid": 440, "test": 440}
+SPLITS = {"train": 6600, "valid": 460, "test": 460}
 """Statements wanted; what the families cannot fill is left out."""
 
 LEVEL_SHARES = {1: 0.28, 2: 0.30, 3: 0.23, 4: 0.19}
 FALSE_SHARE = 0.1
 """Of the train statements (issue: about 10%)."""
 
-EASY_SHARE = 0.08
-"""Of the statements of levels 1 and 2 that a single tactic of FLOOR_TACTICS closes after `intros`; none above."""
+EASY_SHARE = 0.12
+"""Of a split's statements may be closed by a single tactic of FLOOR_TACTICS after `intros`; of levels 1 and 2 only."""
 
 MAX_DEPTH = 8
 MAX_TACTIC = 60
@@ -44,8 +45,13 @@ MAX_STATE = 420
 
 FLOOR_TACTICS = ("assumption", "contradiction", "rfl", "trivial", "decide", "simp", "simp_all")
 BATCH = 250
-MAX_BATCHES = 60
-"""Candidates per family: at most BATCH * MAX_BATCHES * scale."""
+"""Candidates that go to Lean together."""
+
+TRIES = 14
+"""Statements tried for each one wanted, before a family gives up on what it has not filled."""
+
+LEVEL_SLACK = 1.6
+"""A level may take this much more than its share, where another cannot be filled."""
 
 
 @dataclass
@@ -67,14 +73,35 @@ class Item:
 
 @dataclass
 class Bank:
-    """What has been accepted so far."""
+    """What has been accepted so far of one family."""
 
-    scale: float
-    quotas: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    wanted: dict[str, int]
+    """Statements by split."""
+    tries: int
+    batch: int = BATCH
     items: list[Item] = field(default_factory=list)
     counts: Counter = field(default_factory=Counter)
-    easy: Counter = field(default_factory=Counter)
+    """Accepted by split, by split and level, and easy ones by split."""
     seen: set[str] = field(default_factory=set)
+
+    def wants(self, split: str, level: int) -> bool:
+        """Is there room in the split, and for the level?"""
+        wanted = self.wanted.get(split, 0)
+        return self.counts[split] < wanted and self.counts[split, level] < max(
+            2, wanted * LEVEL_SHARES[level] * LEVEL_SLACK
+        )
+
+    def takes_easy(self, item: Item) -> bool:
+        """Is there room for one that a single tactic closes?"""
+        return item.true and item.level <= 2 and self.counts[item.split, "easy"] < EASY_SHARE * self.wanted[item.split]
+
+    def keep(self, item: Item, easy: bool) -> None:
+        self.items.append(item)
+        self.counts.update([item.split, (item.split, item.level)] + [(item.split, "easy")] * easy)
+
+    @property
+    def full(self) -> bool:
+        return self.tries <= 0 or all(self.counts[split] >= wanted for split, wanted in self.wanted.items())
 
 
 def level_of(proof: ProofTree) -> int:
@@ -88,15 +115,12 @@ def split_of(template: str) -> str:
     return "test" if share < 11 else "valid" if share < 22 else "train"
 
 
-def quotas(scale: float) -> dict[tuple[str, str, int], int]:
-    """Statements wanted for each split, family and level."""
-    total = sum(weight for _, weight in MAKERS.values())
-    wanted = {}
-    for split, count in SPLITS.items():
-        for family, (_, weight) in MAKERS.items():
-            for level, share in LEVEL_SHARES.items():
-                wanted[split, family, level] = max(1, round(scale * count * weight / total * share))
-    return wanted
+def wanted_counts(family: str, scale: float) -> dict[str, int]:
+    """Statements wanted of a family in each split."""
+    share = scale * MAKERS[family][1] / sum(weight for _, weight in MAKERS.values())
+    return {
+        split: round(count * share) for split, count in SPLITS.items() if split == "test" or family not in TEST_ONLY
+    }
 
 
 def admissible(draft: Draft) -> bool:
@@ -111,25 +135,20 @@ def admissible(draft: Draft) -> bool:
     )
 
 
-def propose(bank: Bank, family: str, maker: Callable, rng: random.Random, false: bool) -> list[Item]:
-    """Candidates that fit an open quota and have not been seen."""
+def propose(bank: Bank, maker: Callable, rng: random.Random, false: bool) -> list[Item]:
+    """Candidates that are still wanted and have not been seen."""
     found: list[Item] = []
-    for _ in range(BATCH * 8):
-        if len(found) == BATCH:
-            break
+    while len(found) < bank.batch and bank.tries > 0:
+        bank.tries -= 1
         draft = maker(rng)
         if draft is None or not admissible(draft) or (draft.proof is None) != false:
             continue
         theorem = draft.theorem(f"c{len(bank.seen)}", rng)
         form = normal_form(theorem)
-        if form in bank.seen:
-            continue
         template = f"{draft.generator}| {skeleton(theorem)}"
-        split = "test" if family in TEST_ONLY else split_of(template)
+        split = "test" if draft.family in TEST_ONLY else split_of(template)
         level = 1 + min(2, len(theorem.proposition) // 60) if draft.proof is None else level_of(draft.proof)
-        if false and split != "train":
-            continue
-        if not false and bank.counts[split, family, level] >= bank.quotas[split, family, level]:
+        if form in bank.seen or not bank.wants(split, level):
             continue
         bank.seen.add(form)
         proof = draft.proof or draft.counter_proof()
@@ -137,29 +156,23 @@ def propose(bank: Bank, family: str, maker: Callable, rng: random.Random, false:
     return found
 
 
-def accept(bank: Bank, family: str, candidates: list[Item], limit: int | None = None) -> int:
-    """Keep what Lean accepts and no single tactic closes. Returns how many were kept."""
-    goals = [item.theorem if item.true else item.theorem.negation() for item in candidates]
-    for item, checked in zip(
-        candidates, lean_check.check([(g, i.proof) for g, i in zip(goals, candidates, strict=True)]), strict=True
+def accept(bank: Bank, candidates: list[Item]) -> None:
+    """Keep what Lean accepts and no single tactic closes."""
+    easy = easily_closed([item.theorem for item in candidates])
+    open_items = [
+        (item, is_easy) for item, is_easy in zip(candidates, easy, strict=True) if bank.takes_easy(item) or not is_easy
+    ]
+    goals = [item.theorem if item.true else item.theorem.negation() for item, _ in open_items]
+    proofs = [item.proof for item, _ in open_items]
+    for (item, is_easy), checked in zip(
+        open_items, lean_check.check(list(zip(goals, proofs, strict=True))), strict=True
     ):
+        if not checked.proved or max(map(len, checked.states)) > MAX_STATE or not bank.wants(item.split, item.level):
+            continue
+        if is_easy and not bank.takes_easy(item):
+            continue
         item.checked = checked
-    proved = [i for i in candidates if i.checked.proved and max(map(len, i.checked.states)) <= MAX_STATE]
-    easy = easily_closed([item.theorem for item in proved])
-    kept = 0
-    for item, is_easy in zip(proved, easy, strict=True):
-        key = (item.split, family, item.level)
-        if limit is not None and kept >= limit:
-            break
-        if item.true and bank.counts[key] >= bank.quotas[key]:
-            continue
-        if is_easy and (item.level > 2 or not item.true or bank.easy[key] >= EASY_SHARE * bank.quotas[key]):
-            continue
-        bank.easy[key] += is_easy
-        bank.counts[key] += item.true
-        bank.items.append(item)
-        kept += 1
-    return kept
+        bank.keep(item, is_easy)
 
 
 def easily_closed(theorems: list[Theorem]) -> list[bool]:
@@ -167,42 +180,51 @@ def easily_closed(theorems: list[Theorem]) -> list[bool]:
     return lean_check.closed_by(theorems, f"first | {' | '.join(FLOOR_TACTICS)}")
 
 
-def fill(bank: Bank, seed: int, report: Callable[[str], None]) -> None:
-    """Every family until its quotas are full or its tries are used up; then the false statements."""
-    for family, (maker, _) in MAKERS.items():
-        wanted = sum(
-            count
-            for key, count in bank.quotas.items()
-            if key[1] == family and (family not in TEST_ONLY or key[0] == "test")
-        )
-        for batch in range(max(2, round(MAX_BATCHES * min(1.0, bank.scale * 2)))):
-            have = sum(count for key, count in bank.counts.items() if key[1] == family)
-            if have >= wanted:
-                break
-            rng = random.Random(derive_seed(seed, family, batch))
-            candidates = propose(bank, family, maker, rng, false=False)
-            if len(candidates) < BATCH // 25:
-                break
-            accept(bank, family, candidates)
-        report(f"{family}: {have} of {wanted}")
-    true_train = sum(item.split == "train" for item in bank.items)
-    wanted_false = round(true_train * FALSE_SHARE / (1 - FALSE_SHARE))
-    for family, maker in FALSE_MAKERS.items():
-        share, kept = wanted_false // len(FALSE_MAKERS), 0
-        for batch in range(30):
-            if kept >= share:
-                break
-            rng = random.Random(derive_seed(seed, "false", family, batch))
-            kept += accept(bank, family, propose(bank, family, maker, rng, false=True), share - kept)
-        report(f"{family}, false: {kept} of {share}")
+def batch_of(scale: float) -> int:
+    """Candidates that go to Lean together: fewer where few are wanted."""
+    return min(BATCH, max(10, round(BATCH * scale * 5)))
 
 
-def write(bank: Bank, out: Path, seed: int) -> None:
+def fill_family(family: str, scale: float, seed: int) -> list[Item]:
+    """True statements of a family, until the splits are full or its tries are used up."""
+    wanted = wanted_counts(family, scale)
+    bank = Bank(wanted, TRIES * sum(wanted.values()), batch_of(scale))
+    return _fill(bank, MAKERS[family][0], random.Random(derive_seed(seed, family)), false=False)
+
+
+def fill_false(family: str, scale: float, seed: int) -> list[Item]:
+    """False statements for the train split."""
+    wanted = round(scale * SPLITS["train"] * FALSE_SHARE / (1 - FALSE_SHARE) / len(FALSE_MAKERS))
+    bank = Bank({"train": wanted}, TRIES * wanted, batch_of(scale))
+    return _fill(bank, FALSE_MAKERS[family], random.Random(derive_seed(seed, "false", family)), false=True)
+
+
+def _fill(bank: Bank, maker: Callable, rng: random.Random, false: bool) -> list[Item]:
+    while not bank.full:
+        accept(bank, propose(bank, maker, rng, false))
+    return bank.items
+
+
+def merge(parts: Iterable[list[Item]]) -> list[Item]:
+    """All families together; a statement that two of them made is kept once, and a template stays in one split."""
+    seen: set[str] = set()
+    split_by_template: dict[str, str] = {}
+    merged = []
+    for item in (item for part in parts for item in part):
+        form = normal_form(item.theorem)
+        if form in seen or split_by_template.setdefault(item.template, item.split) != item.split:
+            continue
+        seen.add(form)
+        merged.append(item)
+    return merged
+
+
+def write(items: list[Item], out: Path, seed: int) -> None:
     """Statements by split, truth, transitions."""
     out.mkdir(parents=True, exist_ok=True)
     truth, transitions = [], []
     for split in SPLITS:
-        chosen = [item for item in bank.items if item.split == split]
+        chosen = [item for item in items if item.split == split]
         random.Random(derive_seed(seed, "order", split)).shuffle(chosen)
         rows = []
         for number, item in enumerate(chosen):
@@ -251,17 +273,21 @@ def _write_lines(path: Path, rows: list[dict]) -> None:
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def build(out: Path, scale: float, seed: int, report: Callable[[str], None] = print) -> Bank:
-    """Generate a bank into a directory."""
-    bank = Bank(scale, quotas(scale))
-    fill(bank, seed, report)
-    write(bank, out, seed)
-    return bank
+def build(out: Path, scale: float, seed: int, report: Callable[[str], None] = print, workers: int = 2) -> list[Item]:
+    """Generate a bank into a directory. The result does not depend on the number of workers."""
+    tasks = [(fill_family, family) for family in MAKERS] + [(fill_false, family) for family in FALSE_MAKERS]
+    with ProcessPoolExecutor(workers) as pool:
+        futures = [pool.submit(task, family, scale, seed) for task, family in tasks]
+        for (task, family), future in zip(tasks, futures, strict=True):
+            report(f"{task.__name__} {family}: {len(future.result())}")
+    items = merge(future.result() for future in futures)
+    write(items, out, seed)
+    return items
 
 
-def table(bank: Bank) -> str:
+def table(items: list[Item]) -> str:
     """Counts by family and level, for each split."""
-    counts = Counter((item.draft.family, item.split, item.level) for item in bank.items)
+    counts = Counter((item.draft.family, item.split, item.level) for item in items)
     lines = [f"{'family':<24}" + "".join(f"{split:>24}" for split in SPLITS)]
     for family in sorted({key[0] for key in counts}):
         cells = ["".join(f"{counts[family, split, level]:6d}" for level in LEVEL_SHARES) for split in SPLITS]
@@ -276,8 +302,7 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="share of the full size")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    bank = build(arguments.out, arguments.scale, arguments.seed)
-    print(table(bank))
+    print(table(build(arguments.out, arguments.scale, arguments.seed)))
     return 0
 
 

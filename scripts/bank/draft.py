@@ -30,7 +30,7 @@ HYPOTHESIS_NAMES = (
     "e2",
     "key",
 )
-"""Names of hypotheses in statements. Proofs introduce `h1`, `h2`, ... (the first that is free), so a policy can learn it."""
+"""Names of hypotheses in statements. Proofs introduce `h1`, `h2`, ... (the first free one): a policy can learn it."""
 
 VARIABLE_NAMES = {
     "Prop": ("p", "q", "r", "s", "t", "u", "A", "B", "C", "D"),

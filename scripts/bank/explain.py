@@ -157,7 +157,7 @@ class Explainer:
         term = self.rng.choice(terms)
         premise = self.random_atom([term, term, self.rng.choice(self.constants + self.locals)])
         rule: Formula = ("imp", premise, goal) if goal != FALSE else ("not", premise)
-        for name in self.rng.sample(terms, self.rng.randint(1, len(terms))) + [term]:
+        for name in [*self.rng.sample(terms, self.rng.randint(1, len(terms))), term]:
             if name in free_terms(rule):
                 bound = self.bound_name(rule)
                 rule = ("all", bound, substitute(rule, name, bound))

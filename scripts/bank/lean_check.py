@@ -89,7 +89,7 @@ def _check_chunk(items: Sequence[tuple[Theorem, ProofTree]]) -> list[Checked]:
 
 
 def run_blocks(blocks: Sequence[Sequence[str]]) -> list[tuple[int, int, dict]]:
-    """Lean's messages about blocks of lines, each with the index of its block and its line in it, in the file's order."""
+    """Lean's messages about blocks of lines, each with its block's index and its line in it, in the file's order."""
     owners: list[tuple[int, int]] = []
     lines: list[str] = []
     for index, block in enumerate(blocks):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 Formula = tuple
-"""("atom", predicate, *terms) | ("false",) | ("not", A) | ("and"|"or"|"imp"|"iff", A, B) | ("all"|"ex", variable, A)."""
+"""("atom", name, *terms), ("false",), ("not", A), ("and" | "or" | "imp" | "iff", A, B), ("all" | "ex", variable, A)."""
 
 FALSE: Formula = ("false",)
 SYMBOLS = {"and": ("∧", 35), "or": ("∨", 30), "imp": ("→", 25), "iff": ("↔", 20)}

@@ -9,8 +9,8 @@ from scripts.bank.explain import Explainer
 from scripts.bank.logic import FALSE, Formula, atom, atoms, countermodels, free_terms, show
 from scripts.bank.prover import GaveUp, Prover, Sequent
 
-MAX_HYPOTHESES = 6
-MAX_TEXT = 170
+MAX_HYPOTHESES = 7
+MAX_TEXT = 180
 """Characters of hypotheses and conclusion: states stay short."""
 
 
@@ -21,7 +21,7 @@ def propositional(rng: random.Random) -> Draft | None:
     if rng.random() < 0.7:
         explainer = Explainer(rng, letters, {}, [])
         goal = explainer.random_formula(rng.choice((0, 1, 1, 2)))
-        explainer.explain(goal, rng.randint(1, 6))
+        explainer.explain(goal, rng.randint(1, 9))
         hypotheses = explainer.hypotheses
     else:
         hypotheses, goal = random_sequent(rng, letters)
@@ -34,7 +34,7 @@ def classical(rng: random.Random) -> Draft | None:
     """Classically valid sequents of which the prover finds no intuitionistic proof."""
     names = Names(rng)
     letters = [names.variable("Prop") for _ in range(rng.randint(1, 4))]
-    for _ in range(60):
+    for _ in range(20):
         hypotheses, goal = random_sequent(rng, letters)
         if next(countermodels(hypotheses, goal), None) is None and not _intuitionistic(hypotheses, goal):
             break
@@ -92,7 +92,7 @@ def quantifiers(rng: random.Random, family: str = "quantifiers") -> Draft | None
     constants = [names.variable(kind) for _ in range(rng.choice((0, 1, 1, 2)))]
     explainer = Explainer(rng, letters, predicates, constants)
     goal = _quantified_goal(rng, explainer, family)
-    explainer.explain(goal, rng.randint(1, 5))
+    explainer.explain(goal, rng.randint(1, 7))
     variables += [(letter, "Prop") for letter in letters]
     variables += [(name, f"{kind} → Prop" if n == 1 else f"{kind} → {kind} → Prop") for name, n in predicates.items()]
     variables += [(constant, kind) for constant in constants]
@@ -121,7 +121,7 @@ def vacuous(formula: Formula) -> bool:
         return False
     if formula[0] in ("all", "ex"):
         return formula[1] not in free_terms(formula[2]) or vacuous(formula[2])
-    return formula[1] == formula[-1] != formula[0] and len(formula) == 3 or any(map(vacuous, formula[1:]))
+    return (formula[1] == formula[-1] != formula[0] and len(formula) == 3) or any(map(vacuous, formula[1:]))
 
 
 def sequent_draft(

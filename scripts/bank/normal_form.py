@@ -1,7 +1,7 @@
 """When are two statements the same, up to names and the order of hypotheses? And which shape do they have?
 
-Works on the text alone, so that a test can check the committed bank. Leading quantifiers and premises of the conclusion count as
-variables and hypotheses; types of variables are left out, so a statement about `α` equals the same one about `Nat`.
+Works on the text alone, so that a test can check the committed bank. Leading quantifiers and premises of the conclusion
+count as variables and hypotheses; types of variables are left out, so a statement about `α` equals one about `Nat`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A small prover for sequents of logic: finds a shortest proof in one-line tactics (iterative deepening).
 
-It only proposes: every proof goes through Lean. Steps that cannot hurt (intro, taking a conjunction or an existence apart) are
-taken at once, so proofs have one style, which a small policy can learn.
+It only proposes: every proof goes through Lean. Steps that cannot hurt (intro, taking a conjunction or an existence
+apart) are taken at once, so proofs have one style, which a small policy can learn.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from common.lean import ProofTree
 from scripts.bank.draft import step
 from scripts.bank.logic import FALSE, Formula, atoms, canonical, free_terms, show, substitute
 
-MAX_NODES = 3000
+MAX_NODES = 1200
 """Sequents looked at before the prover gives up: some tens of milliseconds."""
 
 Context = tuple[tuple[str, Formula], ...]

@@ -111,16 +111,31 @@ def _finish(
     hypotheses: list[tuple[str, str]], tactics: list[str],
 ) -> Draft:  # fmt: skip
     order = {"α": -1}
-    used = [(name, kind) for name, kind in kinds.items()]
+    used = list(kinds.items())
     rng.shuffle(used)
     used.sort(key=lambda item: order.get(item[0], 0))
     return Draft(family, generator, used, hypotheses, show_equation(equation), chain(tactics))
 
 
 def nat_algebra(rng: random.Random) -> Draft | None:
-    """`s = t` where t comes from s by random steps with lemmas; the proof is a shortest chain found backwards."""
+    """`s = t` where t comes from s by random steps with lemmas; sometimes two such equations at once."""
     names = Names(rng)
     letters = [names.variable("Nat") for _ in range(rng.randint(2, 4))]
+    found = [_identity(rng, letters) for _ in range(rng.choice((1, 1, 2)))]
+    if None in found:
+        return None
+    pairs = [pair for pair in found if pair is not None]
+    text = " ∧ ".join(show_equation(equation) for equation, _ in pairs)
+    mentioned = {name for equation, _ in pairs for side in equation for name in variables(side)}
+    if not mentioned or len(text) > 95 or len({equation for equation, _ in pairs}) < len(pairs):
+        return None
+    proofs = [chain(tactics) for _, tactics in pairs]
+    proof = proofs[0] if len(proofs) == 1 else step("constructor", *proofs)
+    kinds = [(name, "Nat") for name in letters if name in mentioned]
+    return Draft("nat-algebra", "walk", kinds, [], text, proof)
+
+
+def _identity(rng: random.Random, letters: list[str]) -> tuple[Equation, list[str]] | None:
     start = random_nat_term(rng, letters, rng.choice((2, 2, 3)))
     vocabulary = rng.sample(NAT_RULES, rng.randint(3, 7))
     steps = rng.randint(1, 5)
@@ -128,11 +143,8 @@ def nat_algebra(rng: random.Random) -> Draft | None:
     equation = (start, end) if rng.random() < 0.5 else (end, start)
     if start == end or len(show_equation(equation)) > 75:
         return None
-    closing = solve(equation, vocabulary, min(steps, 5), max_nodes=600 if steps < 4 else 1500)
-    if closing is None:
-        return None
-    kinds = {name: "Nat" for name in letters if name in variables(start) + variables(end)}
-    return _finish(rng, "nat-algebra", "walk", names, kinds, equation, [], closing) if kinds else None
+    tactics = solve(equation, vocabulary, min(steps, 5), max_nodes=350)
+    return None if tactics is None else (equation, tactics)
 
 
 def cancellation(rng: random.Random) -> Draft | None:
@@ -193,7 +205,7 @@ def list_algebra(rng: random.Random) -> Draft | None:
     equation = (start, end) if rng.random() < 0.6 else (end, start)
     if start == end or len(show_equation(equation)) > 95:
         return None
-    closing = solve(equation, rules, min(steps, 5), max_nodes=600)
+    closing = solve(equation, rules, min(steps, 5), max_nodes=350)
     if closing is None:
         return None
     mentioned = variables(start) + variables(end)
@@ -222,15 +234,30 @@ def equations(rng: random.Random) -> Draft | None:
     if rng.random() < 0.3:
         equation = (term, start)
     closing = solve(equation, rules, 7, max_nodes=400, explicit=False)
-    text = show_equation(equation) + "".join(text for _, text in maker.hypotheses)
-    if closing is None or len(text) > 170:
+    second = _second_equation(rng, maker, rules) if rng.random() < 0.35 else None
+    goals = [equation, *([second[0]] if second else [])]
+    text = " ∧ ".join(show_equation(goal) for goal in goals)
+    if closing is None or len(text + "".join(text for _, text in maker.hypotheses)) > 170:
         return None
     kinds = ({"α": "Type"} if kind == "α" else {}) | maker.kinds
-    mentioned = {name for side in equation for name in _names(side)} | maker.mentioned
+    mentioned = {name for goal in goals for side in goal for name in _names(side)} | maker.mentioned
     kinds = {name: what for name, what in kinds.items() if name in mentioned or name == "α"}
-    if rng.random() < 0.25:
+    if second is None and rng.random() < 0.25:
         return _predicate_goal(rng, names, kinds, kind, equation, maker.hypotheses, closing, maker.rules)
-    return _finish(rng, "equations", "chain", names, kinds, equation, maker.hypotheses, closing)
+    used = list(kinds.items())
+    rng.shuffle(used)
+    used.sort(key=lambda item: item[0] != "α")
+    proof = chain(closing) if second is None else step("constructor", chain(closing), chain(second[1]))
+    return Draft("equations", "chain", used, maker.hypotheses, text, proof)
+
+
+def _second_equation(rng: random.Random, maker: _EquationMaker, rules: list[Rule]) -> tuple[Equation, list[str]] | None:
+    """Another consequence of the same hypotheses and perhaps a new one."""
+    start = term = maker.term(rng.choice((1, 2)))
+    for _ in range(rng.randint(1, 3)):
+        term = maker.forward(term)
+    tactics = solve((start, term), [*maker.rules, *rules], 5, max_nodes=300, explicit=False) if term != start else None
+    return None if tactics is None else ((start, term), tactics)
 
 
 def _predicate_goal(
@@ -272,7 +299,7 @@ class _EquationMaker:
     def __init__(self, rng: random.Random, names: Names, kind: str, functions: list[str], constants: list[str]) -> None:
         self.rng, self.names, self.kind = rng, names, kind
         self.functions, self.constants = functions, constants
-        self.kinds = {name: f"{kind} → {kind}" for name in functions} | {name: kind for name in constants}
+        self.kinds = dict.fromkeys(functions, f"{kind} → {kind}") | dict.fromkeys(constants, kind)
         self.rules: list[Rule] = []
         self.hypotheses: list[tuple[str, str]] = []
         self.mentioned: set[str] = set()

@@ -1,7 +1,7 @@
 """First-order terms, printed as Lean prints them, and a simulation of Lean's `rw` on equations between them.
 
-`rw [h]` looks for the first subterm that matches the left side of `h` (outermost first, left to right, left side of the goal
-first), and replaces every occurrence of that instance; then it tries `rfl`. The simulation proposes; Lean decides.
+`rw [h]` looks for the first subterm that matches the left side of `h` (outermost first, left to right, left side of the
+goal first), and replaces every occurrence of that instance; then it tries `rfl`. The simulation proposes; Lean decides.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INFIX = {
     "-": (65, 65, 66),
     "*": (70, 70, 71),
     "^": (75, 76, 75),
-    "++": (65, 66, 65),
+    "++": (65, 65, 66),
     "::": (67, 68, 67),
 }
 """Operator to its own binding power and that which it asks of its arguments, as in Lean."""
@@ -176,7 +176,7 @@ def solve(
     closed: Callable[[Equation], bool] = lambda equation: False,
     explicit: bool = True,
 ) -> list[str] | None:
-    """A shortest chain of `rw` steps that makes both sides equal (`closed`: equal by computation, which `rw` sees too)."""
+    """A shortest chain of `rw` steps that makes both sides equal (`closed`: by computation, which `rw` sees too)."""
     if equation[0] == equation[1]:
         return None
     frontier: list[tuple[Equation, list[str]]] = [(equation, [])]

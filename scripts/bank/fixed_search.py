@@ -1,0 +1,64 @@
+"""Searches with the fixed tactic list in one process: the prover's agent on the lean-proxy's pool, without a broker."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from common.lean import Outcome, Step, Theorem
+from common.messages import Attempt, LeanRunReply, LeanRunRequest
+from node.lean_proxy.cache import OutcomeCache
+from node.lean_proxy.pool import Pool
+from node.lean_proxy.requests import Requests
+from node.lean_proxy.toolchain import LeanToolchain
+from node.lean_proxy.worker.process import WorkerOptions
+from node.prover.agent import Agent
+from node.prover.environment import BadStatement
+from node.prover.fixed_policy import FIXED_PARAMETERS, FixedPolicy
+
+TACTIC_SECONDS = 5.0
+
+
+class LocalEnvironment:
+    """`node.prover.environment.Environment` with the lean-proxy's own code in this process."""
+
+    def __init__(self, requests: Requests, theorem: Theorem) -> None:
+        self._requests = requests
+        self._theorem = theorem
+
+    async def open(self) -> str:
+        """The text of the root state. Raises BadStatement."""
+        return (await self._ask((), ())).state
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        """One outcome for every tactic."""
+        return dict(zip(tactics, (await self._ask(path, tuple(tactics))).outcomes, strict=True)) if tactics else {}
+
+    async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
+        reply = await self._requests.run(LeanRunRequest(self._theorem, path, tactics, TACTIC_SECONDS))
+        if not isinstance(reply, LeanRunReply):
+            raise BadStatement(str(reply))
+        return reply
+
+
+@asynccontextmanager
+async def local_requests() -> AsyncIterator[Requests]:
+    """The lean-proxy's request handler with one worker of its own."""
+    pool = Pool(LeanToolchain.pocket(), WorkerOptions(), workers=1, queue=64)
+    pool.start()
+    try:
+        yield Requests(pool, OutcomeCache(10_000), longest=TACTIC_SECONDS)
+    finally:
+        await pool.stop()
+
+
+async def solve_all(theorems: Sequence[Theorem], simulations: int) -> list[bool]:
+    """For each theorem: does the fixed tactic list prove it within this many simulations?"""
+    solved = []
+    async with local_requests() as requests:
+        for theorem in theorems:
+            attempt = Attempt(theorem.name, theorem.name, theorem, "eval", simulations, seed=0)
+            environment = LocalEnvironment(requests, theorem)
+            agent = Agent(attempt, FixedPolicy(), environment, prover_id="floors", leaves=1, base=FIXED_PARAMETERS)
+            solved.append((await agent.play()).outcome == "proved")
+    return solved

@@ -1,0 +1,74 @@
+"""How much of the bank falls to tactics and searches that have learned nothing.
+
+python -m scripts.bank.floors                     # single tactics after `intros`
+python -m scripts.bank.floors --search 16         # and a search with the fixed tactic list, no model
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from common.bank import SPLITS, BankTheorem, load_statements, stratified
+from scripts.bank.build import FLOOR_TACTICS
+from scripts.bank.lean_check import closed_by
+
+MOST_BY_ONE = 0.15
+MOST_BY_ANY = 0.30
+"""Promises about the test split: closed by one tactic alone, by any of them."""
+
+
+def floors(statements: Sequence[BankTheorem]) -> dict[str, float]:
+    """Share of statements that `intros` and then one tactic proves, for each tactic, and `any`."""
+    theorems = [statement.theorem for statement in statements]
+    closed = {tactic: closed_by(theorems, tactic) for tactic in FLOOR_TACTICS}
+    shares = {tactic: sum(results) / len(theorems) for tactic, results in closed.items()}
+    shares["any"] = sum(map(any, zip(*closed.values(), strict=True))) / len(theorems)
+    return shares
+
+
+def search_floor(statements: Sequence[BankTheorem], simulations: int) -> list[bool]:
+    """For each statement: does a search with the fixed tactic list find a proof?"""
+    import asyncio
+
+    from scripts.bank.fixed_search import solve_all
+
+    return asyncio.run(solve_all([statement.theorem for statement in statements], simulations))
+
+
+def by_level(statements: Sequence[BankTheorem], solved: Sequence[bool]) -> dict[int, float]:
+    """Share solved at each level."""
+    total = Counter(statement.level for statement in statements)
+    won = Counter(statement.level for statement, done in zip(statements, solved, strict=True) if done)
+    return {level: won[level] / total[level] for level in sorted(total)}
+
+
+def main() -> int:
+    """Entry point of `python -m scripts.bank.floors`. Exit code 1 when a promise about the test split is broken."""
+    parser = argparse.ArgumentParser(description="Floors of the theorem bank.")
+    parser.add_argument("--split", choices=SPLITS, default="test")
+    parser.add_argument("--search", type=int, default=0, metavar="SIMULATIONS", help="also search with the fixed list")
+    parser.add_argument(
+        "--limit", type=int, default=0, help="a stratified sample of this size instead of the whole split"
+    )
+    arguments = parser.parse_args()
+    statements = load_statements(arguments.split)
+    if arguments.limit:
+        statements = stratified(statements, min(arguments.limit, len(statements)), seed=0)
+    print(f"{arguments.split}: {len(statements)} statements, closed after `intros` by")
+    shares = floors(statements)
+    for tactic, share in shares.items():
+        print(f"  {tactic:<16}{share:7.1%}")
+    if arguments.search:
+        solved = search_floor(statements, arguments.search)
+        print(f"  fixed tactic list, {arguments.search} simulations: {sum(solved) / len(solved):.1%}")
+        for level, share in by_level(statements, solved).items():
+            print(f"    level {level}       {share:7.1%}")
+    kept = shares["any"] <= MOST_BY_ANY and all(shares[tactic] <= MOST_BY_ONE for tactic in FLOOR_TACTICS)
+    return 0 if kept or arguments.split != "test" else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
