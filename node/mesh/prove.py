@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import secrets
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import tyro
 
 from common.lean import Theorem
 from common.statement import StatementError, parse_statement
+from node.mesh.private import MeshProblem, private_mesh
 
 if TYPE_CHECKING:
     from common.bus import Bus
@@ -37,16 +35,8 @@ R = TypeVar("R")
 CONNECT_SECONDS = 3.0
 """Patience with a broker that was named on the command line."""
 
-START_SECONDS = 30.0
-"""Patience with a private mesh's broker: it is there in half a second, or will not come."""
-
-PRIVATE_RUN = "prove"
-
 VERIFY_SECONDS = 60.0
 """Patience with the verification: three files in fresh processes take about 0.4 s, a busy proxy longer."""
-
-DEMO_RUN = Path("runs/demo")
-"""Where a model is looked for when none is named."""
 
 
 @dataclass
@@ -134,10 +124,6 @@ def show(answer: Answer, settings: ProveSettings) -> None:
 def note(text: str) -> None:
     """Progress, for the person who waits."""
     print(text, file=sys.stderr, flush=True)
-
-
-class MeshProblem(RuntimeError):
-    """The mesh answered, but not with what was asked for; the text says what to do."""
 
 
 async def prove(theorem: Theorem, settings: ProveSettings) -> Answer:
@@ -241,79 +227,11 @@ async def mesh_for(settings: ProveSettings) -> AsyncIterator[tuple[Bus, Failure]
     from common.bus import Bus, BusSettings
 
     if not settings.url:
-        async with private_mesh(settings) as mesh:
-            yield mesh
+        async with private_mesh(settings.checkpoint, fixed=settings.fixed, note=note) as (bus, mesh):
+            yield bus, mesh.wait
         return
     bus = await Bus.connect(BusSettings(url=settings.url), run=settings.run, name="prove", wait=CONNECT_SECONDS)
     try:
         yield bus, for_ever  # its nodes are not ours to watch
     finally:
         await bus.close()
-
-
-@asynccontextmanager
-async def private_mesh(settings: ProveSettings) -> AsyncIterator[tuple[Bus, Failure]]:
-    """Broker, lean-proxy and prover, and inference when there is a model; gone at the end of the block."""
-    import tomli_w
-
-    from broker import streams
-    from common.bus import Bus
-    from node.mesh.mesh import Mesh
-
-    with tempfile.TemporaryDirectory(prefix="proofmesh-prove-", ignore_cleanup_errors=True) as folder:
-        os.environ["TMPDIR"] = folder  # for the nodes: so nothing of theirs stays behind
-        weights = None if settings.fixed else model_for(settings.checkpoint, Path(folder))
-        file = Path(folder) / "mesh.toml"
-        file.write_text(tomli_w.dumps(configuration(Path(folder), weights)), encoding="utf-8")
-        note(f"starting a private mesh with {weights.name if weights else 'a fixed list of tactics'}")
-        async with Mesh.from_file(file) as mesh:
-            bus = await Bus.connect(mesh.bus, run=mesh.run, name="prove", wait=START_SECONDS)
-            try:
-                await streams.ensure(bus)
-                yield bus, mesh.wait
-            finally:
-                await bus.close()
-
-
-def configuration(folder: Path, weights: Path | None) -> dict[str, dict[str, object]]:
-    """The private mesh's file. Nothing is restarted: a node that dies ends the command with its last words. At the end
-    all
-    are killed at once: nobody else uses them, and what they keep is below `folder`."""
-    policy = "inference" if weights else "fixed"
-    return {
-        "run": {"name": PRIVATE_RUN, "dir": str(folder)},
-        "up": {"learner": 0, "ui": 0, "inference": int(weights is not None), "restarts": 0, "grace": 0.0},
-        "broker": {"port": 0, "store": str(folder / "broker")},
-        "prover": {"policy": policy, "searches": 1, "poll_seconds": 0.1, "drain_seconds": 0.0},
-        **({"inference": {"weights": str(weights)}} if weights else {}),
-    }
-
-
-def model_for(checkpoint: str, folder: Path) -> Path | None:
-    """A weights file that inference can serve: the one named, made from the checkpoint named, or the demo's newest.
-
-    Raises MeshProblem when what was named cannot be read.
-    """
-    named = Path(checkpoint) if checkpoint else newest_checkpoint()
-    if named is None:
-        return None
-    if named.is_file():
-        return named
-    if not named.is_dir():
-        raise MeshProblem(f"there is no weights file or checkpoint folder {named}")
-    from node.model import checkpoint as checkpoints
-    from node.model import weights
-
-    try:
-        loaded = checkpoints.load(named, optimizer=False)
-    except (checkpoints.CheckpointError, OSError) as error:
-        raise MeshProblem(f"cannot use the checkpoint {named}: {error}") from error
-    target = folder / f"{named.name}.safetensors"
-    weights.write(target, loaded.model, loaded.tokenizer)
-    return target
-
-
-def newest_checkpoint() -> Path | None:
-    """The newest whole checkpoint of the demo's run, if there is one."""
-    complete = [state.parent for state in DEMO_RUN.glob("checkpoints/step-*/state.json")]
-    return max(complete, key=lambda path: path.name, default=None)

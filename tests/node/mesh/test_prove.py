@@ -14,7 +14,8 @@ import psutil
 import pytest
 
 from common.bus import Bus, BusSettings
-from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main, newest_checkpoint
+from node.mesh.private import newest_checkpoint
+from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.waiting import eventually
