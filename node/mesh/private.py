@@ -73,6 +73,8 @@ def model_for(checkpoint: str, folder: Path) -> Path | None:
     named = Path(checkpoint) if checkpoint else newest_checkpoint()
     if named is None:
         return None
+    if named.is_file() and (named.parent / "state.json").exists():
+        named = named.parent  # a file of a checkpoint stands for all of it: it holds no tokenizer
     if named.is_file():
         return named
     if not named.is_dir():
