@@ -219,6 +219,7 @@ async def _farewell(ctx: NodeContext, forwarder: object) -> None:
     try:
         async with asyncio.timeout(FAREWELL_SECONDS):
             await pulse.send_logs(ctx, forwarder)
+            await pulse.send_heartbeat(ctx)  # what was counted since the last one
             await ctx.bus.unregister(ctx.id)
     except (TimeoutError, BusError):
         ctx.log.info("left without telling the broker; the registry forgets this node by itself")

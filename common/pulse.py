@@ -44,14 +44,18 @@ async def measure_lag(ctx: NodeContext) -> None:
 
 async def beat(ctx: NodeContext) -> None:
     """Send a heartbeat every second, and watch the connection."""
-    subject = subjects.telemetry(ctx.role, ctx.id, "heartbeat")
     while True:
         ctx.health("broker", None if ctx.bus.connected else "the broker is away; reconnecting")
         if ctx.bus.given_up.is_set():
             ctx.fail(ConnectionError("the connection to the broker was closed for good"))
-        if ctx.bus.connected:
-            await ctx.bus.publish(subject, ctx.heartbeat())
+        await send_heartbeat(ctx)
         await asyncio.sleep(HEARTBEAT_SECONDS)
+
+
+async def send_heartbeat(ctx: NodeContext) -> None:
+    """Send one heartbeat, if the broker is there."""
+    if ctx.bus.connected:
+        await ctx.bus.publish(subjects.telemetry(ctx.role, ctx.id, "heartbeat"), ctx.heartbeat())
 
 
 async def stay_registered(ctx: NodeContext) -> None:

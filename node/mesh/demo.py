@@ -171,10 +171,12 @@ def _put_aside(folder: Path) -> None:
 
 async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
     """Run the mesh to the end of the learner's plan."""
+    from common import logging
     from node.mesh.demo_view import View, show_summary
     from node.mesh.mesh import Mesh
     from node.mesh.supervisor import ChildFailed
 
+    logging.configure("error")  # the broker is not there in the first second; the view shows what matters
     started = time.monotonic()
     view = View(folder, settings)
     mesh = Mesh.from_file(file, view.event)

@@ -48,7 +48,7 @@ class View:
 
     def begin(self, url: str) -> None:
         """Say what runs, and begin to draw."""
-        print(f"monitor: {url}\nrun directory: {self._folder}", file=sys.stderr, flush=True)
+        print(f"monitor: {url or 'none'}\nrun directory: {self._folder}", file=sys.stderr, flush=True)
         self._url = url
         if sys.stderr.isatty():
             from rich.console import Console
@@ -91,8 +91,10 @@ class View:
     def _hear(self, _: str, heartbeat: Heartbeat) -> None:
         self._values[heartbeat.node_id] = heartbeat.values
         self._roles[heartbeat.node_id] = heartbeat.role
-        if heartbeat.role == "learner" and heartbeat.state in PHASES:
+        if heartbeat.role == "learner" and heartbeat.state in PHASES and heartbeat.state != self._phase:
             self._phase = heartbeat.state
+            if self._live is None:
+                print(self.line(), file=sys.stderr, flush=True)
 
     def _see(self, _: str, point: Point) -> None:
         self._point.update(point.values)

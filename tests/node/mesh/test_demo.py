@@ -1,0 +1,235 @@
+"""The demo: its configuration, and whole runs with a tiny network on a tiny bank: real broker, Lean, training."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common import config
+from common.process import kill_group, spawn_child
+from node.learner.settings import LearnerSettings
+from node.mesh import demo
+from node.mesh.demo import DemoSettings, mesh_config
+from tests.node.learner.builders import write_bank
+
+RECIPE = """
+[up]
+ui = {ui}
+
+[prover]
+searches = 4
+
+[lean_proxy]
+workers = 1
+
+[learner]
+bank = "{bank}"
+
+[learner.plan]
+evaluate = true
+minutes = {minutes}
+
+[learner.model]
+vocab_size = 400
+depth = 1
+width = 32
+heads = 2
+kv_heads = 2
+hidden = 64
+context = 128
+
+[learner.evaluation]
+statements = 6
+simulations = 4
+
+[learner.matchmaker]
+budget = 4
+disprove_chance = 0.2
+
+[learner.schedule]
+fresh = 4
+patience = 2.0
+pause_budget = 0.5
+
+[learner.trainer]
+batch = 16
+threads = 1
+
+[learner.warm_start]
+steps = 60
+every = 30
+validation = 32
+"""
+
+WANTED = (
+    "lean_version test_total simulations solved_before solved_after both_solved ci_low ci_high roots_solved"
+    " proofs_verified proofs_rejected attempts transitions train_steps expansions_per_s pause_fraction wall_s"
+)
+
+
+def recipe(folder: Path, minutes: float = 0.1, ui: int = 0) -> Path:
+    bank = write_bank(folder / "bank")
+    file = folder / "tiny.toml"
+    file.write_text(RECIPE.format(bank=bank, minutes=minutes, ui=ui), encoding="utf-8")
+    return file
+
+
+async def start(folder: Path, *flags: str, env: dict[str, str] | None = None) -> asyncio.subprocess.Process:
+    argv = [sys.executable, "-m", "node.mesh.cli", "demo", "--directory", str(folder / "runs"), "--port", "0", *flags]
+    variables = {**os.environ, "PROOFMESH_CACHE_DIR": "", "PROOFMESH_CACHE": str(folder / "cache"), **(env or {})}
+    return await spawn_child(argv, env=variables, stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+
+
+async def finish(process: asyncio.subprocess.Process, seconds: float) -> tuple[str, str]:
+    try:
+        async with asyncio.timeout(seconds):
+            out, err = await process.communicate()
+    finally:
+        await kill_group(process, grace=5)
+    return out.decode(), err.decode()
+
+
+def check(summary: dict[str, Any]) -> None:
+    """What every finished run has to say."""
+    assert set(WANTED.split()) <= summary.keys()
+    assert summary["test_total"] == 6 and summary["records_sound"]
+    assert summary["both_solved"] <= min(summary["solved_before"], summary["solved_after"])
+    assert summary["ci_low"] <= summary["difference"] <= summary["ci_high"]
+    # Counted by three different processes: the provers' word, the lean-proxies' verdicts, the learner's records.
+    assert summary["recorded_proofs"] <= summary["proofs_verified"] <= summary["roots_solved"]
+    assert summary["attempts"] + summary["attempts_outstanding"] == summary["attempts_dispatched"]
+    assert 0 <= summary["pause_fraction"] < 1
+
+
+async def test_a_tiny_demo_learns_from_end_to_end(tmp_path: Path) -> None:
+    process = await start(tmp_path, "--recipe", str(recipe(tmp_path)))
+    out, err = await finish(process, 160)
+    assert process.returncode == 0, err
+    summary = json.loads((tmp_path / "runs" / "demo" / "summary.json").read_text())
+    check(summary)
+    assert summary["lean_version"] and summary["recorded_proofs"] > 0 and summary["kind"] == "rl"
+    assert summary["solved_after"] > 0
+    assert "solved before" in out and "evaluation after learning" in err
+
+
+@pytest.mark.slow
+async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_control(tmp_path: Path) -> None:
+    flags = ["--recipe", str(recipe(tmp_path, minutes=0.5, ui=1)), "--repeat"]
+    database = tmp_path / "runs" / "demo" / "proofs.sqlite"
+    process = await start(tmp_path, *flags)
+    reading = asyncio.create_task(finish(process, 300))
+    async with asyncio.timeout(120):
+        while not (database.exists() and _recorded(database, "train")):
+            assert process.returncode is None
+            await asyncio.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, err = await reading
+    assert process.returncode == 130 and "goes on where it was" in err
+    before = _ids(database)
+
+    process = await start(tmp_path, *flags)
+    _, err = await finish(process, 300)
+    assert process.returncode == 0, err
+    assert "unfinished run" in err
+    summary = json.loads((tmp_path / "runs" / "demo" / "summary.json").read_text())
+    check(summary)
+    assert before <= _ids(database) and summary["before_again"]["solved"] <= 6
+    assert summary["train_steps"] > 0 and 25 < summary["learning_s"] < 60
+
+    process = await start(tmp_path, *flags[:2], "--control")
+    _, err = await finish(process, 300)
+    assert process.returncode == 0, err
+    control = json.loads((tmp_path / "runs" / "demo-control" / "summary.json").read_text())
+    check(control)
+    assert control["kind"] == "control" and control["train_steps"] == summary["train_steps"]
+    assert control["transitions"] == 0 and control["warm_start"]["cached"]
+    assert control["attempts"] == 12
+    assert control["solved_before"] == summary["solved_before"]
+
+
+def _recorded(database: Path, purpose: str) -> int:
+    import sqlite3
+
+    try:
+        query = "SELECT COUNT(*) FROM results JOIN attempts USING (attempt_id) WHERE purpose = ?"
+        return int(sqlite3.connect(database).execute(query, (purpose,)).fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+def _ids(database: Path) -> set[str]:
+    import sqlite3
+
+    return {row[0] for row in sqlite3.connect(database).execute("SELECT attempt_id FROM results")}
+
+
+# --- configuration ----------------------------------------------------------------------------------------------------
+
+
+def test_the_recipe_is_a_configuration_that_every_role_reads() -> None:
+    content = demo.read_recipe()
+    settings = config.convert(LearnerSettings, content["learner"], "demo.toml: [learner]")
+    assert settings.plan.evaluate and 150 <= settings.evaluation.statements <= 200
+    assert settings.evaluation.simulations == 16 and settings.plan.limit_minutes is not None
+    assert settings.plan.limit_minutes < 12
+
+
+def test_minutes_from_the_environment_replace_the_recipes_and_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(demo.MINUTES_VARIABLE, "0.5")
+    content = mesh_config(DemoSettings(run="demo", port=0), demo.read_recipe())
+    assert content["learner"]["plan"] == {"evaluate": True, "minutes": 0.5, "repeat": False}
+    monkeypatch.delenv(demo.MINUTES_VARIABLE)
+    content = mesh_config(DemoSettings(run="demo", port=0), demo.read_recipe())
+    assert content["learner"]["plan"]["limit_minutes"] < 12
+
+
+@pytest.mark.parametrize("text", ["abc", "-1", "0", "nan"])
+def test_minutes_that_are_none_are_refused(
+    text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(demo.MINUTES_VARIABLE, text)
+    assert demo.main([]) == 2
+    assert "positive number of minutes" in capsys.readouterr().err
+
+
+def test_a_control_takes_the_steps_of_the_demo(tmp_path: Path) -> None:
+    settings = DemoSettings(run="demo-control", control=True, directory=str(tmp_path), port=0)
+    with pytest.raises(config.ConfigError, match=r"run `proofmesh demo` first, or give --steps"):
+        mesh_config(settings, demo.read_recipe())
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "summary.json").write_text('{"train_steps": 321}')
+    assert mesh_config(settings, demo.read_recipe())["learner"]["plan"]["control_steps"] == 321
+
+
+def test_a_bad_run_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo.main(["--run", "My Run", "--directory", str(tmp_path)]) == 2
+    assert "bad run name" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_replaced_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        found = demo._port(port)
+    assert found != port and f"port {port} is in use" in capsys.readouterr().err
+
+
+def test_a_finished_run_is_put_aside_and_an_unfinished_one_is_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    (folder / "proofs.sqlite").touch()
+    demo._put_aside(folder)
+    assert folder.exists()
+    (folder / "summary.json").write_text("{}")
+    demo._put_aside(folder)
+    assert not folder.exists()
+    assert len(list(tmp_path.glob("demo-*/summary.json"))) == 1
