@@ -19,6 +19,9 @@ from node.learner.settings import LearnerSettings
 HELD_OUT_SHARE = 10
 """One train theorem of so many is held out of the warm start, to see the plateau of the loss on what is not trained."""
 
+SAMPLE_SEED = 0
+"""Of the sample of statements that evaluations use."""
+
 
 @dataclass(frozen=True)
 class Data:
@@ -42,16 +45,18 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
     directory = Path(settings.bank) if settings.bank else bank.DIRECTORY
     try:
         train = _rows("train", directory)
-        test = bank.load_statements("test", directory)
-        chosen = bank.stratified(test, min(settings.evaluation.statements, len(test)), settings.seed)
+        split = settings.evaluation.split
+        scored = bank.load_statements(split, directory)
+        # The seed of the bank's sample is fixed: runs with different seeds are scored on the same statements.
+        chosen = bank.stratified(scored, min(settings.evaluation.statements, len(scored)), SAMPLE_SEED)
         transitions = bank.load_transitions(directory, warm_start=True)
         digest = bank.digest(directory)
     except bank.BankError as error:
         raise DataError(str(error)) from error
-    forbidden = {(each.theorem.binders, each.theorem.conclusion) for each in test}
+    forbidden = {(each.theorem.binders, each.theorem.conclusion) for each in scored}
     leaked = [row.theorem.name for row in train if (row.theorem.binders, row.theorem.conclusion) in forbidden]
     if leaked:
-        raise DataError(f"{len(leaked)} train statements are test statements too, first {leaked[0]}: fix the bank")
+        raise DataError(f"{len(leaked)} train statements are {split} statements too, first {leaked[0]}: fix the bank")
     if settings.statements:
         random.Random(derive_seed(settings.seed, "statements")).shuffle(train)
         train = train[: settings.statements]
@@ -61,7 +66,7 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
     return Data(
         digest=digest,
         train=train,
-        test=[TheoremRow(each.theorem, "test", each.family, each.level) for each in chosen],
+        test=[TheoremRow(each.theorem, split, each.family, each.level) for each in chosen],
         supervised=_segment(folder / "supervised", first),
         validation=_segment(folder / "validation", second),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from node.learner.matchmaker import MatchmakerSettings
 from node.learner.replay import ReplaySettings
@@ -68,7 +69,9 @@ class EvaluationSettings:
     """The evaluation before and after learning."""
 
     statements: int = 160
-    """Test statements, stratified by family and level."""
+    """Statements, stratified by family and level."""
+    split: Literal["test", "valid"] = "test"
+    """Where they come from: `valid` for choosing settings, so that `test` stays unseen until they are frozen."""
     simulations: int = 16
     """Simulations per statement."""
     retries: int = 2
