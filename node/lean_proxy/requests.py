@@ -43,7 +43,7 @@ class Requests:
     longest: float
     """Most seconds for a candidate, whatever a request asks for."""
     counts: Counts = field(default_factory=Counts)
-    _garbage: float = 0.0
+    garbage: float = 0.0
     """Running share of candidates that do not parse."""
 
     async def run(self, request: LeanRunRequest) -> Message:
@@ -97,7 +97,7 @@ class Requests:
             request.path,
             dict(enumerate(tactics)),
             state=state,
-            probe=frozenset(unknown) if self._garbage * len(unknown) > PROBE_ABOVE else frozenset(),
+            probe=frozenset(unknown) if self.garbage * len(unknown) > PROBE_ABOVE else frozenset(),
             alone=frozenset(i for i, tactic in enumerate(tactics) if lex(tactic).unusual),
         )
 
@@ -106,7 +106,7 @@ class Requests:
             self.cache.learn_state(request.theorem, request.path, plan.state)
         for index, tactic in enumerate(tactics):
             self.cache.learn(request.theorem, request.path, tactic, plan.outcomes[index])
-            self._garbage += GARBAGE_MEMORY * ((index in plan.unparsable) - self._garbage)
+            self.garbage += GARBAGE_MEMORY * ((index in plan.unparsable) - self.garbage)
 
     def _count(self, settled: dict[str, Outcome], request: LeanRunRequest) -> None:
         self.counts.candidates += len(request.tactics)

@@ -1,17 +1,22 @@
 """The text of a batch: many candidates in one document, and where each of them stands. Pure.
 
-Three forms of a block, from fast to safe:
-- copies: the path once, then a copy of the goal for each candidate, in a focused block of its own;
+Four forms of a block, from fast to safe:
+- copies: the path once, then a copy of the goal for each candidate, in a focused block of its own (the fewer tactics
+  Lean has to report on, the faster: so there is one `refine` for all copies, and one sentinel);
 - separate: an example for each candidate, with the path in each (goals that hold metavariables: copies would share
   them; candidates that name a case or a hole: copies are tagged differently);
 - probe: a theorem that Lean parses and then refuses unelaborated, to see whether a candidate parses at all.
 
+- confirmation: copies again, of candidates that are expected to close the goal and to leave no message at all.
+
 A candidate stands in parentheses, so it must be a tactic block on its own terms: nothing that follows can complete it.
-After each block stands a sentinel, whose message shows that Lean went on there.
+A candidate's own message, at its own place, shows that Lean went there; where none is expected, a sentinel that speaks
+behind it does.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -25,9 +30,25 @@ PREAMBLE = f"def {COPY} {{p : Sort _}} (a _ : p) : p := a"
 """Stands after the header in every document: `refine COPY ?_ ?_` turns a goal into two of the same."""
 
 SENTINEL = "proofmesh"
+"""What a sentinel says."""
+
+_SENTINEL = f'trace "{SENTINEL}"'
 
 STATE = -1
 """Index of the block that shows the state itself (it runs `skip`)."""
+
+
+MOST_COPIES = 32
+"""In one example. Beyond that the path's share is small, and a candidate that ends the declaration takes more along."""
+
+
+class Form(enum.Enum):
+    """How the candidates of an example stand there."""
+
+    COPIES = enum.auto()
+    SEPARATE = enum.auto()
+    PROBE = enum.auto()
+    CONFIRMATION = enum.auto()
 
 
 @dataclass(frozen=True)
@@ -40,10 +61,8 @@ class Block:
     column: int
     """Of the bullet (copies) or of the opening parenthesis."""
     sentinel: int
-    """Line of the sentinel."""
+    """Line of the sentinel behind it; -1 when it has none of its own."""
     bulleted: bool
-    path: tuple[int, int]
-    """Lines of the path that leads to it, from the example's first line up to the block (exclusive)."""
 
     def holds(self, line: int) -> bool:
         return self.first <= line <= self.last
@@ -51,14 +70,16 @@ class Block:
 
 @dataclass(frozen=True)
 class Example:
-    """One example of a document: its lines, its statement's lines, and its blocks."""
+    """One example of a document: its lines, and its blocks."""
 
     first: int
     statement: int
     """Last line of the statement."""
     last: int
     blocks: tuple[Block, ...]
-    probe: bool = False
+    form: Form
+    end: int = -1
+    """Line of the sentinel behind all blocks; -1 when there is none."""
 
 
 @dataclass(frozen=True)
@@ -81,50 +102,77 @@ class Writer:
     def document(self) -> Document:
         return Document("\n".join(self._lines) + "\n", tuple(self._examples))
 
-    def copies(self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]]) -> None:
-        """One example with the candidates on copies of the goal, and the goal itself last (block STATE).
-
-        The copies are made one at a time, so that without the last candidates the text is the same, and what Lean
-        has elaborated of it stays good.
-        """
+    def copies(
+        self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]], *, show_state: bool
+    ) -> None:
+        """One example with the candidates on copies of the goal; `show_state`: the goal itself last (block STATE)."""
         spots: list[_Spot] = []
 
         def hole(prefix: str) -> list[str]:
-            lines: list[str] = []
+            lines = [_multiply(prefix, len(candidates))] if candidates else []
             for index, tactic in candidates:
-                lines.append(f"{prefix}refine {COPY} ?_ ?_")
-                lines += _block(spots, len(lines), index, tactic, prefix, bulleted=True)
-            return lines + _block(spots, len(lines), STATE, "skip", prefix, bulleted=True)
+                lines += _block(spots, len(lines), index, tactic, prefix)
+            if show_state:
+                return lines + _block(spots, len(lines), STATE, "skip", prefix)
+            return [*lines, f"{prefix}{_SENTINEL}", f"{prefix}sorry"]
 
-        self._example(theorem, path, hole, spots)
+        self._example(theorem, path, hole, spots, Form.COPIES, ends=not show_state)
+
+    def confirmation(self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]]) -> None:
+        """One example with candidates that are expected to close copies of the goal, and a sentinel behind each."""
+        spots: list[_Spot] = []
+
+        def hole(prefix: str) -> list[str]:
+            lines = [_multiply(prefix, len(candidates))]
+            for index, tactic in candidates:
+                lines += [*_block(spots, len(lines), index, tactic, prefix, sentinel=True), f"{prefix}{_SENTINEL}"]
+            return [*lines, f"{prefix}sorry"]
+
+        self._example(theorem, path, hole, spots, Form.CONFIRMATION)
 
     def separate(self, theorem: Theorem, path: Sequence[Step], index: int, tactic: str) -> None:
         """An example for one candidate alone."""
         bulleted = not path or len(path[-1].layout[path[-1].branch]) == 1
         spots: list[_Spot] = []
-        self._example(theorem, path, lambda prefix: _block(spots, 0, index, tactic, prefix, bulleted=bulleted), spots)
+
+        def hole(prefix: str) -> list[str]:
+            block = _block(spots, 0, index, tactic, prefix, bulleted=bulleted, sentinel=True)
+            return [*block, f"{prefix}{_SENTINEL}"]
+
+        self._example(theorem, path, hole, spots, Form.SEPARATE)
 
     def probe(self, index: int, tactic: str) -> None:
         """A theorem whose name is taken: Lean parses it, and elaborates nothing of it."""
         first = len(self._lines)
         self._lines.append(f"theorem {COPY} : True := by")
         spots: list[_Spot] = []
-        self._lines += _block(spots, 0, index, tactic, INDENT, bulleted=False)[:-1]
-        block = spots[0].block(first + 1, first)
-        self._examples.append(Example(first, first, len(self._lines) - 1, (block,), probe=True))
+        self._lines += _block(spots, 0, index, tactic, INDENT, bulleted=False)
+        self._examples.append(Example(first, first, len(self._lines) - 1, (spots[0].block(first + 1),), Form.PROBE))
 
-    def _example(self, theorem: Theorem, path: Sequence[Step], hole: _Hole, spots: list[_Spot]) -> None:
+    def _example(
+        self, theorem: Theorem, path: Sequence[Step], hole: _Hole, spots: list[_Spot], form: Form, ends: bool = False
+    ) -> None:
+        """Add an example. `ends`: its last line but one is the sentinel behind all blocks."""
         first = len(self._lines)
         self._lines += statement_lines("example", theorem)
         statement = len(self._lines) - 1
-        lines = path_lines(path, lambda prefix: [prefix + MARK, *hole(prefix)])
+        length = 0
+
+        def marked(prefix: str) -> list[str]:
+            nonlocal length
+            lines = hole(prefix)
+            length = len(lines)
+            return [prefix + MARK, *lines]
+
+        lines = path_lines(path, marked)
         # The hole's first line may have become part of a bullet's line: the mark says where it went.
         start = next(number for number, line in enumerate(lines) if MARK in line)
         lines[start : start + 2] = [_joined(lines[start], lines[start + 1])]
         self._lines += lines
         begin = statement + 1 + start
-        blocks = tuple(spot.block(begin, statement + 1) for spot in spots)
-        self._examples.append(Example(first, statement, len(self._lines) - 1, blocks))
+        blocks = tuple(spot.block(begin) for spot in spots)
+        end = begin + length - 2 if ends else -1
+        self._examples.append(Example(first, statement, len(self._lines) - 1, blocks, form, end))
 
 
 _Hole = Callable[[str], list[str]]
@@ -142,20 +190,37 @@ class _Spot:
     last: int
     column: int
     bulleted: bool
+    sentinel: bool
 
-    def block(self, begin: int, path_first: int) -> Block:
-        first, last = self.first + begin, self.last + begin
-        return Block(self.index, first, last, self.column, last + 1, self.bulleted, (path_first, first - 1))
+    def block(self, begin: int) -> Block:
+        last = self.last + begin
+        return Block(
+            self.index, self.first + begin, last, self.column, last + 1 if self.sentinel else -1, self.bulleted
+        )
 
 
-def _block(spots: list[_Spot], at: int, index: int, tactic: str, prefix: str, *, bulleted: bool) -> list[str]:
-    """Lines of a candidate's block and its sentinel; its place is added to `spots`."""
+def _block(
+    spots: list[_Spot],
+    at: int,
+    index: int,
+    tactic: str,
+    prefix: str,
+    *,
+    bulleted: bool = True,
+    sentinel: bool = False,
+) -> list[str]:
+    """Lines of a candidate's block; its place is added to `spots`. `sentinel`: one will stand in the next line."""
     head = f"{prefix}· (" if bulleted else f"{prefix}("
     lines = indent_tactic(tactic, " " * len(head))
     lines[0] = head + lines[0][len(head) :]
     lines.append(" " * (len(head) - 1) + ")")
-    spots.append(_Spot(index, at, at + len(lines) - 1, len(prefix), bulleted))
-    return [*lines, f'{prefix}trace "{SENTINEL}"']
+    spots.append(_Spot(index, at, at + len(lines) - 1, len(prefix), bulleted, sentinel))
+    return lines
+
+
+def _multiply(prefix: str, copies: int) -> str:
+    """The tactic that makes so many copies of the goal, and leaves the goal itself behind them."""
+    return f"{prefix}refine {COPY} ?_ " + f"({COPY} ?_ " * (copies - 1) + "?_" + ")" * (copies - 1)
 
 
 def _joined(mark: str, line: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from common.goals import may_share, split_goals, state_text
 from common.lean import Outcome, OutcomeKind, Step, Theorem
-from node.lean_proxy.worker.document import STATE, Document, Writer
+from node.lean_proxy.worker.document import MOST_COPIES, STATE, Document, Writer
 from node.lean_proxy.worker.process import Ending
 from node.lean_proxy.worker.reading import Reading
 
@@ -27,6 +27,11 @@ _KINDS = {
     Ending.MEMORY: OutcomeKind.MEMORY,
     Ending.DIED: OutcomeKind.CRASHED,
 }
+
+
+def _parts(indices: Sequence[int]) -> list[list[int]]:
+    """Indices in parts that one example holds."""
+    return [list(indices[start : start + MOST_COPIES]) for start in range(0, len(indices), MOST_COPIES)]
 
 
 class Plan:
@@ -53,7 +58,10 @@ class Plan:
         self._pending = [index for index in self.candidates if index not in alone]
         self._alone = deque(index for index in self.candidates if index in alone)
         self._unprobed = set(self._pending) & probe
-        self._unconfirmed: set[int] = set()
+        self._silent: set[int] = set()
+        """Candidates that seem to have closed their copy of the goal."""
+        self._unclear: set[int] = set()
+        """Those of them that were not confirmed together."""
         self._strikes: dict[int, int] = {}
         self._failures = 0
         self._documents = 0
@@ -85,20 +93,29 @@ class Plan:
         return writer.document()
 
     def _batch(self, writer: Writer) -> None:
+        """All pending candidates in one document, each in the fastest form that is safe for it."""
         self._running = list(self._pending)
         separate = [index for index in self._running if self._by_itself(index)]
-        copies = [(index, self.candidates[index]) for index in self._running if index not in separate]
+        silent = [index for index in self._running if index in self._silent and index not in separate]
+        copies = [index for index in self._running if index not in self._silent and index not in separate]
         if self._separate:
             if self.state is None:
                 writer.separate(self.theorem, self.path, STATE, "skip")
         elif copies or self.state is None:
-            writer.copies(self.theorem, self.path, copies)
+            for part in _parts(copies) or [[]]:
+                show = self.state is None and part == copies[: len(part)]
+                writer.copies(self.theorem, self.path, self._texts(part), show_state=show)
+        for part in _parts(silent):
+            writer.confirmation(self.theorem, self.path, self._texts(part))
         for index in separate:
             writer.separate(self.theorem, self.path, index, self.candidates[index])
 
+    def _texts(self, indices: Sequence[int]) -> list[tuple[int, str]]:
+        return [(index, self.candidates[index]) for index in indices]
+
     def _by_itself(self, index: int) -> bool:
         """Whether a candidate needs an example of its own."""
-        if self._separate or index in self._unconfirmed:
+        if self._separate or index in self._unclear:
             return True
         return bool(_NAMES_A_GOAL.search(self.candidates[index]))
 
@@ -110,17 +127,22 @@ class Plan:
         if STATE in reading.broken:
             self._give_up(f"the path to the state did not replay: {reading.broken[STATE]}")
             return
+        probed = bool(self._unprobed)
         self._unprobed.clear()
         if self._learn_state(reading):
             self.unparsable |= reading.unparsable
-            self._unconfirmed |= reading.silent
+            progress = probed or len(reading.outcomes) + len(reading.silent) + len(reading.unclear) > 0
+            self._silent |= reading.silent
+            self._unclear |= reading.unclear
             self._settle(reading)
             for index, message in reading.broken.items():
                 # The state has been shown, so the path replays; but it has left a placeholder, which Lean holds
                 # against a candidate that leaves nothing else to complain about.
                 self._finish(index, Outcome(OutcomeKind.ERROR, message=message))
-            if reading.suspect is not None and reading.suspect not in reading.outcomes:
+            if reading.suspect is not None:
                 self._send_alone(reading.suspect)
+            elif not progress and not reading.broken and self._pending:
+                self._send_alone(self._pending[0])
 
     def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, refused: str = "") -> None:
         """Learn that the process ended.

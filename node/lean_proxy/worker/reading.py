@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from common.goals import factorise, split_goals
 from common.lean import Outcome, OutcomeKind
-from node.lean_proxy.worker.document import BY_COLUMN, SENTINEL, STATE, Block, Document, Example
+from node.lean_proxy.worker.document import BY_COLUMN, SENTINEL, STATE, Block, Document, Example, Form
 from node.lean_proxy.worker.framing import Diagnostic
 
 _UNSOLVED = "unsolved goals"
@@ -38,10 +38,12 @@ class Reading:
     silent: set[int] = field(default_factory=set)
     """Candidates on copies that left neither goals nor errors. Lean holds back some errors (placeholders that nothing
     fills) where a declaration has others, so such a candidate has to be seen in an example without them."""
+    unclear: set[int] = field(default_factory=set)
+    """Candidates of a confirmation that something was wrong with."""
     unparsable: set[int] = field(default_factory=set)
     """Candidates that Lean's parser refused."""
     suspect: int | None = None
-    """The first candidate that has no outcome: whatever went wrong may be its fault."""
+    """The first candidate of which something is wrong that may be its neighbours' fault, or Lean's."""
     broken: dict[int, str] = field(default_factory=dict)
     """Errors in the path to a block: it did not replay, or left a placeholder that nothing filled."""
     bad_statement: str = ""
@@ -55,6 +57,7 @@ class _Seen:
     errors: dict[int, list[Diagnostic]] = field(default_factory=dict)
     goals: dict[int, str] = field(default_factory=dict)
     sentinels: set[int] = field(default_factory=set)
+    """Lines of sentinels that spoke."""
     path_errors: list[Diagnostic] = field(default_factory=list)
     statement_errors: list[Diagnostic] = field(default_factory=list)
     other_errors: list[Diagnostic] = field(default_factory=list)
@@ -87,8 +90,10 @@ def read(document: Document, diagnostics: Sequence[Diagnostic]) -> Reading:
     for example in document.examples:
         inside = [item for item in diagnostics if example.first <= item.lines[0] <= example.last]
         seen = _sort(example, inside)
-        if example.probe:
+        if example.form is Form.PROBE:
             _read_probe(example, seen, reading)
+        elif example.form is Form.CONFIRMATION:
+            _read_confirmation(example, seen, reading)
         else:
             _read_example(example, seen, reading)
     return reading
@@ -97,19 +102,18 @@ def read(document: Document, diagnostics: Sequence[Diagnostic]) -> Reading:
 def _sort(example: Example, diagnostics: Sequence[Diagnostic]) -> _Seen:
     seen = _Seen()
     by_line = {line: block for block in example.blocks for line in range(block.first, block.last + 1)}
-    sentinels = {block.sentinel: block for block in example.blocks}
     for item in diagnostics:
         line = item.lines[0]
         if not item.is_error:
-            if line in sentinels and item.message == SENTINEL:
-                seen.sentinels.add(sentinels[line].index)
+            if item.message == SENTINEL:
+                seen.sentinels.add(line)
         elif (block := _left_open(example, item)) is not None:
             seen.goals[block.index] = item.message
         elif (block := by_line.get(line)) is not None:
             seen.errors.setdefault(block.index, []).append(item)
         elif _encloses(example, item):
             pass  # Lean stopped before the end of the path's innermost block, which the missing sentinels say as well
-        elif example.probe and _ALREADY in item.message:
+        elif example.form is Form.PROBE and _ALREADY in item.message:
             pass  # the name is taken, as it should be
         elif _is_whole(example, item):
             seen.other_errors.append(item)
@@ -172,10 +176,10 @@ def _read_example(example: Example, seen: _Seen, reading: Reading) -> None:
     if seen.path_errors:
         reading.broken |= {block.index: _message(seen.path_errors) for block in example.blocks}
         return
-    if len(example.blocks) == 1:
+    if example.form is Form.SEPARATE:
         _read_alone(example.blocks[0], seen, reading)
     else:
-        _read_copies(example.blocks, seen, reading)
+        _read_copies(example, seen, reading)
 
 
 def _read_alone(block: Block, seen: _Seen, reading: Reading) -> None:
@@ -185,33 +189,40 @@ def _read_alone(block: Block, seen: _Seen, reading: Reading) -> None:
         timeout = any(_HEARTBEATS.search(item.message) for item in errors)
         kind = OutcomeKind.TIMEOUT if timeout else OutcomeKind.ERROR
         reading.outcomes[block.index] = Outcome(kind, message=_message(errors))
-    elif block.index not in seen.sentinels:
+    elif block.sentinel not in seen.sentinels:
         reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message="Lean did not reach the end of the tactic")
     else:
         _settle(block, seen, reading)
 
 
-def _read_copies(blocks: Sequence[Block], seen: _Seen, reading: Reading) -> None:
-    """Candidates on copies of one goal: an outcome counts up to where something is missing."""
-    for block in blocks:
+def _read_copies(example: Example, seen: _Seen, reading: Reading) -> None:
+    """Candidates on copies of one goal. What a block says at its own place counts; silence has to be confirmed."""
+    blocks = example.blocks
+    spoke = [place for place, block in enumerate(blocks) if block.index in seen.errors or block.index in seen.goals]
+    reached = len(blocks) if example.end in seen.sentinels else max(spoke, default=-1)
+    for place, block in enumerate(blocks):
         errors = seen.errors.get(block.index, [])
-        if block.index not in seen.sentinels:
-            if block.index != STATE:
-                reading.suspect = block.index
-                if errors and _PARSER.match(errors[0].message) and not any(_is_runtime(item) for item in errors):
-                    # Everything before it parsed, so this one does not: alone it would not either.
-                    reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(errors))
-                    reading.unparsable.add(block.index)
-            return
         if any(_is_runtime(item) for item in errors):
-            reading.suspect = block.index
-            return
-        if errors:
+            reading.suspect = block.index if reading.suspect is None else reading.suspect
+        elif errors:
             reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(errors))
+            if any(_PARSER.match(item.message) for item in errors):
+                reading.unparsable.add(block.index)
         elif block.index in seen.goals:
             _settle(block, seen, reading)
-        else:
+        elif place < reached:
             reading.silent.add(block.index)
+
+
+def _read_confirmation(example: Example, seen: _Seen, reading: Reading) -> None:
+    """Candidates that should close their goals: they have, if there is nothing but sentinels."""
+    sentinels = all(block.sentinel in seen.sentinels for block in example.blocks)
+    said = seen.errors or seen.goals or seen.path_errors or seen.statement_errors or seen.other_errors
+    for block in example.blocks:
+        if sentinels and not said:
+            reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED)
+        else:
+            reading.unclear.add(block.index)
 
 
 def _settle(block: Block, seen: _Seen, reading: Reading) -> None:

@@ -1,0 +1,212 @@
+"""How fast is Lean behind the lean-proxy? Milliseconds per candidate, memory of a worker, verification; as JSON.
+
+    python -m scripts.bench.lean [--batches 40] [--json OUT]
+
+One worker, one request at a time, nothing cached: every candidate of every batch is run. `parsable` candidates all
+parse, and most fail, as a policy's do; of `garbage` a third does not parse. `cpu_ms` is the worker's own CPU time,
+which other work on the machine changes less. The limit to compare with: the same candidates, one theorem each, in a
+file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from common.lean import Outcome, Step, Theorem
+from common.messages import LeanRunReply, LeanRunRequest
+from node.lean_proxy.cache import OutcomeCache
+from node.lean_proxy.fresh import Limits, run_fresh
+from node.lean_proxy.pool import Pool
+from node.lean_proxy.requests import Requests
+from node.lean_proxy.toolchain import LeanToolchain
+from node.lean_proxy.verification import Verifier
+from node.lean_proxy.worker.document import statement_lines
+from node.lean_proxy.worker.process import WorkerOptions
+
+AND = Theorem("t", "(p q r : Prop) (h : p ∧ (q ∨ r))", "(p ∧ q) ∨ (p ∧ r)")
+ADD = Theorem("t", "(a b c : Nat) (h : a = b)", "a + c = b + c ∧ c + a = c + b")
+LIST = Theorem("t", "(xs ys : List Nat)", "(xs ++ ys) ++ [] = xs ++ ys")
+
+PATHS: tuple[tuple[Theorem, tuple[str, ...]], ...] = (
+    (AND, ()),
+    (AND, ("cases h",)),
+    (AND, ("cases h", "rename_i a b", "cases b")),
+    (ADD, ()),
+    (ADD, ("constructor",)),
+    (ADD, ("subst h", "constructor")),
+    (LIST, ()),
+    (LIST, ("induction xs",)),
+)
+"""States, one to three tactics deep."""
+
+PARSABLE = """
+constructor, left, right, assumption, simp, simp_all, rfl, exact h, exact h.1, intro x, cases h,
+apply Or.inl, exact Or.inl h, rw [h], rw [Nat.add_comm], exact rfl, apply And.intro, exfalso, contradiction,
+have h2 := h, subst h, simp [h], simp only [Nat.add_comm], decide, trivial, apply Nat.le_trans, symm,
+exact congrArg _ h, by_cases hx : 1 = 1, induction c, have h3 : 1 = 1 := rfl, exact And.intro h h, intro a b,
+exact foo, apply h, first | rfl | assumption, constructor <;> simp, exact Nat.le_refl _, exists 0,
+exact absurd h h, revert h, funext x, split, injection h, specialize h 0, rw [← h], simp at h,
+apply Eq.trans, exact Or.inr h.2, unfold Not, exact id h
+"""
+
+GARBAGE = """
+exact (h, foo h, rw [h, exact, intro h :, simp only [, apply, exact h h), have : := h, rcases h with,
+exact ⟨h, case => simp, · simp ), refine ⟨?_, by simp, exact fun x, induction c with, h.1, simp at,
+exact h |, cases h with |, <;> simp, => h
+"""
+
+
+def listed(text: str) -> list[str]:
+    """Candidates of a list separated by commas."""
+    return [tactic.strip() for tactic in re.split(r",\s", text) if tactic.strip()]
+
+
+@dataclass
+class Arguments:
+    """Speed and memory of Lean behind the lean-proxy."""
+
+    batches: int = 40
+    """Batches for each measurement."""
+    json: Path | None = None
+    """Write the numbers here as well."""
+    seed: int = 0
+
+
+@dataclass
+class Bench:
+    pool: Pool
+    requests: Requests
+    rng: random.Random
+    states: Sequence[tuple[Theorem, tuple[Step, ...]]] = ()
+
+    async def run(self, theorem: Theorem, path: tuple[Step, ...], tactics: Sequence[str]) -> tuple[Outcome, ...]:
+        request = LeanRunRequest(theorem=theorem, path=path, tactics=tuple(tactics))
+        reply = await self.requests.run(request)
+        assert isinstance(reply, LeanRunReply), reply
+        return reply.outcomes
+
+    async def find_states(self) -> None:
+        """The states of PATHS, with layouts as Lean gives them."""
+        states = []
+        for theorem, tactics in PATHS:
+            path: tuple[Step, ...] = ()
+            for tactic in tactics:
+                (outcome,) = await self.run(theorem, path, [tactic])
+                path = (*path, Step(tactic, 0, outcome.layout))
+            states.append((theorem, path))
+        self.states = states
+
+    def candidates(self, size: int, garbage: float) -> list[str]:
+        """Candidates, no two of a batch alike (by the white space behind them)."""
+        chosen: list[str] = []
+        for _ in range(size):
+            tactic = self.rng.choice(listed(GARBAGE if self.rng.random() < garbage else PARSABLE))
+            chosen.append(tactic + " " * len(chosen))
+        return chosen
+
+    async def measure(self, size: int, garbage: float, batches: int) -> dict[str, float]:
+        """Wall and CPU milliseconds per candidate."""
+        times = []
+        cpu = self.cpu()
+        for number in range(batches):
+            theorem, path = self.states[number % len(self.states)]
+            tactics = self.candidates(size, garbage)
+            started = time.perf_counter()
+            await self.run(theorem, path, tactics)
+            times.append((time.perf_counter() - started) * 1000 / size)
+        quantiles = statistics.quantiles(times, n=100)
+        return {
+            "mean_ms": round(statistics.fmean(times), 3),
+            "p50_ms": round(quantiles[49], 3),
+            "p95_ms": round(quantiles[94], 3),
+            "cpu_ms": round((self.cpu() - cpu) * 1000 / batches / size, 3),
+        }
+
+    def cpu(self) -> float:
+        return sum(process.cpu_seconds() for process in self.pool.processes())
+
+
+async def limit(toolchain: LeanToolchain, folder: Path, bench: Bench, theorems: int) -> dict[str, float]:
+    """Milliseconds per theorem when parsable candidates stand one theorem each in a file."""
+    lines = []
+    for _ in range(theorems):
+        theorem, _ = bench.states[0]
+        (tactic,) = bench.candidates(1, 0)
+        lines += [*statement_lines("example", theorem), f"  {tactic}"]
+    (folder / "Limit.lean").write_text("\n".join(lines))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    started = time.perf_counter()
+    command = [*toolchain.command, "--json", "-DmaxErrors=1000000", "Limit.lean"]
+    await run_fresh(command, environment=toolchain.environment, folder=folder, limits=Limits())
+    wall = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"wall_ms": round(wall * 1000 / theorems, 3), "cpu_ms": round(cpu * 1000 / theorems, 3)}
+
+
+async def verification(verifier: Verifier, proofs: int) -> dict[str, float]:
+    """Seconds of verifying a proof: the first of a statement, and those after it."""
+    script = "rcases h with ⟨a, b | c⟩\n· exact Or.inl ⟨a, b⟩\n· exact Or.inr ⟨a, c⟩"
+    times = []
+    for _ in range(proofs + 1):
+        reply = await verifier.verify(AND, script)
+        assert reply.accepted, reply.reason
+        times.append(reply.elapsed)
+    return {"first_s": round(times[0], 3), "median_s": round(statistics.median(times[1:]), 3)}
+
+
+async def bench(arguments: Arguments) -> dict[str, Any]:
+    """All measurements."""
+    toolchain = LeanToolchain.pocket()
+    pool = Pool(toolchain, WorkerOptions(), workers=1, queue=10)
+    pool.start()
+    requests = Requests(pool, OutcomeCache(0), longest=30)
+    bench = Bench(pool, requests, random.Random(arguments.seed))
+    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
+    results: dict[str, Any] = {}
+    try:
+        await bench.find_states()
+        rss = pool.resident_mb()
+        for garbage, name in ((0.0, "parsable"), (1 / 3, "garbage")):
+            for size in (1, 4, 8, 32):
+                requests.garbage = garbage
+                results[f"{name}_at_{size}"] = await bench.measure(size, garbage, arguments.batches)
+        results["ms_per_candidate_at_8"] = results["parsable_at_8"]["mean_ms"]
+        results["ms_per_candidate_at_32"] = results["parsable_at_32"]["mean_ms"]
+        results["candidates_per_s"] = round(1000 / results["parsable_at_8"]["mean_ms"])
+        results["ms_per_theorem_batch_file"] = await limit(toolchain, verifier.folder, bench, 400)
+        results["worker_rss_mb"] = {"start": round(rss), "end": round(pool.resident_mb())}
+        results["verification"] = await verification(verifier, 8)
+        results["worker_restarts"] = pool.restarts
+        results["outcomes"] = {kind.value: number for kind, number in requests.counts.outcomes.items() if number}
+    finally:
+        verifier.close()
+        await pool.stop()
+    return results
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point."""
+    arguments = tyro.cli(Arguments, args=list(argv), prog="proofmesh bench lean")
+    text = json.dumps(asyncio.run(bench(arguments)), indent=2)
+    print(text)
+    if arguments.json:
+        arguments.json.write_text(text + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
