@@ -3,6 +3,7 @@ const $ = (id) => document.getElementById(id);
 const LEVELS = { debug: 0, info: 1, warning: 2, error: 3, critical: 3 };
 const LOG_LINES = 400;
 const PROOFS = 60;
+const LAG_SHOWN = 50; // milliseconds of event-loop lag from which a person should see it
 
 // What the counter tiles show: [label, where it is (role.name in totals, or a function of the overview), class].
 const COUNTERS = [
@@ -68,6 +69,7 @@ function nodeRow(node) {
   const row = element("tr", node.state === "gone" ? "gone" : "");
   const values = element("td", "values");
   for (const [name, value] of Object.entries(node.values)) {
+    if (name === "loop_lag_ms" && value < LAG_SHOWN) continue;
     values.append(`${name.replaceAll("_", " ")} `, element("b", "", number(value)), "  ");
   }
   row.append(element("td", "", node.role), element("td", `dot ${node.state}`, node.state),
