@@ -61,7 +61,7 @@ class Agent:
         self._holder = Holder(run)
         self._publisher = Publisher(run, trainer)
         self._collector = Collector(run)
-        self._learning = Learning(run, trainer, self._publisher, self._holder)
+        self._learning = Learning(run, self._plan, trainer, self._publisher, self._holder)
 
     async def work(self) -> None:
         """All phases, from where the run is to its end or until the node is to stop. Raises LearnerError."""
@@ -156,12 +156,12 @@ class Agent:
                 self._tick()
         finally:
             self._dispatcher.learning = False
-        await self._learning.save()
+        await self._learning.last_turn(self._progress)
 
     async def _control(self) -> None:
         while not phases.finished(self._progress, self._plan) and not self._run.stopping:
             left = (self._plan.steps or 0) - self._progress.steps
-            done = await self._learning.control_turn(min(left, CONTROL_TURN))
+            done = await self._learning.control_turn(self._progress, min(left, CONTROL_TURN))
             self._tick(done)
         await self._learning.save()
 

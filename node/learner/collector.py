@@ -105,7 +105,8 @@ class Collector:
         verdict = await self._judge(attempt, result, lease.deliveries)
         if verdict is None:
             return False
-        result = with_honest_transitions(result)
+        if verdict.outcome == "proved":  # of other results nothing is kept, and their trees may be malformed
+            result = with_honest_transitions(result)
         faults.reach("learner:before-commit")
         first = await self._run.store.call(Store.record, result, verdict, now())
         faults.reach("learner:recorded-not-acked")
@@ -123,9 +124,8 @@ class Collector:
             outcome = POISON if result.message.startswith(POISON) else result.outcome
             known = ("failed", "bad-statement", "error", POISON)
             return Verdict(outcome if outcome in known else "error", result.message)
-        if result.proof is None or result.script.strip() != proof_script(result.proof).strip():
-            return Verdict("rejected", "the script is not that of the proof")
-        return await self._verify(attempt, result)
+        problem = script_problem(result)
+        return Verdict("rejected", problem) if problem else await self._verify(attempt, result)
 
     async def _verify(self, attempt: Attempt, result: AttemptResult) -> Verdict | None:
         """Ask for the second check. The theorem is the one that was dispatched, whatever the result says."""
@@ -162,6 +162,19 @@ class Collector:
             await self._run.journal.proof(attempt, result.script, result.statistics.simulations)
         event = Recorded(attempt.attempt_id, attempt.theorem_id, attempt.purpose, verdict, expansions)
         await self._run.recorded(event)
+
+
+def script_problem(result: AttemptResult) -> str:
+    """Why a result's script is not that of its proof; empty when it is. A tree from outside may be anything."""
+    if result.proof is None:
+        return "a proof without its tree"
+    try:
+        script = proof_script(result.proof)
+    except (IndexError, ValueError) as error:
+        return f"the proof's layout does not fit its branches ({error})"
+    except RecursionError:
+        return "the proof is nested too deeply to be written down"
+    return "" if result.script.strip() == script.strip() else "the script is not that of the proof"
 
 
 def with_honest_transitions(result: AttemptResult) -> AttemptResult:

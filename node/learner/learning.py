@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from common.seeds import derive_seed
 from node.learner.holder import Holder
-from node.learner.phases import Progress
+from node.learner.phases import Plan, Progress, share_done
 from node.learner.publisher import Publisher
 from node.learner.replay import Ref, epochs, sample
 from node.learner.run import Run
-from node.learner.schedule import Pauses, steps_due
+from node.learner.schedule import Pauses, rate_factor, steps_due
 from node.learner.store import Store
 from node.learner.trainer import Trainer
 
@@ -22,8 +22,9 @@ TRAINED = "trained"
 class Learning:
     """Alternates collecting with training."""
 
-    def __init__(self, run: Run, trainer: Trainer, publisher: Publisher, holder: Holder) -> None:
+    def __init__(self, run: Run, plan: Plan, trainer: Trainer, publisher: Publisher, holder: Holder) -> None:
         self._run = run
+        self._plan = plan
         self._trainer = trainer
         self._publisher = publisher
         self._holder = holder
@@ -51,11 +52,23 @@ class Learning:
         waited = time.monotonic() - self._last
         due = steps_due(settings.schedule, settings.trainer.batch, fresh, waited, self.pauses)
         if due:
-            await self._cycle(due, fresh)
+            await self._cycle(due, fresh, self._factor(progress))
         else:
             await self._run.wait(0.5)
 
-    async def _cycle(self, steps: int, fresh: int) -> None:
+    async def last_turn(self, progress: Progress) -> None:
+        """The phase ends: train on what is still fresh, and keep the result."""
+        settings = self._run.settings
+        fresh = self._run.replay.last_id - self._trained
+        due = steps_due(settings.schedule, settings.trainer.batch, fresh, settings.schedule.patience, self.pauses)
+        if due and not self._run.stopping:
+            await self._cycle(due, fresh, self._factor(progress))
+        await self.save()
+
+    def _factor(self, progress: Progress) -> float:
+        return rate_factor(self._run.settings.trainer.rl_factor, share_done(progress, self._plan))
+
+    async def _cycle(self, steps: int, fresh: int, factor: float) -> None:
         """One pause: `steps` steps on what has been collected, then new weights for everybody."""
         started = time.monotonic()
         taken = self._run.replay.last_id
@@ -64,7 +77,7 @@ class Learning:
         async with self._holder.held() as ours:
             first = self._trainer.step_number
             while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
-                metrics = await self._trainer.step(self._batch(window), self._run.settings.trainer.rl_factor) or metrics
+                metrics = await self._trainer.step(self._batch(window), factor) or metrics
             done = self._trainer.step_number - first
         paused = time.monotonic() - started
         self.pauses.saw(paused, done)
@@ -89,14 +102,14 @@ class Learning:
         await self._trainer.save()
         self._saved_at = self._trainer.step_number
 
-    async def control_turn(self, steps: int) -> int:
+    async def control_turn(self, progress: Progress, steps: int) -> int:
         """Some supervised steps in place of reinforcement learning; returns how many. Nobody waits, nothing pauses."""
         settings = self._run.settings
         first = self._trainer.step_number
         metrics: dict[str, float] = {}
         while self._trainer.step_number < first + steps and not self._run.stopping:
             refs = epochs(self._run.data.supervised, settings.trainer.batch, settings.seed, self._trainer.step_number)
-            metrics = await self._trainer.step(refs, settings.trainer.rl_factor) or metrics
+            metrics = await self._trainer.step(refs, self._factor(progress)) or metrics
         await self._point(metrics)
         return self._trainer.step_number - first
 

@@ -90,6 +90,16 @@ def learning_left(progress: Progress, plan: Plan) -> float | None:
     return min(limits) if limits else None
 
 
+def share_done(progress: Progress, plan: Plan) -> float | None:
+    """How much of reinforcement learning, or of its control, is done, from 0 to 1; None: it has no end."""
+    if plan.steps is not None:
+        return progress.steps / plan.steps if plan.steps else 1.0
+    left = learning_left(progress, plan)
+    if left is None:
+        return None
+    return progress.learned / max(progress.learned + max(left, 0.0), 1e-9)
+
+
 def advance(progress: Progress, plan: Plan) -> Progress:
     """The next phase."""
     order = [WARM_START]

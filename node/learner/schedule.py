@@ -74,6 +74,14 @@ def steps_due(settings: ScheduleSettings, batch: int, fresh: int, waited: float,
     return min(wanted, affordable) if affordable >= min(wanted, settings.steps_limit // 2) else 0
 
 
+def rate_factor(first: float, share_done: float | None) -> float:
+    """Learning rates after the warm start, relative to its own: from `first` linearly down to a tenth of that.
+
+    `share_done`: of reinforcement learning (or its control), by time or steps; None: no end in sight, no decay.
+    """
+    return first if share_done is None else first * (1 - 0.9 * min(1.0, max(0.0, share_done)))
+
+
 def wanted_outstanding(slots: int, ahead: float = 1.5, least: int = 4) -> int:
     """Attempts to keep outstanding for provers with so many free-or-busy slots in all: enough that none waits, and
     few that were chosen before the latest outcomes were known. `least` is there for the first prover that comes."""

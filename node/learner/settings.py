@@ -33,8 +33,9 @@ class TrainerSettings:
     """Steps over which the learning rates rise."""
     value_weight: float = 0.001
     """Weight of the value loss (AlphaProof's pseudocode)."""
-    rl_factor: float = 0.5
-    """Learning rates after the warm start, relative to those of the warm start."""
+    rl_factor: float = 0.3
+    """Learning rates at the start of reinforcement learning, relative to those of the warm start; a plan that ends
+    lets them fall to a tenth of this."""
     timeout: float = 120.0
     """Seconds after which a command without an answer means that the group hangs: it is ended and started again."""
     start_timeout: float = 180.0

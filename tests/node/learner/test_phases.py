@@ -13,6 +13,7 @@ from node.learner.phases import (
     advance,
     finished,
     learning_left,
+    share_done,
     tick,
 )
 
@@ -66,6 +67,17 @@ def test_learning_is_cut_short_so_that_the_run_ends_in_time() -> None:
     left = learning_left(progress, plan)
     assert left == 720 - 220 - 150 - 20
     assert finished(tick(progress, left), plan)
+
+
+def test_the_share_done_goes_by_time_or_by_steps() -> None:
+    plan = Plan(minutes=2)
+    assert share_done(Progress(phase=RL), plan) == 0
+    assert share_done(Progress(phase=RL, learned=30), plan) == 0.25
+    assert share_done(Progress(phase=RL, learned=130), plan) == 1
+    assert share_done(Progress(phase=RL, learned=130), Plan()) is None
+    assert share_done(Progress(phase=CONTROL, steps=5), Plan(steps=20)) == 0.25
+    # Cut short by the limit: the share is of what there will be.
+    assert share_done(Progress(phase=RL, learned=60, worked=120), Plan(minutes=10, limit=200)) == 0.5
 
 
 def test_only_time_of_learning_counts_as_learning() -> None:

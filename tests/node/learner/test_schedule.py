@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from common.messages import PauseHold
 from node.learner.hold import LENGTH, Hold
-from node.learner.schedule import PROBE_STEPS, Pauses, ScheduleSettings, steps_due, wanted_outstanding
+from node.learner.schedule import PROBE_STEPS, Pauses, ScheduleSettings, rate_factor, steps_due, wanted_outstanding
 
 SETTINGS = ScheduleSettings(fresh=100, patience=30, reuse=8, steps_limit=40, pause_budget=0.25)
 
@@ -38,6 +40,13 @@ def test_a_training_phase_never_takes_more_than_the_budget() -> None:
     assert 20 <= steps < 40
     pauses.saw(steps * 0.3, steps)
     assert 0.2 < pauses.fraction <= 0.25
+
+
+def test_learning_rates_fall_to_a_tenth_when_an_end_is_known() -> None:
+    assert rate_factor(0.3, None) == 0.3
+    assert rate_factor(0.3, 0.0) == pytest.approx(0.3)
+    assert rate_factor(0.3, 0.5) == pytest.approx(0.165)
+    assert rate_factor(0.3, 1.7) == pytest.approx(0.03)
 
 
 def test_attempts_outstanding_follow_the_slots_of_the_mesh() -> None:
