@@ -7,6 +7,7 @@ never touches the broker.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from datetime import timedelta
@@ -42,7 +43,8 @@ def create(config: CreateConfig) -> int:
     transitions = [readers[base].read(position) for base, positions in config.picks for position in positions]
     texts = [text for transition in transitions for text in (transition.state, transition.tactic)]
     tokenizer = Tokenizer.train(texts, shape.vocab_size)
-    model = Transformer(shape)
+    # A small corpus fills fewer tokens than asked for; rows for the others would be sampled, and mean nothing.
+    model = Transformer(dataclasses.replace(shape, vocab_size=tokenizer.vocab_size))
     model.reset(torch.Generator().manual_seed(config.seed))
     checkpoint.save(Path(config.checkpoint), model, tokenizer, step=0)
     return 0

@@ -25,7 +25,7 @@ class TrainerSettings:
     """Transitions per step, over all ranks."""
     token_budget: int = 8192
     """Padded tokens of one forward pass at most; larger batches are accumulated."""
-    matrix_rate: float = 0.01
+    matrix_rate: float = 0.02
     """Learning rate of Muon (matrices inside the blocks)."""
     rate: float = 0.003
     """Learning rate of AdamW (embedding, heads, gains)."""
