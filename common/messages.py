@@ -9,7 +9,7 @@ Subjects are listed in `common.subjects`.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -20,6 +20,16 @@ SCHEMA_VERSION = 1
 
 MAX_MESSAGE_BYTES = 512 * 1024
 """Nothing larger goes through a subject (the broker's own limit is 1 MiB): weights and long logs go by object store."""
+
+
+MAX_PARTS = 4096
+"""Of one result: 2 GiB, far beyond any attempt."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""How many: also JSON, SQLite and floats can hold it. A message with another number is malformed."""
+
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+"""A duration."""
 
 
 class MessageError(ValueError):
@@ -148,7 +158,7 @@ class Transition(msgspec.Struct, frozen=True):
 
     state: str
     tactic: str
-    remaining_steps: int
+    remaining_steps: Count
 
 
 class Attempt(Message, frozen=True):
@@ -169,17 +179,17 @@ class Attempt(Message, frozen=True):
 
 
 class AttemptStatistics(msgspec.Struct, frozen=True):
-    simulations: int = 0
-    expansions: int = 0
-    nodes: int = 0
-    tactics_tried: int = 0
-    tactics_failed: int = 0
-    seconds: float = 0.0
-    seconds_policy: float = 0.0
+    simulations: Count = 0
+    expansions: Count = 0
+    nodes: Count = 0
+    tactics_tried: Count = 0
+    tactics_failed: Count = 0
+    seconds: Seconds = 0.0
+    seconds_policy: Seconds = 0.0
     """Waiting for inference, summed over expansions (expansions overlap)."""
-    seconds_lean: float = 0.0
-    weights_first: int = 0
-    weights_last: int = 0
+    seconds_lean: Seconds = 0.0
+    weights_first: Count = 0
+    weights_last: Count = 0
 
 
 class AttemptResult(Message, frozen=True):
@@ -197,8 +207,8 @@ class AttemptResult(Message, frozen=True):
     script: str = ""
     transitions: tuple[Transition, ...] = ()
     statistics: AttemptStatistics = AttemptStatistics()
-    part: int = 0
-    parts: int = 1
+    part: Annotated[int, msgspec.Meta(ge=0, lt=MAX_PARTS)] = 0
+    parts: Annotated[int, msgspec.Meta(ge=1, le=MAX_PARTS)] = 1
 
 
 # --- state in the key-value bucket ----------------------------------------------------------------------------------

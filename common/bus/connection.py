@@ -28,6 +28,9 @@ from common.settings import BusSettings
 
 log = structlog.get_logger("bus")
 
+SCHEMES = ("nats", "tls", "ws", "wss")
+"""What an address may begin with: the transports of nats-py."""
+
 OUTAGE_BUFFER_BYTES = 8 * 1024 * 1024
 """What is published while the broker is away is kept up to here (16 of the largest messages), then dropped and
 counted."""
@@ -47,6 +50,17 @@ RECONNECT_LONGEST = 3.0
 def reconnect_delay(failures: int, jitter: float) -> float:
     """Seconds to wait before the next attempt after so many failed ones; `jitter` in [0, 1) spreads a mesh's nodes."""
     return min(RECONNECT_LONGEST, 0.05 * 2 ** min(failures, 10)) * (0.5 + 0.5 * jitter)
+
+
+def check_addresses(settings: BusSettings) -> None:
+    """Whether the addresses can be a broker's. Raises BusUnavailable: waiting would not help."""
+    servers = settings.servers()
+    for url in servers:
+        scheme, separator, _ = url.partition("://")
+        if separator and scheme not in SCHEMES:
+            raise BusUnavailable(f"[bus] url {url!r} is no address of a broker; it looks like nats://127.0.0.1:4222")
+    if not servers:
+        raise BusUnavailable("[bus] url is empty; it looks like nats://127.0.0.1:4222")
 
 
 def _is_refusal(error: Exception) -> bool:
@@ -93,6 +107,7 @@ class Connection:
     async def open(self, wait: float | None) -> None:
         """Connect within `wait` seconds (None: for ever). Raises BusUnavailable, at once if the credentials are
         refused."""
+        check_addresses(self.settings)
         self._refused = asyncio.get_running_loop().create_future()
         user, password = self.settings.credentials()
         connecting = asyncio.create_task(

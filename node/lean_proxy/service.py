@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from common import metrics, subjects
+from common import faults, metrics, subjects
 from common.messages import Failure, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
 from common.settings import NodeSettings
 from node.lean_proxy.settings import LeanProxySettings
@@ -72,6 +72,7 @@ class Handlers:
 
     async def run(self, request: LeanRunRequest) -> Message:
         with self._counted(self._run_seconds):
+            faults.reach("lean-proxy:request-open")
             return await self._requests.run(request)
 
     async def verify(self, request: LeanVerifyRequest) -> Message:
@@ -155,6 +156,7 @@ async def _report(ctx: NodeContext, requests: Requests, handlers: Handlers) -> N
     pool, counts = requests.pool, requests.counts
     while True:
         _gauges(pool, counts)
+        ctx.health("lean", requests.problem)
         ctx.report(
             candidates=counts.candidates,
             queue=pool.waiting,

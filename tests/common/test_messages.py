@@ -53,11 +53,21 @@ PLAIN = {
 }
 
 
+def bounded(kind: type, meta: msgspec.Meta) -> st.SearchStrategy[Any]:
+    """Numbers within the bounds of a field."""
+    if kind is int:
+        most = meta.le if meta.lt is None else meta.lt - 1
+        return st.integers(meta.ge, most)  # type: ignore[arg-type]
+    return st.floats(meta.ge, meta.le)
+
+
 def strategy(kind: Any) -> st.SearchStrategy[Any]:
     """Values of a type as message fields have it."""
     if kind in PLAIN:
         return PLAIN[kind]
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        return bounded(*arguments)
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
         return st.lists(strategy(arguments[0]), max_size=2).map(tuple)
     if origin is dict:
@@ -68,7 +78,7 @@ def strategy(kind: Any) -> st.SearchStrategy[Any]:
         return st.none()
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return st.sampled_from(kind)
-    hints = typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind, include_extras=True)
     fields = {f.name: strategy(hints[f.name]) for f in msgspec.structs.fields(kind) if f.name != "v"}
     return st.builds(kind, **fields)
 

@@ -1,0 +1,67 @@
+"""Results that no prover of ours would send: rejected or refused, and the learner goes on."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import pytest
+
+from common.bus import Bus
+from common.lean import ProofTree
+from common.messages import AttemptResult, AttemptStatistics, MalformedMessage, Transition, decode, encode
+from node.learner.run import Run
+from tests.node.learner.builders import planned, result
+from tests.node.learner.test_collector import claim, collecting, dispatch, drained, outcomes, send
+from tests.waiting import until
+
+
+def nested(depth: int) -> ProofTree:
+    proof = ProofTree("rfl")
+    for _ in range(depth):
+        proof = ProofTree("skip", ((0,),), (proof,))
+    return proof
+
+
+async def test_proof_trees_that_cannot_be_written_down_are_rejected(run: Run, bus: Bus) -> None:
+    trees = {
+        "does not fit": ProofTree("constructor", ((0,), (1,)), (ProofTree("rfl"),)),
+        "two branches with several goals": ProofTree("x", ((0, 1), (2, 3)), (ProofTree("a"), ProofTree("b"))),
+        "too deeply": nested(450),
+        "without its tree": None,
+    }
+    attempts = await dispatch(run, len(trees) + 1)
+    honest = ProofTree("rfl")
+    claims = [
+        msgspec.structs.replace(claim(attempt, honest), proof=tree)
+        for attempt, tree in zip(attempts, trees.values(), strict=False)
+    ]
+    bad_tree_of_a_failure = msgspec.structs.replace(result(attempts[-1], "failed"), proof=nested(450))
+    async with collecting(run):
+        await send(bus, *claims, bad_tree_of_a_failure)
+        await until(lambda: drained(bus), what="the end of the results")
+    assert run.ctx.crash is None
+    found = outcomes(run)
+    for attempt, words in zip(attempts, trees, strict=False):
+        outcome, message = found[attempt.attempt_id]
+        assert outcome == "rejected" and words in message, message
+    assert found[attempts[-1].attempt_id][0] == "failed"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"statistics": AttemptStatistics(seconds=math.nan)},
+        {"statistics": AttemptStatistics(simulations=2**63)},
+        {"statistics": AttemptStatistics(nodes=-1)},
+        {"parts": 2**62},
+        {"parts": 0},
+        {"part": -1},
+        {"transitions": (Transition("⊢ True", "trivial", -1),)},
+    ],
+)
+def test_numbers_that_no_record_could_hold_make_a_message_malformed(changes: dict[str, object]) -> None:
+    whole = result(planned(1).attempt)
+    assert decode(encode(whole), AttemptResult) == whole
+    with pytest.raises(MalformedMessage, match="AttemptResult: Expected"):
+        decode(encode(msgspec.structs.replace(whole, **changes)), AttemptResult)

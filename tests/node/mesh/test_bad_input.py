@@ -1,0 +1,240 @@
+"""Bad input to real nodes and commands: each gets a clear word, and nothing falls over."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgpack
+import nats
+import pytest
+from nats.aio.client import Client
+
+from common import subjects
+from common.bus import Bus, BusSettings, RemoteFailure, names
+from common.lean import OutcomeKind, Step, Theorem
+from common.messages import (
+    Attempt,
+    AttemptResult,
+    Failure,
+    Heartbeat,
+    LeanRunReply,
+    LeanRunRequest,
+    LeanVerifyReply,
+    LeanVerifyRequest,
+    Message,
+    NodeInfo,
+    TacticReply,
+    TacticRequest,
+    decode,
+)
+from node.mesh.mesh import Mesh
+from node.mesh.plan import free_port
+from node.mesh.supervisor import ChildState
+from node.model import weights
+from tests.node.model.tiny import tiny_weights
+
+ROOT = Path(__file__).parents[3]
+
+BAD = {
+    "malformed": [b"", b"\xc1", b"hello", msgpack.packb({"type": "Nonsense", "v": 1}), b"\x91" * 5_000],
+    "version": [msgpack.packb({"type": "LeanRunRequest", "v": 99})],
+    "oversized": [b"x" * 600_000],
+}
+
+REQUESTS = (subjects.TACTIC_REQUEST, subjects.LEAN_RUN, subjects.LEAN_VERIFY, subjects.PAUSE, subjects.RESUME)
+QUEUED = (*map(subjects.todo, subjects.PURPOSES), subjects.RESULT)
+TELEMETRY = [f"telemetry.prover.x.{kind}" for kind in ("heartbeat", "log", "proof", "point")]
+
+SERVING = """
+[run]
+name = "bad-input"
+dir = "{folder}/runs"
+[broker]
+port = {port}
+store = "{folder}/store"
+[ui]
+port = 0
+[up]
+learner = 0
+[lean_proxy]
+workers = 1
+[inference]
+threads = 1
+weights = "{folder}/tiny.safetensors"
+[prover]
+policy = "fixed"
+searches = 1
+poll_seconds = 0.05
+"""
+
+SWAP = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
+
+
+def proofmesh(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command as a person runs it, in a directory of its own."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    command = [sys.executable, "-m", "node.mesh.cli", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=environment, timeout=150, check=False
+    )
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def serving(tmp_path: Path) -> AsyncIterator[tuple[Mesh, Bus, Client]]:
+    """Everything that serves requests, as real processes; a bus; and a client that sends what it likes."""
+    tiny = tiny_weights()
+    weights.write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer, {"version": "1"})
+    file = tmp_path / "mesh.toml"
+    file.write_text(SERVING.format(folder=tmp_path, port=free_port()), encoding="utf-8")
+    async with Mesh.from_file(file) as mesh:
+        bus = await Bus.connect(mesh.bus, run=mesh.run, name="test", wait=60)
+        foreign = await nats.connect(mesh.bus.url)
+        await all_answer(bus)
+        yield mesh, bus, foreign
+        await foreign.close()
+        await bus.close()
+
+
+async def all_answer(bus: Bus) -> None:
+    """Every kind of request is answered as it should be."""
+    lean = LeanRunRequest(theorem=SWAP, tactics=("intro h",))
+    ran = await bus.request_patiently(subjects.LEAN_RUN, lean, LeanRunReply, timeout=30, deadline=120)
+    assert ran.outcomes[0].kind is OutcomeKind.GOALS
+    proof = LeanVerifyRequest(theorem=SWAP, script="exact fun h => ⟨h.2, h.1⟩")
+    verdict = await bus.request_patiently(subjects.LEAN_VERIFY, proof, LeanVerifyReply, timeout=60, deadline=120)
+    assert verdict.accepted
+    ask = TacticRequest(state="⊢ True", samples=2, seed=1)
+    sampled = await bus.request_patiently(subjects.TACTIC_REQUEST, ask, TacticReply, timeout=30, deadline=120)
+    assert len(sampled.tactics) == 2
+
+
+async def proves(bus: Bus) -> None:
+    """An attempt is played, and its result arrives."""
+    name = uuid.uuid4().hex
+    attempt = Attempt(attempt_id=name, theorem_id="t", theorem=SWAP, purpose="train", simulations=32, seed=1)
+    await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
+    async with asyncio.timeout(120):
+        while True:
+            for lease in await bus.lease("results", AttemptResult, limit=9, wait=1):
+                await lease.ack()
+                if lease.message.attempt_id == name:
+                    assert lease.message.outcome == "proved", lease.message.message
+                    return
+
+
+async def test_bad_messages_on_every_subject_stop_no_node(serving: tuple[Mesh, Bus, Client]) -> None:
+    mesh, bus, foreign = serving
+    running = {child.spec.name: child.pid for child in mesh.children}
+    for kind, payloads in BAD.items():
+        for payload in payloads:
+            for subject in REQUESTS:
+                answer = await foreign.request(f"{bus.run}.{subject}", payload, timeout=20)
+                assert decode(answer.data, Failure).kind == kind, subject
+            for subject in TELEMETRY:
+                await foreign.publish(f"{bus.run}.{subject}", payload)
+            for subject in QUEUED if kind != "oversized" else ():  # that the stream itself refuses
+                await foreign.jetstream().publish(f"{bus.run}.{subject}", payload)
+    for key in ("weights", "pause"):
+        await foreign.jetstream().publish(f"$KV.{names.state_bucket(bus.run)}.{key}", b"\xc1")
+    await foreign.jetstream().publish(f"$KV.{names.nodes_bucket(bus.run)}.bad", b"\xc1")
+    await send_nonsense(bus)
+    await all_answer(bus)
+    await proves(bus)
+    assert {child.spec.name: child.pid for child in mesh.children} == running, "nobody was started again"
+    assert all(child.state is ChildState.RUNNING for child in mesh.children)
+
+
+async def send_nonsense(bus: Bus) -> None:
+    """Messages that can be decoded and make no sense."""
+    for nonsense in (
+        LeanRunRequest(theorem=SWAP, tactics=("skip",), timeout=math.nan),
+        LeanRunRequest(theorem=SWAP, tactics=("skip",), timeout=-1e300),
+        LeanRunRequest(theorem=SWAP, tactics=("skip",), path=(Step("intro h", 7, ((3,), (9, 9))),)),
+        LeanRunRequest(theorem=SWAP, tactics=("skip",), path=(Step("intro h", -1, ((0,), (1,))),)),
+        LeanRunRequest(theorem=SWAP, tactics=("skip",), path=(Step("skip"),) * 3000),
+        LeanRunRequest(theorem=SWAP, tactics=("x" * 100_000, "trivial\0")),
+    ):
+        answer = await answer_of(bus, subjects.LEAN_RUN, nonsense, LeanRunReply)
+        assert isinstance(answer, RemoteFailure) or all(
+            outcome.kind is not OutcomeKind.PROVED for outcome in answer.outcomes
+        )
+    verify = LeanVerifyRequest(theorem=SWAP, script="exact fun h => ⟨h.2, h.1⟩\naxiom false : False")
+    verdict = await answer_of(bus, subjects.LEAN_VERIFY, verify, LeanVerifyReply)
+    assert isinstance(verdict, LeanVerifyReply) and not verdict.accepted and "`axiom`" in verdict.reason
+    for samples, temperature in ((0, 1.0), (10**9, 1.0), (1, math.nan), (1, -3.0)):
+        ask = TacticRequest(state="⊢ True", samples=samples, seed=1, temperature=temperature)
+        assert isinstance(await answer_of(bus, subjects.TACTIC_REQUEST, ask, TacticReply), RemoteFailure)
+    await bus.publish("telemetry.prover.x.heartbeat", beat := nan_heartbeat())
+    await bus.register(NodeInfo(node_id=beat.node_id, role="?", host="", pid=-1, version="", started=math.nan))
+    for simulations in (0, -5):
+        name = uuid.uuid4().hex
+        attempt = Attempt(
+            attempt_id=name, theorem_id="t", theorem=SWAP, purpose="no such", simulations=simulations, seed=-(2**63)
+        )
+        await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
+
+
+def nan_heartbeat() -> Heartbeat:
+    return Heartbeat(node_id="x", role="prover", time=math.nan, state="", values={"simulations": math.nan, "a": 1e308})
+
+
+async def answer_of(bus: Bus, subject: str, message: Message, reply: type[Message]) -> Message | RemoteFailure:
+    try:
+        return await bus.request_patiently(subject, message, reply, timeout=60, deadline=60)
+    except RemoteFailure as failure:
+        return failure
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+
+def said(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """The command failed, with these words and without a traceback."""
+    assert done.returncode not in (0, None), done.stdout
+    assert "Traceback" not in done.stderr, done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_a_run_directory_that_cannot_be_used_ends_the_learner(broker: BusSettings, tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file is in the way")
+    done = proofmesh("learner", "--bus.url", broker.url, "--directory", "runs", folder=tmp_path)
+    said(done, "runs", "cannot be written", "--directory")
+
+
+@pytest.mark.parametrize("content", [None, b"no tensors in here"])
+def test_weights_that_cannot_be_served_end_the_node_with_their_name(
+    broker: BusSettings, tmp_path: Path, content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "w.safetensors").write_bytes(content)
+    done = proofmesh("inference", "--bus.url", broker.url, "--weights", "w.safetensors", folder=tmp_path)
+    said(done, "w.safetensors")
+
+
+def test_no_broker_is_said_with_its_address(tmp_path: Path, unused_tcp_port: int) -> None:
+    url = f"nats://127.0.0.1:{unused_tcp_port}"
+    done = proofmesh("prover", "--bus.url", url, "--node.broker-wait", "0.2", folder=tmp_path)
+    said(done, url, "proofmesh broker")
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:4222", ""])
+def test_an_address_that_is_none_is_not_waited_for(tmp_path: Path, url: str) -> None:
+    said(proofmesh("prover", "--bus.url", url, folder=tmp_path), "[bus] url", "nats://127.0.0.1:4222")
+
+
+def test_a_metrics_port_in_use_is_said(broker: BusSettings, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = proofmesh("prover", "--bus.url", broker.url, "--node.metrics-port", port, folder=tmp_path)
+    said(done, port, "in use")

@@ -1,0 +1,118 @@
+"""Whole meshes of real nodes in which one after the other is killed with -9: nothing is lost, counted twice or left."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import signal
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from common import faults
+from common.bus import Bus
+from common.process import kill_group, spawn_child
+from node.mesh.mesh import Mesh
+from node.mesh.supervisor import Child
+from tests.node.mesh.whole import MARK, check_records, marked, ranks, recorded, whole_mesh
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+PATIENCE = 300.0
+"""Seconds for a mesh of six roles to get somewhere on two busy cores."""
+
+POINTS = {
+    "prover": "prover:published-not-acked#3",
+    "inference": "inference:batch-running#30",
+    "lean-proxy": "lean-proxy:request-open#30",
+    "learner": "learner:recorded-not-acked#7",
+}
+"""Where the nodes of each role kill themselves, every time they are started."""
+
+SECOND_PROVER = ["--policy", "fixed", "--searches", "1", "--poll-seconds", "0.05"]
+
+
+async def has_recorded(folder: Path, count: int) -> None:
+    await eventually(lambda: len(recorded(folder)) >= count, PATIENCE, f"{count} recorded results")
+
+
+async def test_roles_that_die_at_critical_points_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = uuid.uuid4().hex
+    monkeypatch.setenv(MARK, mark)
+    monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
+    plan = Mesh.from_file(whole_mesh(tmp_path)).plan
+    plan.children = [
+        dataclasses.replace(spec, env={**spec.env, faults.VARIABLE: POINTS.get(spec.name, "")})
+        for spec in plan.children
+    ]
+    (tmp_path / "elsewhere").mkdir()
+    async with Mesh(plan) as mesh:
+        # One more prover, in another directory, with nothing but run and URL: its fixed tactics find proofs.
+        argv = ["prover", "--run", mesh.run, "--bus.url", mesh.bus.url, *SECOND_PROVER]
+        second = await spawn_child([sys.executable, "-m", "node.mesh.cli", *argv], cwd=tmp_path / "elsewhere")
+        children = {child.spec.name: child for child in mesh.children}
+        for name in POINTS:
+            await eventually(lambda name=name: children[name].restarts >= 1, PATIENCE, f"a death of {name}")  # type: ignore[misc]
+            assert children[name].note == "was killed by signal 9"
+        await kill_broker(mesh, children["broker"])
+        await kill_a_rank(mark)
+        before = recorded(tmp_path)
+        await has_recorded(tmp_path, len(before) + 10)
+        assert second.returncode is None, "the mesh's faults are not its own"
+        await kill_group(second, grace=15)
+    check_records(tmp_path, before)
+    outcomes = {outcome for _, outcome, _ in recorded(tmp_path)}
+    assert "proved" in outcomes, "the second prover contributed"
+    assert outcomes <= {"proved", "failed"}, "no fault of the mesh is taken for one of a theorem"
+    assert marked(mark) == []
+
+
+async def kill_broker(mesh: Mesh, broker: Child) -> None:
+    """kill -9 of the broker's node, and with it of nats-server; wait until nodes can talk again."""
+    bus = await Bus.connect(mesh.bus, run=mesh.run, name="test", wait=30)
+    before = broker.restarts
+    assert broker.pid is not None
+    os.kill(broker.pid, signal.SIGKILL)
+    await eventually(lambda: broker.restarts > before and bus.connected, PATIENCE, "the broker's return")
+    await bus.close()
+
+
+async def kill_a_rank(mark: str) -> None:
+    """kill -9 of a trainer rank; wait for its replacement."""
+    await eventually(lambda: bool(ranks(mark)), PATIENCE, "a trainer rank")
+    victim = ranks(mark)[0]
+    victim.kill()
+    await eventually(lambda: any(rank.pid != victim.pid for rank in ranks(mark)), PATIENCE, "a new trainer rank")
+
+
+async def test_up_killed_with_everything_at_work_leaves_nothing_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    mark = uuid.uuid4().hex
+    env = {**os.environ, MARK: mark, "PROOFMESH_CACHE": str(tmp_path / "cache")}
+    file = whole_mesh(tmp_path)
+    command = [sys.executable, "-m", "node.mesh.cli", "up", str(file)]
+    first = await spawn_child(command, env=env, stderr=asyncio.subprocess.DEVNULL)
+    try:
+        await has_recorded(tmp_path, 4)
+        await eventually(lambda: bool(ranks(mark)), PATIENCE, "a trainer rank")
+        assert len(marked(mark)) >= 8, "broker, nats-server, learner, rank, inference, prover, lean-proxy, ui"
+        first.kill()
+        await first.wait()
+        await eventually(lambda: not marked(mark), 30, "the end of every process")
+        before = recorded(tmp_path)
+        check_records(tmp_path)
+        second = await spawn_child(command, env=env, stderr=asyncio.subprocess.DEVNULL)
+        await has_recorded(tmp_path, len(before) + 4)
+        second.terminate()
+        assert await asyncio.wait_for(second.wait(), 120) == 0
+    finally:
+        await kill_group(first, grace=0)
+        for process in marked(mark):
+            process.kill()
+    check_records(tmp_path, before)
+    assert marked(mark) == []

@@ -1,0 +1,99 @@
+"""A whole mesh of tiny parts for tests that kill and mislead it: its file, its records, and what is left of it."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import psutil
+
+from node.learner.store import Store
+from node.mesh.plan import free_port
+from tests.node.learner.builders import write_bank
+from tests.node.learner.test_learner import TINY
+
+MARK = "PROOFMESH_TEST_MARK"
+"""An environment variable that every process of a test's mesh inherits, wherever it moves in the process tree."""
+
+RUN = "whole"
+
+AROUND = """
+[run]
+name = "whole"
+dir = "{folder}/runs"
+[broker]
+port = {port}
+store = "{folder}/store"
+[ui]
+port = 0
+[up]
+restarts = 1000
+grace = 15.0
+[lean_proxy]
+workers = 1
+[inference]
+threads = 1
+[prover]
+policy = "inference"
+searches = 2
+poll_seconds = 0.05
+"""
+
+
+def whole_mesh(folder: Path) -> Path:
+    """A file for all roles, with a bank of a few statements and a tiny model; the broker keeps its port."""
+    bank = write_bank(folder / "bank")
+    file = folder / "mesh.toml"
+    file.write_text(AROUND.format(folder=folder, port=free_port()) + TINY.format(bank=bank), encoding="utf-8")
+    return file
+
+
+def marked(mark: str) -> list[psutil.Process]:
+    """Live processes that carry the mark, zombies excluded."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+def ranks(mark: str) -> list[psutil.Process]:
+    """The trainer's ranks among them."""
+    found = []
+    for process in marked(mark):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "node.learner.rank" in process.cmdline():
+                found.append(process)
+    return found
+
+
+def database(folder: Path) -> Path:
+    return folder / "runs" / RUN / "proofs.sqlite"
+
+
+def recorded(folder: Path) -> list[tuple[str, str, float]]:
+    """(attempt id, outcome, when) of every result in the records."""
+    if not database(folder).exists():
+        return []
+    with contextlib.closing(sqlite3.connect(f"file:{database(folder)}?mode=ro", uri=True)) as db:
+        try:
+            return list(db.execute("SELECT attempt_id, outcome, recorded FROM results"))
+        except sqlite3.OperationalError:  # the learner is just making the tables
+            return []
+
+
+def check_records(folder: Path, before: list[tuple[str, str, float]] | None = None) -> None:
+    """recorded = dispatched - outstanding, each id once; and what was recorded `before` is there unchanged."""
+    store = Store(database(folder))
+    try:
+        dispatched, outstanding, done = store.ids()
+        assert store.audit().sound, store.audit()
+    finally:
+        store.close()
+    assert done == dispatched - outstanding
+    assert outstanding <= dispatched
+    ids = [attempt_id for attempt_id, _, _ in recorded(folder)]
+    assert len(ids) == len(set(ids)) and set(ids) == done
+    assert set(before or []) <= set(recorded(folder))
