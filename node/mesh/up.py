@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 async def run(plan: Plan) -> int:
     """Run a mesh until it is finished, fails, or is told to stop; returns the exit code."""
-    status = Status(_title(plan))
+    status = Status(f"run {plan.node.run}")
     mesh = Mesh(plan, status.event)
     status.children = mesh.children
     told = _listen_to_signals(status)
@@ -53,9 +53,12 @@ async def run(plan: Plan) -> int:
         print(f"proofmesh up: {error}", file=sys.stderr)
         return 1
     with status.shown():
+        following = asyncio.create_task(status.follow(mesh.bus, mesh.run))
         try:
             failure = await _wait(mesh, told[0])
         finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
             await _stop(mesh, told[1])
     if failure:
         print(f"proofmesh up: {failure}", file=sys.stderr)
