@@ -43,6 +43,8 @@ class Requests:
     longest: float
     """Most seconds for a candidate, whatever a request asks for."""
     counts: Counts = field(default_factory=Counts)
+    problem: str | None = None
+    """Why Lean does not start; None when it does."""
     garbage: float = 0.0
     """Running share of candidates that do not parse."""
 
@@ -67,8 +69,10 @@ class Requests:
                 return Busy(retry_after=error.retry_after, reason=str(error))
             except BadHeader as error:
                 return Failure(reason=str(error), kind="bad-statement")
-            except WorkerEnded as error:
-                return Busy(retry_after=1.0, reason=f"Lean does not start: {error}")
+            except (WorkerEnded, OSError) as error:
+                self.problem = f"Lean does not start: {error}"
+                return Busy(retry_after=1.0, reason=self.problem)
+            self.problem = None
             if plan.bad_statement:
                 return Failure(reason=plan.bad_statement, kind="bad-statement")
             state = plan.state or ""

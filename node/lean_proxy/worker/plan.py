@@ -16,7 +16,7 @@ from node.lean_proxy.worker.document import MOST_COPIES, STATE, Document, Writer
 from node.lean_proxy.worker.process import Ending
 from node.lean_proxy.worker.reading import Reading
 
-_NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?[^\W\d]")
+_NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?(?!_(?!\w))[^\W\d]")
 """`case TAG` and `?name`: what they mean depends on the goal's tag, and copies are tagged differently."""
 
 CRASHES_ALONE = 2

@@ -80,6 +80,7 @@ async def test_a_batch_shows_what_each_candidate_does_alone(pool, together):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("together", [8, 24])
 async def test_two_thousand_candidates_do_in_batches_what_they_do_alone(pool, together):
     kinds = await compare(pool, seed=together, states=60, size=2000, together=together)
