@@ -14,7 +14,7 @@ from node.lean_proxy.worker.plan import Plan
 from node.lean_proxy.worker.process import WorkerEnded
 from node.lean_proxy.worker.runner import BadHeader
 
-MAX_CANDIDATES = 1024
+MAX_CANDIDATES = 256
 """In one request: their outcomes must fit into one message."""
 
 PROBE_ABOVE = 1.0

@@ -33,10 +33,15 @@ def main(settings: LeanProxySettings, node: NodeSettings) -> int:
 
 async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     """The life of a lean-proxy, from a connected node to the end of its drain."""
+    from common.node import NodeFailure
+    from node.lean_proxy.pocket.build import PocketBuildError
     from node.lean_proxy.toolchain import LeanToolchain
 
-    # Pocket Lean's library may have to be compiled first, which takes seconds.
-    toolchain = await asyncio.to_thread(LeanToolchain.named, settings.toolchain)
+    try:
+        # Pocket Lean's library may have to be compiled first, which takes seconds.
+        toolchain = await asyncio.to_thread(LeanToolchain.named, settings.toolchain)
+    except PocketBuildError as error:
+        raise NodeFailure(str(error)) from error
     requests = _requests(settings, toolchain)
     verifier = _verifier(settings, toolchain)
     requests.pool.start()

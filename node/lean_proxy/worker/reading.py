@@ -230,6 +230,11 @@ def _settle(block: Block, seen: _Seen, reading: Reading) -> None:
     goals = split_goals(seen.goals.get(block.index, ""))
     if block.index == STATE:
         reading.states.append(seen.goals.get(block.index, ""))
+    elif sum(map(len, goals)) > MAX_GOALS:
+        message = (
+            f"it leaves {len(goals)} goals of {sum(map(len, goals))} characters; at most {MAX_GOALS} are passed on"
+        )
+        reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=message)
     elif goals:
         reading.outcomes[block.index] = Outcome(OutcomeKind.GOALS, factorise(goals))
     else:
@@ -246,5 +251,9 @@ def _message(errors: Sequence[Diagnostic]) -> str:
     return first.message[:MAX_MESSAGE]
 
 
-MAX_MESSAGE = 2000
+MAX_MESSAGE = 1000
 """Characters kept of Lean's message: enough to read, and a batch of 100 stays far below a message's limit."""
+
+MAX_GOALS = 32_768
+"""Characters of all goals that a tactic may leave: far more than a policy reads, and ten such outcomes fit into one
+message."""

@@ -239,3 +239,11 @@ def test_lines_of_nested_paths_are_counted_right():
         assert lines[place.first].strip() == f"· {text}" and lines[place.last].strip() == ")"
         assert lines[place.first].index("·") == place.column
     assert SENTINEL in lines[document.examples[0].end]
+
+
+def test_a_tactic_that_leaves_more_text_than_anybody_reads_is_an_error():
+    plan = Plan(AND, (), {0: "constructor"}, state=SHOWN)
+    document = plan.document("")
+    huge = "unsolved goals\n" + "\n\n".join(f"h : {'x' * 5000}\n⊢ p" for _ in range(10))
+    plan.take(read(document, [goals(document, 0, huge), *sentinels(document)]))
+    assert plan.outcomes[0].kind is OutcomeKind.ERROR and "10 goals" in plan.outcomes[0].message
