@@ -46,16 +46,22 @@ class BadAdvice(ValueError):
 class InferencePolicy:
     """Samples and values from inference nodes."""
 
-    def __init__(self, bus: Bus, *, weights: int | None, timeout: float, patience: float) -> None:
+    def __init__(
+        self, bus: Bus, *, weights: int | None, timeout: float, patience: float, temperature: float = 1.0
+    ) -> None:
         """`weights`: wanted version, None for the latest. `timeout`: seconds for one answer; `patience`: in all."""
         self._bus = bus
         self._weights = weights
         self._timeout = timeout
         self._patience = patience
+        self._temperature = temperature
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """Incomplete samples are dropped here, so they never reach Lean. Raises BusError, BadAdvice."""
-        reply = await self._ask(TacticRequest(state=state, samples=samples, seed=seed, weights=self._weights))
+        request = TacticRequest(
+            state=state, samples=samples, seed=seed, weights=self._weights, temperature=self._temperature
+        )
+        reply = await self._ask(request)
         if not math.isfinite(reply.value):
             raise BadAdvice(f"weights {reply.weights} gave the value {reply.value} for the state {state[:80]!r}")
         return Advice(merge_samples(reply.tactics), reply.value, weights=reply.weights)

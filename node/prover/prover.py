@@ -157,6 +157,7 @@ class Prover:
             weights=attempt.weights,
             timeout=self._settings.policy_timeout,
             patience=self._settings.policy_patience,
+            temperature=self._settings.temperature,
         )
 
     def _lean(self, attempt: Attempt) -> LeanEnvironment:

@@ -21,6 +21,9 @@ class ProverSettings:
     leaves: int = 4
     """Expansions in flight within one search, and never more than an eighth of its simulations."""
 
+    temperature: float = 1.0
+    """Of sampling tactics. A young model's samples are better below 1, and a little less varied."""
+
     tactic_seconds: float = 5.0
     """Time limit of one tactic in Lean."""
 
