@@ -2,7 +2,7 @@
 
     python -m scripts.bench.lean [--batches 40] [--json OUT]
 
-One worker, one request at a time, nothing cached: every candidate of every batch is run. `parsable` candidates all
+One worker, one request at a time; as in a search, the states are known and the candidates are new. `parsable` ones all
 parse, and most fail, as a policy's do; of `garbage` a third does not parse. `cpu_ms` is the worker's own CPU time,
 which other work on the machine changes less. The limit to compare with: the same candidates, one theorem each, in a
 file.
@@ -18,8 +18,9 @@ import resource
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ class Bench:
     requests: Requests
     rng: random.Random
     states: Sequence[tuple[Theorem, tuple[Step, ...]]] = ()
+    made: Counter[str] = field(default_factory=Counter)
 
     async def run(self, theorem: Theorem, path: tuple[Step, ...], tactics: Sequence[str]) -> tuple[Outcome, ...]:
         request = LeanRunRequest(theorem=theorem, path=path, tactics=tuple(tactics))
@@ -110,11 +112,12 @@ class Bench:
         self.states = states
 
     def candidates(self, size: int, garbage: float) -> list[str]:
-        """Candidates, no two of a batch alike (by the white space behind them)."""
-        chosen: list[str] = []
+        """Candidates, no two alike (by the white space behind them), so that none is answered from the cache."""
+        chosen = []
         for _ in range(size):
             tactic = self.rng.choice(listed(GARBAGE if self.rng.random() < garbage else PARSABLE))
-            chosen.append(tactic + " " * len(chosen))
+            self.made[tactic] += 1
+            chosen.append(tactic + " " * self.made[tactic])
         return chosen
 
     async def measure(self, size: int, garbage: float, batches: int) -> dict[str, float]:
@@ -173,7 +176,7 @@ async def bench(arguments: Arguments) -> dict[str, Any]:
     toolchain = LeanToolchain.pocket()
     pool = Pool(toolchain, WorkerOptions(), workers=1, queue=10)
     pool.start()
-    requests = Requests(pool, OutcomeCache(0), longest=30)
+    requests = Requests(pool, OutcomeCache(100_000), longest=30)
     bench = Bench(pool, requests, random.Random(arguments.seed))
     verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
     results: dict[str, Any] = {}
