@@ -20,6 +20,7 @@ from node.inference.engine_settings import EngineSettings
 from node.inference.network import Cache, Network, Pass
 from node.inference.running import Running
 from node.inference.sampling import draw
+from node.model.names import Names
 from node.model.prompt import prompt_tokens
 from node.model.transformer import expected_value
 from node.model.weights import Weights
@@ -74,6 +75,7 @@ class Counters:
 @dataclass
 class _Slot:
     job: Job
+    names: Names
     value: float = 0.0
 
 
@@ -144,12 +146,13 @@ class Engine:
         budget = self.settings.prompt_tokens
         while self._waiting and self._free and (budget > 0 or not slots):
             job = self._waiting.popleft()
-            tokens = prompt_tokens(self.tokenizer, job.state, self._limit)
+            names = Names(job.state)
+            tokens = prompt_tokens(self.tokenizer, names.state, self._limit)
             slot = heapq.heappop(self._free)
             self._reserve(len(tokens) + job.samples * self.settings.new_tokens)
             self._cache.open(slot, len(tokens))
             self._running.admit(slot, len(tokens), job.samples, job.seed, job.temperature)
-            self._slots[slot] = _Slot(job)
+            self._slots[slot] = _Slot(job, names)
             slots.append(slot)
             prompts.append(tokens)
             budget -= len(tokens)
@@ -220,7 +223,7 @@ class Engine:
         for index, text in enumerate(texts):
             # A tactic of nothing, or of bytes that are no text, cannot be sent to Lean: it counts as cut off.
             whole = bool(running.complete[slot, index]) and bool(text.strip()) and "\ufffd" not in text
-            tactics.append(SampledTactic(text, float(running.log_probability[slot, index]), whole))
+            tactics.append(SampledTactic(entry.names.show(text), float(running.log_probability[slot, index]), whole))
         self.counters.states += 1
         self.counters.tokens += int(lengths.sum()) + int(running.complete[slot, :count].sum())
         return Finished(entry.job.key, tuple(tactics), entry.value)

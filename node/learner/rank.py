@@ -35,13 +35,14 @@ def create(config: CreateConfig) -> int:
     from node.learner.segments import SegmentReader
     from node.model import checkpoint
     from node.model.files import config_from_dict
+    from node.model.names import canonical
     from node.model.tokenizer import Tokenizer
     from node.model.transformer import Transformer
 
     shape = config_from_dict(config.model)
     readers = {base: SegmentReader(Path(base)) for base, _ in config.picks}
     transitions = [readers[base].read(position) for base, positions in config.picks for position in positions]
-    texts = [text for transition in transitions for text in (transition.state, transition.tactic)]
+    texts = [text for transition in transitions for text in canonical(transition)]
     tokenizer = Tokenizer.train(texts, shape.vocab_size)
     # A small corpus fills fewer tokens than asked for; rows for the others would be sampled, and mean nothing.
     model = Transformer(dataclasses.replace(shape, vocab_size=tokenizer.vocab_size))

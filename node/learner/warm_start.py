@@ -21,7 +21,7 @@ from node.learner.replay import Ref, epochs
 from node.learner.settings import LearnerSettings
 from node.learner.trainer import Trainer, checkpoints
 
-VERSION = 2
+VERSION = 3
 """Raised when the way in which a warm start is made changes: earlier ones are not used any more."""
 
 CACHE_VARIABLE = "PROOFMESH_CACHE"

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from common.messages import Transition
+from node.model.names import Names
 from node.model.prompt import prompt_tokens, tactic_tokens
 from node.model.tokenizer import PAD, Tokenizer
 
@@ -59,10 +60,11 @@ class Batch:
 
 
 def encode_transition(tokenizer: Tokenizer, transition: Transition, limit: int, tactic_limit: int = 64) -> Example:
-    """Tokens of a transition, at most `limit` in all. The tactic keeps its room (at most `tactic_limit` tokens, the
-    end lost beyond that), the state is shortened to what is left."""
-    tactic = tactic_tokens(tokenizer, transition.tactic)[: min(tactic_limit, limit // 2)]
-    prompt = prompt_tokens(tokenizer, transition.state, limit - len(tactic))
+    """Tokens of a transition with canonical names, at most `limit` in all. The tactic keeps its room (at most
+    `tactic_limit` tokens, the end lost beyond that), the state is shortened to what is left."""
+    names = Names(transition.state)
+    tactic = tactic_tokens(tokenizer, names.hide(transition.tactic))[: min(tactic_limit, limit // 2)]
+    prompt = prompt_tokens(tokenizer, names.state, limit - len(tactic))
     return Example((*prompt, *tactic), len(prompt), transition.remaining_steps)
 
 

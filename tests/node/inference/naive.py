@@ -10,6 +10,7 @@ from node.inference.engine import Job
 from node.inference.engine_settings import EngineSettings
 from node.inference.noise import uniforms
 from node.inference.sampling import COLDEST
+from node.model.names import Names
 from node.model.prompt import prompt_tokens
 from node.model.tokenizer import EOS, SPECIAL
 from node.model.transformer import expected_value
@@ -34,7 +35,7 @@ class NaiveSample:
 def sample_naively(weights: Weights, settings: EngineSettings, job: Job) -> tuple[list[NaiveSample], float]:
     """Every sample, and V."""
     model = weights.model
-    prompt = prompt_tokens(weights.tokenizer, job.state, model.config.context - settings.new_tokens)
+    prompt = prompt_tokens(weights.tokenizer, Names(job.state).state, model.config.context - settings.new_tokens)
     noise = uniforms(job.seed, job.samples, settings.new_tokens).tolist()
     samples = [_sample(weights, prompt, numbers, max(job.temperature, COLDEST)) for numbers in noise]
     _, values = model(torch.tensor([prompt]), torch.tensor([0]), torch.tensor([len(prompt) - 1]))

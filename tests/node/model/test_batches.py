@@ -5,6 +5,7 @@ import torch
 
 from common.messages import Transition
 from node.model.batches import Example, collate, encode_transition, encode_transitions, group_by_length, make_batches
+from node.model.names import canonical
 from node.model.tokenizer import EOS, PAD, TACTIC
 from tests.node.model.tiny import tiny_tokenizer
 
@@ -24,7 +25,7 @@ def test_supervised_positions_predict_the_tactic_and_its_end() -> None:
     for row, transition in enumerate(TRANSITIONS):
         targets = batch.targets[rows == row].tolist()
         assert targets[-1] == EOS
-        assert tokenizer.decode(targets) == transition.tactic
+        assert tokenizer.decode(targets) == canonical(transition)[1]
     assert batch.remaining_steps.tolist() == [transition.remaining_steps for transition in TRANSITIONS]
 
 
