@@ -17,7 +17,7 @@ from common.bus import Bus
 from common.process import kill_group, spawn_child
 from node.mesh.mesh import Mesh
 from node.mesh.supervisor import Child
-from tests.node.mesh.whole import MARK, check_records, marked, ranks, recorded, whole_mesh
+from tests.node.mesh.whole import MARK, check_records, marked, private_cache, ranks, recorded, whole_mesh
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -26,9 +26,9 @@ PATIENCE = 300.0
 """Seconds for a mesh of six roles to get somewhere on two busy cores."""
 
 POINTS = {
-    "prover": "prover:published-not-acked#3",
-    "inference": "inference:batch-running#30",
-    "lean-proxy": "lean-proxy:request-open#30",
+    "prover": "prover:published-not-acked",
+    "inference": "inference:batch-running#400",
+    "lean-proxy": "lean-proxy:request-open#80",
     "learner": "learner:recorded-not-acked#7",
 }
 """Where the nodes of each role kill themselves, every time they are started."""
@@ -45,7 +45,7 @@ async def test_roles_that_die_at_critical_points_again_and_again(
 ) -> None:
     mark = uuid.uuid4().hex
     monkeypatch.setenv(MARK, mark)
-    monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PROOFMESH_CACHE", str(private_cache(tmp_path)))
     plan = Mesh.from_file(whole_mesh(tmp_path)).plan
     plan.children = [
         dataclasses.replace(spec, env={**spec.env, faults.VARIABLE: POINTS.get(spec.name, "")})
@@ -93,7 +93,7 @@ async def kill_a_rank(mark: str) -> None:
 
 async def test_up_killed_with_everything_at_work_leaves_nothing_and_goes_on_where_it_was(tmp_path: Path) -> None:
     mark = uuid.uuid4().hex
-    env = {**os.environ, MARK: mark, "PROOFMESH_CACHE": str(tmp_path / "cache")}
+    env = {**os.environ, MARK: mark, "PROOFMESH_CACHE": str(private_cache(tmp_path))}
     file = whole_mesh(tmp_path)
     command = [sys.executable, "-m", "node.mesh.cli", "up", str(file)]
     first = await spawn_child(command, env=env, stderr=asyncio.subprocess.DEVNULL)

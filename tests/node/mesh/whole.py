@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 
+from broker.binary import cache_directory
 from node.learner.store import Store
 from node.mesh.plan import free_port
 from tests.node.learner.builders import write_bank
@@ -38,6 +39,8 @@ threads = 1
 policy = "inference"
 searches = 2
 poll_seconds = 0.05
+policy_timeout = 3.0
+tactic_seconds = 1.0
 """
 
 
@@ -47,6 +50,16 @@ def whole_mesh(folder: Path) -> Path:
     file = folder / "mesh.toml"
     file.write_text(AROUND.format(folder=folder, port=free_port()) + TINY.format(bank=bank), encoding="utf-8")
     return file
+
+
+def private_cache(folder: Path) -> Path:
+    """A cache whose warm starts are the test's own; nats-server and Lean's library are those of the machine."""
+    cache, shared = folder / "cache", cache_directory()
+    cache.mkdir()
+    for entry in shared.iterdir() if shared.exists() else ():
+        if entry.name != "warm-start":
+            (cache / entry.name).symlink_to(entry)
+    return cache
 
 
 def marked(mark: str) -> list[psutil.Process]:
