@@ -125,8 +125,8 @@ async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_contro
     flags = ["--recipe", str(recipe(tmp_path, minutes=0.5, ui=1)), "--repeat"]
     database = tmp_path / "runs" / "demo" / "proofs.sqlite"
     process = await start(tmp_path, *flags)
-    reading = asyncio.create_task(finish(process, 300))
-    async with asyncio.timeout(120):
+    reading = asyncio.create_task(finish(process, 600))
+    async with asyncio.timeout(400):
         while not (database.exists() and _recorded(database, "train")):
             assert process.returncode is None
             await asyncio.sleep(0.2)
@@ -136,7 +136,7 @@ async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_contro
     before = _ids(database)
 
     process = await start(tmp_path, *flags)
-    _, err = await finish(process, 300)
+    _, err = await finish(process, 600)
     assert process.returncode == 0, err
     assert "unfinished run" in err
     summary = json.loads((tmp_path / "runs" / "demo" / "summary.json").read_text())
@@ -145,7 +145,7 @@ async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_contro
     assert summary["train_steps"] > 0 and 25 < summary["learning_s"] < 60
 
     process = await start(tmp_path, *flags[:2], "--control")
-    _, err = await finish(process, 300)
+    _, err = await finish(process, 600)
     assert process.returncode == 0, err
     control = json.loads((tmp_path / "runs" / "demo-control" / "summary.json").read_text())
     check(control)
