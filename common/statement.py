@@ -13,6 +13,7 @@ from common.lean import Theorem
 _KEYWORD = re.compile(r"\s*(theorem|lemma|example)\b")
 _NAME = re.compile(r"\s*([^\s(){}\[\]⦃⦄:]+)")
 _PROOF = re.compile(r":=\s*(by\s*)?(sorry\s*)?$")
+_OTHER_PROOF = re.compile(r":=\s*by\b")
 _OPEN = {"(": ")", "{": "}", "[": "]", "⟨": "⟩", "⦃": "⦄", "⟦": "⟧"}
 _CLOSE = {close: open_ for open_, close in _OPEN.items()}
 
@@ -39,6 +40,8 @@ def parse_statement(text: str, header: str = "") -> Theorem:
         name, body = match.group(1), body[match.end() :]
     colon = _top_level_colon(body)
     binders, conclusion = body[:colon].strip(), body[colon + 1 :].strip()
+    if _OTHER_PROOF.search(conclusion):
+        raise StatementError("a proof stands behind the statement: leave it out here; `proofmesh verify` checks proofs")
     if not conclusion:
         raise StatementError("nothing stands after the colon: the statement has no conclusion")
     return Theorem(name, binders, conclusion, header)

@@ -38,6 +38,7 @@ def test_statements_are_taken_apart(text: str, name: str, binders: str, conclusi
         ("theorem t p) : p", r"unbalanced"),
         ("theorem t (p : Prop) :", "no conclusion"),
         ("theorem t (p : Prop) : := by", "no conclusion"),
+        ("theorem t : True := by trivial", "a proof stands behind"),
     ],
 )
 def test_what_is_no_statement_is_refused_with_the_reason(text: str, reason: str) -> None:
