@@ -32,7 +32,7 @@ KEEP_EVERY = 5.0
 CONTROL_TURN = 25
 """Steps of the control between points."""
 
-SETTLE = 2.5
+SETTLE = 1.5
 """Seconds at the end for the last heartbeats of the other nodes, which come every second."""
 
 
@@ -85,6 +85,9 @@ class Agent:
                 await self._trainer.save()
         if self._run.stopping:
             await asyncio.wait({collecting})
+            # The lean-proxies' count of the last verifications comes with their next heartbeat.
+            await asyncio.sleep(SETTLE)
+            await self._keep()
 
     def _hear(self, _: str, heartbeat: Heartbeat) -> None:
         summary.hear(self._heard, heartbeat)

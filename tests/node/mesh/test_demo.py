@@ -104,7 +104,9 @@ def check(summary: dict[str, Any]) -> None:
     assert summary["both_solved"] <= min(summary["solved_before"], summary["solved_after"])
     assert summary["ci_low"] <= summary["difference"] <= summary["ci_high"]
     # Counted by three different processes: the provers' word, the lean-proxies' verdicts, the learner's records.
-    assert summary["recorded_proofs"] <= summary["proofs_verified"] <= summary["roots_solved"]
+    # A verification that an interruption cut off is asked for again, so verified may pass solved then.
+    assert summary["recorded_proofs"] <= summary["proofs_verified"]
+    assert summary["recorded_proofs"] <= summary["roots_solved"]
     assert summary["attempts"] + summary["attempts_outstanding"] == summary["attempts_dispatched"]
     assert 0 <= summary["pause_fraction"] < 1
 
