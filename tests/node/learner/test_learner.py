@@ -145,7 +145,7 @@ def results(world: World) -> dict[str, tuple[str, float]]:
     [
         "learner:recorded-not-acked#4",
         pytest.param("learner:before-commit#4", marks=pytest.mark.slow),
-        "learner:before-checkpoint#5",
+        pytest.param("learner:before-checkpoint#5", marks=pytest.mark.slow),
         pytest.param("learner:weights-not-announced#3", marks=pytest.mark.slow),
     ],
 )
