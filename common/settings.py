@@ -50,7 +50,7 @@ class LifeSettings:
     """Folder for a log file of this node (JSON lines); empty writes none. Standard error always gets the log."""
 
     uvloop: bool = True
-    """Run on uvloop: halves the latency of serial requests; measured in LOG.md."""
+    """Run on uvloop; `python -m scripts.bench.bus` compares it with asyncio's own loop on this machine."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ LEAN_SHARE = 0.5
 """Share of the machine's memory that all Lean workers together may take; the rest is for everybody else."""
 
 SEARCHES_PER_CORE = 4
-"""A search waits for inference and Lean nine tenths of its time, so several share a core (measured; see LOG.md)."""
+"""A search waits for inference and Lean nine tenths of its time, so several share a core (not tuned)."""
 
 MOST_SEARCHES = 64
 """Of one prover, whatever the machine: one event loop feeds about this many before it becomes the limit itself."""
@@ -67,7 +67,7 @@ def sizes(machine: Machine) -> Sizes:
         lean_workers=max(1, workers),
         verifications=max(1, cores // 2),
         searches=min(MOST_SEARCHES, SEARCHES_PER_CORE * cores),
-        # On a CPU inference takes half the cores: Lean is the other half of every expansion (LOG.md).
+        # On a CPU inference takes half the cores: Lean is about the other half of every expansion.
         inference_threads=1 if machine.gpus else max(1, min(cores // 2, MOST_INFERENCE_THREADS)),
         trainer_ranks=ranks,
         trainer_threads=max(1, cores // ranks),
