@@ -120,11 +120,17 @@ class Bus:
         """
         end = time.monotonic() + deadline
         delay = RetryDelay()
+        busy: BusyError | None = None
         while True:
             left = max(0.001, end - time.monotonic())
             try:
                 return await self.request(subject, message, reply, timeout=min(timeout, left))
             except (Unanswered, BusyError) as error:
+                if isinstance(error, BusyError):
+                    busy = error
+                elif busy is not None and left < timeout:
+                    # Cut short by the deadline, silence says nothing; "busy" was the last real answer.
+                    raise busy from error
                 pause = delay.after(getattr(error, "retry_after", None), random.random())
                 if time.monotonic() + pause >= end:
                     raise
