@@ -21,6 +21,9 @@ PROBE_ABOVE = 1.0
 """Candidates of a batch that probably do not parse, above which it pays to probe first. Each costs an edit of about
 4 ms when it is met in the batch; a probe costs an edit, and 0.2 ms for each candidate."""
 
+INACCESSIBLE = "✝"
+"""What Lean prints behind the name of a hypothesis that cannot be named; its parser knows no such character."""
+
 GARBAGE_MEMORY = 0.02
 """Weight of a candidate in the running share of those that do not parse: about the last 50 count."""
 
@@ -126,5 +129,8 @@ def screen(tactic: str) -> Outcome | None:
     problem = tactic_problem(tactic)
     if problem:
         return Outcome(OutcomeKind.REFUSED, message=problem)
-    problem = lex(tactic).problem
+    lexed = lex(tactic)
+    problem = lexed.problem
+    if not problem and INACCESSIBLE in lexed.code and "«" not in lexed.code:
+        problem = f"{INACCESSIBLE!r} marks a hypothesis that no tactic can name"
     return Outcome(OutcomeKind.ERROR, message=f"does not parse: {problem}") if problem else None
