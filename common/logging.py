@@ -7,7 +7,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,6 +30,7 @@ FIELD_CHARACTERS = 2_000
 FIELDS = 24
 """Fields of one record in telemetry, at most: with the length above a record stays far below the largest message."""
 
+_unwritten = metrics.counter("log_lines_unwritten", "Log lines that standard error or the log file did not take")
 _dropped = metrics.counter("log_records_dropped", "Log records that were not sent as telemetry: the queue was full")
 
 
@@ -63,6 +65,26 @@ class Forwarder:
             return [self._records.popleft() for _ in range(min(limit, len(self._records)))]
 
 
+@contextmanager
+def _not_fatal() -> Iterator[None]:
+    """A line that cannot be written (a full disk, a closed pipe) is counted: no node dies of its log."""
+    try:
+        yield
+    except (OSError, ValueError):
+        _unwritten.inc()
+
+
+class _Printer(structlog.PrintLogger):
+    """Prints to standard error, which may be a file on a full disk."""
+
+    def msg(self, message: str) -> None:
+        with _not_fatal():
+            super().msg(message)
+
+    log = debug = info = warn = warning = msg
+    fatal = failure = err = error = critical = exception = msg
+
+
 class _Tee:
     """A structlog processor that also gives every event to the file and the forwarder."""
 
@@ -73,8 +95,9 @@ class _Tee:
 
     def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         if self._file is not None:
-            self._file.write(self._encoder.encode({"time": time.time(), **event}) + b"\n")
-            self._file.flush()
+            with _not_fatal():
+                self._file.write(self._encoder.encode({"time": time.time(), **event}) + b"\n")
+                self._file.flush()
         if self._forwarder is not None:
             fields = {key: value for key, value in event.items() if key not in ("event", "level", "timestamp")}
             self._forwarder.add(str(event.get("level", method)), str(event.get("event", "")), fields)
@@ -116,7 +139,7 @@ def configure(
             structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=lambda *_: _Printer(sys.stderr),
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()

@@ -12,7 +12,12 @@ class RunDirectoryError(LearnerError):
 
 
 class TrainerFailed(LearnerError):
-    """The trainer group died, hung or reported an error; `cause` in words."""
+    """The trainer group died, hung or reported an error; the text says which."""
+
+    def __init__(self, text: str, errno: int = 0) -> None:
+        """`errno`: the file system's error number when a file could not be written; starting again cannot help."""
+        super().__init__(text)
+        self.errno = errno
 
 
 class DataError(LearnerError):

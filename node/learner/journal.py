@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from pathlib import Path
@@ -61,8 +62,8 @@ class Journal:
         now = time.time()
         rounded = {key: round(value, 6) for key, value in values.items()}
         line = msgspec.json.encode({"time": round(now, 3), "step": step, "values": rounded})
-        with explained(self._path), self._path.open("ab") as file:
-            file.write(line + b"\n")
+        with explained(self._path):
+            append_line(self._path, line)
         STEPS.set(step)
         await self._ctx.bus.publish(self._subject("point"), Point(time=now, step=step, values=rounded))
 
@@ -81,3 +82,22 @@ class Journal:
 
     def _subject(self, kind: str) -> str:
         return subjects.telemetry(self._ctx.role, self._ctx.id, kind)
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line whole or not at all. Raises OSError: disk full, read-only.
+
+    A torn line that a kill left before is ended first, so that it spoils no other.
+    """
+    with path.open("ab+", buffering=0) as file:
+        end = file.seek(0, os.SEEK_END)
+        if end:
+            file.seek(end - 1)
+            line = line if file.read(1) == b"\n" else b"\n" + line
+        try:
+            unwritten = memoryview(line + b"\n")
+            while unwritten:
+                unwritten = unwritten[file.write(unwritten) :]
+        except OSError:
+            file.truncate(end)
+            raise

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 from common import faults
-from common.bus import BusError
+from common.bus import BusError, file_digest
 from common.messages import PinnedWeights, WeightsState
+from node.learner.errors import LearnerError
 from node.learner.records import WeightsRow
 from node.learner.retrying import persistently
 from node.learner.run import Run, now
@@ -32,9 +34,10 @@ class Publisher:
         return self._rows[-1]
 
     async def restore(self) -> None:
-        """Announce again what an earlier process published, if it is still here: the broker may have lost it."""
+        """Announce again what an earlier process published, if it is still here and whole: the broker may have lost
+        it."""
         for row in await self._run.store.call(Store.weights):
-            if self._file(row.version).exists():
+            if await asyncio.to_thread(self._is_whole, row):
                 self._rows.append(row)
         for row in self._rows:
             await self._put(row)
@@ -61,13 +64,27 @@ class Publisher:
     async def pin(self, versions: Sequence[int]) -> None:
         """Keep these versions available (evaluation), and tell the inference nodes; () pins none.
 
-        Raises LookupError for a version whose file is gone.
+        Raises LearnerError for a version whose file is gone.
         """
         missing = set(versions) - {row.version for row in self._rows}
         if missing:
-            raise LookupError(f"weight versions {sorted(missing)} are no longer there")
+            raise LearnerError(
+                f"weight versions {sorted(missing)} are no longer in {self._run.directory.weights}: an evaluation that "
+                "was begun with them cannot go on. Restore the files, or begin a run of another name"
+            )
         self._pinned = tuple(versions)
         await self._announce()
+
+    def _is_whole(self, row: WeightsRow) -> bool:
+        """False when the file of a version is gone, or damaged: then it is deleted, with a warning."""
+        path = self._file(row.version)
+        if not path.exists():
+            return False
+        if file_digest(path) == row.digest:
+            return True
+        self._run.log.warning("damaged weights file; this version is published no more", file=str(path))
+        path.unlink()
+        return False
 
     async def _put(self, row: WeightsRow) -> None:
         async def put() -> None:

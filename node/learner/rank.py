@@ -94,6 +94,7 @@ def carry_out(training: object, command: Command) -> Answer:
     first = training.config.rank == 0
     metrics: dict[str, float] = {}
     digest = error = ""
+    errno = 0
     try:
         if command.op == "step":
             metrics = training.step(command.picks, command.factor)
@@ -109,7 +110,9 @@ def carry_out(training: object, command: Command) -> Answer:
             error = f"unknown command {command.op!r}"
     except (SegmentError, NotFinite, ValueError, OSError) as problem:
         error = f"{command.op}: {problem}"
-    return Answer(command.id, training.step_number, metrics if first else {}, digest, error)
+        if isinstance(problem, OSError) and command.path:
+            errno = problem.errno or 0
+    return Answer(command.id, training.step_number, metrics if first else {}, digest, error, errno)
 
 
 def send(answers: IO[bytes], answer: Answer) -> None:

@@ -62,6 +62,8 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     metrics: dict[str, float] = {}
     digest: str = ""
     error: str = ""
+    errno: int = 0
+    """Of the file system, when the command was to write a file and could not."""
 
 
 def by_segment(refs: Iterable[Ref]) -> Picks:

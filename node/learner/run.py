@@ -15,7 +15,7 @@ from node.learner.journal import Journal
 from node.learner.matchmaker import Matchmaker
 from node.learner.records import Verdict
 from node.learner.replay import Replay
-from node.learner.run_directory import RunDirectory
+from node.learner.run_directory import RunDirectory, explained
 from node.learner.settings import LearnerSettings
 from node.learner.store import Store
 from node.learner.store_thread import StoreThread
@@ -71,10 +71,14 @@ class Run:
         self.changed.set()
 
     async def fill_replay(self) -> int:
-        """Take new transitions from the records into the replay buffer; returns how many were new."""
+        """Take new transitions from the records into the replay buffer; returns how many were new.
+
+        Raises RunDirectoryError.
+        """
         added = 0
         while rows := await self.store.call(Store.transitions, self.replay.last_id):
-            added += self.replay.add(rows)
+            with explained(self.replay.folder):
+                added += self.replay.add(rows)
         return added
 
     async def wait(self, seconds: float) -> None:

@@ -61,7 +61,8 @@ async def _in_directory(ctx: NodeContext, settings: LearnerSettings, node: NodeS
     assert isinstance(directory, RunDirectory)
     with explained(directory.config):
         directory.config.write_text(config.dump({"node": node, "learner": settings}), encoding="utf-8")
-    loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
+    with explained(directory.path / "supervised"):
+        loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
     store = await StoreThread.open(directory.database)
     trainer = Trainer(
         settings.trainer, directory.checkpoints, directory.path / "logs", settings.keep_checkpoints, ctx.log
@@ -70,7 +71,8 @@ async def _in_directory(ctx: NodeContext, settings: LearnerSettings, node: NodeS
         await store.call(Store.add_theorems, [*loaded.train, *loaded.test])
         matchmaker = Matchmaker([row.theorem.name for row in loaded.train], settings.matchmaker, settings.seed)
         matchmaker.restore(await store.call(Store.history))
-        replay = await asyncio.to_thread(Replay, directory.replay, settings.replay)
+        with explained(directory.replay):
+            replay = await asyncio.to_thread(Replay, directory.replay, settings.replay)
         journal = Journal(ctx, directory.metrics)
         run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal)
         await Agent(run, trainer).work()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -14,14 +16,9 @@ from node.learner.replay import Ref
 from node.learner.run_directory import explained
 from node.learner.settings import TrainerSettings
 from node.learner.trainer_group import TrainerGroup
+from node.model.checkpoint_folders import complete, newest_whole, none_whole, set_aside
 
 R = TypeVar("R")
-
-
-def checkpoints(root: Path) -> list[Path]:
-    """Complete checkpoints under a folder, oldest step first (`node.model.checkpoint.complete` without torch)."""
-    found = [path for path in root.glob("step-*") if path.is_dir() and path.name[5:].isdigit()]
-    return sorted(found, key=lambda path: int(path.name[5:]))
 
 
 class Trainer:
@@ -60,7 +57,7 @@ class Trainer:
         return await self._again(lambda: self.group.evaluate(refs))
 
     async def save(self) -> Path:
-        """Write a checkpoint of now, and drop the oldest. Raises LearnerError."""
+        """Write a checkpoint of now, and drop the oldest. Raises LearnerError; at once when the disk is full."""
 
         async def save() -> Path:
             path = self.root / f"step-{self.group.step_number:06d}"
@@ -87,10 +84,23 @@ class Trainer:
         await self.group.stop()
 
     async def _begin(self) -> None:
-        found = checkpoints(self.root)
-        if not found:
-            raise LearnerError(f"no checkpoint under {self.root} to train from")
-        await self.group.start(found[-1])
+        await self.group.start(await asyncio.to_thread(self._newest))
+
+    def _newest(self) -> Path:
+        """The newest whole checkpoint. Damaged ones that are newer are set aside, with a warning."""
+        newest, problems = newest_whole(self.root)
+        if newest is None:
+            raise LearnerError(none_whole(self.root, problems))
+        for path, problem in problems.items():
+            with explained(path):
+                aside = set_aside(path)
+            self._log.warning(
+                "damaged checkpoint; training goes on from the one before it",
+                problem=problem,
+                goes_on_from=str(newest),
+                kept_as=aside.name,
+            )
+        return newest
 
     async def _again(self, work: Callable[[], Awaitable[R]]) -> R:
         """Do it, with the group started again when it fails."""
@@ -101,6 +111,9 @@ class Trainer:
                 await self._failed(error, restart=work != self._begin)
 
     async def _failed(self, error: TrainerFailed, restart: bool = True) -> None:
+        if error.errno:
+            with explained(self.root):  # a disk that is full now is full in a second, too
+                raise OSError(error.errno, os.strerror(error.errno)) from error
         self._failures += 1
         FAILURES.inc()
         if self._failures > self.settings.restarts:
@@ -112,5 +125,5 @@ class Trainer:
     def _prune(self) -> None:
         """All but the newest checkpoints go, and what interrupted writes left."""
         with explained(self.root):
-            for path in [*checkpoints(self.root)[: -self._keep], *self.root.glob(".step-*")]:
+            for path in [*complete(self.root)[: -self._keep], *self.root.glob(".step-*")]:
                 shutil.rmtree(path, ignore_errors=True)

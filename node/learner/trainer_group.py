@@ -23,6 +23,7 @@ from common.sizing import read_machine
 from node.learner.errors import TrainerFailed
 from node.learner.rank_messages import Answer, Command, CreateConfig, RankConfig, by_segment
 from node.learner.replay import Ref
+from node.learner.run_directory import explained
 from node.learner.settings import TrainerSettings
 from node.model.config import ModelConfig
 
@@ -64,7 +65,8 @@ class TrainerGroup:
         await self.stop()
         self.starts += 1
         folder = Path(tempfile.mkdtemp(prefix="proofmesh-ranks-"))
-        self._logs.mkdir(parents=True, exist_ok=True)
+        with explained(self._logs):
+            self._logs.mkdir(parents=True, exist_ok=True)
         try:
             for rank in range(self.settings.ranks):
                 config = rank_config(self.settings, rank, folder / "rendezvous", checkpoint)
@@ -100,7 +102,8 @@ class TrainerGroup:
     async def create(self, checkpoint: Path, model: ModelConfig, seed: int, refs: Sequence[Ref]) -> None:
         """Write a checkpoint of a fresh network, in a process of its own. Raises TrainerFailed."""
         config = CreateConfig(str(checkpoint), dataclasses.asdict(model), seed, by_segment(refs))
-        self._logs.mkdir(parents=True, exist_ok=True)
+        with explained(self._logs):
+            self._logs.mkdir(parents=True, exist_ok=True)
         process = await self._spawn(["create"], "create")
         try:
             async with asyncio.timeout(self.settings.start_timeout):
@@ -181,7 +184,7 @@ class TrainerGroup:
             raise TrainerFailed(f"rank {number} died (exit code {code}): {self._tail(f'rank-{number}')}")
         answer = msgspec.json.decode(line, type=Answer)
         if answer.error:
-            raise TrainerFailed(f"rank {number}: {answer.error}")
+            raise TrainerFailed(f"rank {number}: {answer.error}", answer.errno)
         return answer
 
     def _log(self, name: str) -> Path:

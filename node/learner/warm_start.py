@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import hashlib
 import os
@@ -19,7 +20,8 @@ from common.seeds import derive_seed
 from node.learner.data import Data
 from node.learner.replay import Ref, epochs
 from node.learner.settings import LearnerSettings
-from node.learner.trainer import Trainer, checkpoints
+from node.learner.trainer import Trainer
+from node.model.checkpoint_folders import complete, newest_whole
 
 VERSION = 3
 """Raised when the way in which a warm start is made changes: earlier ones are not used any more."""
@@ -81,12 +83,12 @@ async def warm_start(settings: LearnerSettings, data: Data, trainer: Trainer, re
     Raises LearnerError.
     """
     folder = cache_folder() / key(settings, data)
-    found = _cached(folder)
+    found = await asyncio.to_thread(_cached, folder, log)
     if found is None:
         found = await _train(settings, data, trainer, report, log)
-        _keep(folder, checkpoints(trainer.root)[-1], found, log)
+        _keep(folder, complete(trainer.root)[-1], found, log)
         return found
-    result, checkpoint = found, checkpoints(folder)[-1]
+    result, checkpoint = found, complete(folder)[-1]
     log.info("warm start from the cache", steps=result.steps, folder=str(folder))
     await trainer.stop()
     shutil.rmtree(trainer.root, ignore_errors=True)
@@ -100,7 +102,7 @@ async def _train(settings: LearnerSettings, data: Data, trainer: Trainer, report
     started = time.monotonic()
     warm = settings.warm_start
     fresh = trainer.root / "step-000000"
-    if not checkpoints(trainer.root):
+    if not complete(trainer.root):
         await trainer.group.create(fresh, settings.model, derive_seed(settings.seed, "network"), data.supervised)
     await trainer.start()
     validation = _sampled(data.validation, warm.validation, settings.seed)
@@ -140,13 +142,18 @@ def _sampled(refs: list[Ref], count: int, seed: int) -> list[Ref]:
     return [refs[index] for index in order[:count]]
 
 
-def _cached(folder: Path) -> WarmStart | None:
-    """A whole warm start in the cache, if there is one."""
+def _cached(folder: Path, log: Any) -> WarmStart | None:
+    """A whole warm start in the cache, if there is one. A damaged one is deleted: it is made again."""
     try:
         found = msgspec.json.decode((folder / "warm-start.json").read_bytes(), type=WarmStart)
     except (OSError, msgspec.DecodeError):
         return None
-    return found if checkpoints(folder) else None
+    newest, problems = newest_whole(folder)
+    if problems:
+        log.warning("damaged warm start in the cache; it is made again", problem="; ".join(problems.values()))
+        shutil.rmtree(folder, ignore_errors=True)
+        return None
+    return found if newest is not None else None
 
 
 def _keep(folder: Path, checkpoint: Path, result: WarmStart, log: Any) -> None:

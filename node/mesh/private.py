@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from node.model.checkpoint_folders import newest_whole, none_whole
+
 if TYPE_CHECKING:
     from common.bus import Bus
     from node.mesh.mesh import Mesh
@@ -37,7 +39,7 @@ async def private_mesh(checkpoint: str, *, fixed: bool, note: Callable[[str], No
 
     with tempfile.TemporaryDirectory(prefix="proofmesh-prove-", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = folder  # for the nodes: so nothing of theirs stays behind
-        weights = None if fixed else model_for(checkpoint, Path(folder))
+        weights = None if fixed else model_for(checkpoint, Path(folder), note)
         file = Path(folder) / "mesh.toml"
         file.write_text(tomli_w.dumps(configuration(Path(folder), weights)), encoding="utf-8")
         note(f"starting a private mesh with {weights.name if weights else 'a fixed list of tactics'}")
@@ -65,12 +67,12 @@ def configuration(folder: Path, weights: Path | None) -> dict[str, dict[str, obj
     }
 
 
-def model_for(checkpoint: str, folder: Path) -> Path | None:
+def model_for(checkpoint: str, folder: Path, note: Callable[[str], None]) -> Path | None:
     """A weights file that inference can serve: the one named, made from the checkpoint named, or the demo's newest.
 
     Raises MeshProblem when what was named cannot be read.
     """
-    named = Path(checkpoint) if checkpoint else newest_checkpoint()
+    named = Path(checkpoint) if checkpoint else newest_checkpoint(note)
     if named is None:
         return None
     if named.is_file() and (named.parent / "state.json").exists():
@@ -91,7 +93,16 @@ def model_for(checkpoint: str, folder: Path) -> Path | None:
     return target
 
 
-def newest_checkpoint() -> Path | None:
-    """The newest whole checkpoint of the demo's run, if there is one."""
-    complete = [state.parent for state in DEMO_RUN.glob("checkpoints/step-*/state.json")]
-    return max(complete, key=lambda path: path.name, default=None)
+def newest_checkpoint(note: Callable[[str], None]) -> Path | None:
+    """The newest whole checkpoint of the demo's run; None if there is none at all. Damaged ones that are newer are
+    passed over with a warning.
+
+    Raises MeshProblem when there are checkpoints and none is whole.
+    """
+    root = DEMO_RUN / "checkpoints"
+    newest, problems = newest_whole(root)
+    if problems and newest is None:
+        raise MeshProblem(f"{none_whole(root, problems)}; or name one with --checkpoint, or use --fixed")
+    for problem in problems.values():
+        note(f"warning: damaged checkpoint, {newest} is used in its place: {problem}")
+    return newest

@@ -19,19 +19,23 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from common import faults
-from node.model.files import FileMismatch, build_model, config_from_dict, config_to_dict, digest, state_tensors, sync
+from node.model.checkpoint_folders import (
+    SCHEMA_VERSION,
+    STATE,
+    CheckpointError,
+    check,
+    complete,
+    fingerprint,
+    latest,
+    prune,
+)
+from node.model.files import FileMismatch, build_model, config_from_dict, config_to_dict, state_tensors, sync, written
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
 
-SCHEMA_VERSION = 1
-"""Raised when the files or their meaning change."""
+__all__ = ["SCHEMA_VERSION", "STATE", "Checkpoint", "CheckpointError", "complete", "latest", "load", "prune", "save"]
 
-MODEL, OPTIMIZER, TOKENIZER, STATE = "model.safetensors", "optimizer.pt", "tokenizer.json", "state.json"
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that is missing, incomplete, truncated, of another schema, or inconsistent; the text names the
-    file."""
+MODEL, OPTIMIZER, TOKENIZER = "model.safetensors", "optimizer.pt", "tokenizer.json"
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,13 @@ def save(
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
-        save_file(state_tensors(model), temporary / MODEL)
+        with written(temporary / MODEL) as path:
+            save_file(state_tensors(model), path)
         tokenizer.save(temporary / TOKENIZER)
         if optimizer is not None:
-            torch.save(optimizer, temporary / OPTIMIZER)
-        files = {path.name: _fingerprint(path) for path in sorted(temporary.iterdir())}
+            with written(temporary / OPTIMIZER) as path, path.open("wb") as file:
+                torch.save(optimizer, file)
+        files = {path.name: fingerprint(path) for path in sorted(temporary.iterdir())}
         state = {
             "schema": SCHEMA_VERSION,
             "step": step,
@@ -98,10 +104,6 @@ def save(
     return directory
 
 
-def _fingerprint(path: Path) -> dict[str, Any]:
-    return {"bytes": path.stat().st_size, "blake2b": digest(path)}
-
-
 def _replace(temporary: Path, directory: Path) -> None:
     """Rename into place. A folder cannot be renamed over another one, so an old checkpoint of this name goes first."""
     if directory.exists():
@@ -117,9 +119,7 @@ def _replace(temporary: Path, directory: Path) -> None:
 
 def load(directory: Path, *, optimizer: bool = True) -> Checkpoint:
     """Read a checkpoint. `optimizer=False` leaves the optimizer's state out. Raises CheckpointError."""
-    state = _read_state(directory)
-    for name, fingerprint in state["files"].items():
-        _check_file(directory / name, fingerprint)
+    state = check(directory)
     try:
         tokenizer = Tokenizer.load(directory / TOKENIZER)
         tensors = load_file(directory / MODEL)
@@ -130,54 +130,3 @@ def load(directory: Path, *, optimizer: bool = True) -> Checkpoint:
     except (FileMismatch, TokenizerError, safetensors.SafetensorError, OSError) as error:
         raise CheckpointError(f"checkpoint {directory}: {error}") from error
     return Checkpoint(model, tokenizer, state["step"], kept, state["config"], state["extra"])
-
-
-def _read_state(directory: Path) -> dict[str, Any]:
-    if not directory.is_dir():
-        raise CheckpointError(f"there is no checkpoint at {directory}")
-    try:
-        state: dict[str, Any] = json.loads((directory / STATE).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{directory} is no complete checkpoint: it has no {STATE}") from error
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{directory / STATE} cannot be read: {error}") from error
-    if not isinstance(state, dict) or state.get("schema") != SCHEMA_VERSION:
-        found = state.get("schema") if isinstance(state, dict) else "none"
-        raise CheckpointError(f"{directory} is of schema {found}; this version reads schema {SCHEMA_VERSION}")
-    missing = {"step", "model", "config", "extra", "files"} - state.keys()
-    if missing:
-        raise CheckpointError(f"{directory / STATE} lacks {', '.join(sorted(missing))}")
-    return state
-
-
-def _check_file(path: Path, fingerprint: dict[str, Any]) -> None:
-    try:
-        size = path.stat().st_size
-        if size != fingerprint["bytes"]:
-            raise CheckpointError(f"{path} has {size} bytes, it was written with {fingerprint['bytes']}: truncated?")
-        if digest(path) != fingerprint["blake2b"]:
-            raise CheckpointError(f"{path} is not what was written: its digest differs")
-    except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror}; the checkpoint is not complete") from error
-
-
-def complete(root: Path) -> list[Path]:
-    """Checkpoints under `root` that have been renamed into place, oldest step first."""
-    if not root.is_dir():
-        return []
-    found = [path for path in root.glob("step-*") if path.is_dir() and path.name[5:].isdigit()]
-    return sorted(found, key=lambda path: int(path.name[5:]))
-
-
-def latest(root: Path) -> Path | None:
-    """The newest checkpoint under `root`, or None."""
-    found = complete(root)
-    return found[-1] if found else None
-
-
-def prune(root: Path, keep: int) -> None:
-    """Delete all but the `keep` newest checkpoints, and what interrupted writes left behind."""
-    for path in complete(root)[: -keep or None]:
-        shutil.rmtree(path)
-    for leftover in root.glob(".step-*.*"):
-        shutil.rmtree(leftover, ignore_errors=True)

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import safetensors
 import torch
 
+from node.model.checkpoint_folders import digest
 from node.model.config import ModelConfig, ModelConfigError
 from node.model.tokenizer import Tokenizer
 from node.model.transformer import Transformer
 
-CHUNK = 1 << 20
-"""Bytes read at a time when a file is digested."""
+__all__ = [
+    "FileMismatch",
+    "build_model",
+    "config_from_dict",
+    "config_to_dict",
+    "digest",
+    "state_tensors",
+    "sync",
+    "written",
+]
 
 
 class FileMismatch(ValueError):
     """Configuration, tensors and tokenizer of a file do not belong together; the text says what differs."""
-
-
-def digest(path: Path) -> str:
-    """blake2b of a file, hex: the name by which weights are checked everywhere."""
-    state = hashlib.blake2b()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            state.update(chunk)
-    return state.hexdigest()
 
 
 def sync(path: Path) -> None:
@@ -38,6 +41,25 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """Give `path` to a library that writes it; a full disk and the like come out as the OSError that they are.
+
+    safetensors (Rust) says the error's number in its text only, and torch hides it behind a check of its own.
+    """
+    try:
+        yield path
+    except safetensors.SafetensorError as error:
+        if found := re.search(r"\(os error (\d+)\)", str(error)):
+            number = int(found[1])
+            raise OSError(number, os.strerror(number), str(path)) from error
+        raise
+    except RuntimeError as error:
+        if isinstance(error.__context__, OSError):
+            raise OSError(error.__context__.errno, error.__context__.strerror, str(path)) from error
+        raise
 
 
 def config_to_dict(config: ModelConfig) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from node.model.files import (
     digest,
     state_tensors,
     sync,
+    written,
 )
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
@@ -46,7 +47,10 @@ class Weights:
 
 
 def write(path: Path, model: Transformer, tokenizer: Tokenizer, information: dict[str, str] | None = None) -> str:
-    """Write the file (atomically: a reader sees all of it or nothing) and return its digest."""
+    """Write the file (atomically: a reader sees all of it or nothing) and return its digest.
+
+    Raises OSError (disk full, read-only).
+    """
     metadata = {
         "proofmesh": str(SCHEMA_VERSION),
         "model": json.dumps(config_to_dict(model.config)),
@@ -55,7 +59,8 @@ def write(path: Path, model: Transformer, tokenizer: Tokenizer, information: dic
     }
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        save_file(state_tensors(model), temporary, metadata=metadata)
+        with written(temporary):
+            save_file(state_tensors(model), temporary, metadata=metadata)
         sync(temporary)
         value = digest(temporary)
         temporary.rename(path)

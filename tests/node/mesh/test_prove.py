@@ -14,10 +14,14 @@ import psutil
 import pytest
 
 from common.bus import Bus, BusSettings
-from node.mesh.private import newest_checkpoint
+from node.mesh.private import MeshProblem, newest_checkpoint
 from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
+from node.model import checkpoint
+from node.model.checkpoint import name_of_step
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
+from tests.files import truncate
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.waiting import eventually
 
 SWAP = "theorem t (p q : Prop) : p ∧ q → q ∧ p"
@@ -130,12 +134,19 @@ def test_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     assert "127.0.0.1:1" in run.stderr and "Traceback" not in run.stderr
 
 
-def test_newest_checkpoint_is_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_newest_whole_checkpoint_is_used_with_a_word_on_damaged_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert newest_checkpoint() is None
-    for step, whole in ((100, True), (200, True), (300, False)):
-        folder = tmp_path / f"runs/demo/checkpoints/step-{step:06d}"
-        folder.mkdir(parents=True)
-        if whole:
-            (folder / "state.json").write_text("{}")
-    assert newest_checkpoint() == Path("runs/demo/checkpoints/step-000200")
+    said: list[str] = []
+    assert newest_checkpoint(said.append) is None
+    root = tmp_path / "runs/demo/checkpoints"
+    for step in (100, 200, 300):
+        checkpoint.save(root / name_of_step(step), tiny_model(), tiny_tokenizer(), step=step)
+    truncate(root / "step-000300" / checkpoint.MODEL)
+    assert newest_checkpoint(said.append) == Path("runs/demo/checkpoints/step-000200")
+    assert len(said) == 1 and "step-000300/model.safetensors has" in said[0]
+    for step in (100, 200):
+        (root / name_of_step(step) / checkpoint.STATE).unlink()
+    with pytest.raises(MeshProblem, match=r"no checkpoint .* is whole: .*step-000300/model.safetensors has .*--fixed"):
+        newest_checkpoint(said.append)

@@ -1,6 +1,8 @@
 """Checkpoints and weights files: complete or absent, and refused with a reason."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,11 +11,13 @@ import torch
 from node.model import checkpoint, weights
 from node.model.batches import collate, encode_transitions
 from node.model.checkpoint import CheckpointError
+from node.model.checkpoint_folders import newest_whole, set_aside
 from node.model.loss import forward_loss
 from node.model.optimizer import Optimizer
 from node.model.tokenizer import Tokenizer
 from node.model.transformer import Transformer
 from node.model.weights import WeightsError
+from tests.files import limited_files, truncate
 from tests.node.model.test_batches import TRANSITIONS
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
@@ -122,6 +126,37 @@ def test_the_newest_is_latest_and_pruning_keeps_the_newest(tmp_path: Path) -> No
     checkpoint.prune(tmp_path, keep=2)
     assert [path.name for path in checkpoint.complete(tmp_path)] == ["step-000010", "step-000100"]
     assert checkpoint.latest(tmp_path / "nowhere") is None
+
+
+def test_newest_whole_checkpoint_is_found_behind_damaged_ones(tmp_path: Path) -> None:
+    assert newest_whole(tmp_path) == (None, {})
+    paths = [tmp_path / checkpoint.name_of_step(step) for step in (1, 2, 3, 4)]
+    for step, path in enumerate(paths, start=1):
+        checkpoint.save(path, tiny_model(), tiny_tokenizer(), step=step)
+    truncate(paths[3] / checkpoint.MODEL)
+    (paths[2] / checkpoint.STATE).write_text(
+        '{"schema": 1, "step": 3, "model": 1, "config": 1, "extra": 1, "files": 1}'
+    )
+    newest, problems = newest_whole(tmp_path)
+    assert newest == paths[1] and list(problems) == [paths[3], paths[2]]
+    assert "truncated" in problems[paths[3]] and "damaged" in problems[paths[2]]
+    set_aside(paths[3])
+    assert checkpoint.complete(tmp_path) == paths[:3]
+
+
+@pytest.mark.parametrize("room", [100, 200_000])
+def test_full_disk_leaves_the_checkpoint_that_stood_there_and_nothing_beside_it(saved: Path, room: int) -> None:
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    model = tiny_model()
+    optimizer = {"state": torch.zeros(100_000)}
+    weights_file = saved.parent / "weights.safetensors"
+    with limited_files(room), pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+        checkpoint.save(saved, model, tiny_tokenizer(), step=7, optimizer=optimizer)
+    with limited_files(100), pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+        weights.write(weights_file, model, tiny_tokenizer())
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+    assert checkpoint.load(saved).step == 7
 
 
 @pytest.mark.parametrize("tied", [False, True])
