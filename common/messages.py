@@ -176,6 +176,8 @@ class Attempt(Message, frozen=True):
     """Pinned weight version (evaluation); None is the latest."""
     samples: int = 6
     """Tactics sampled per expansion (K)."""
+    explore: int = 0
+    """Candidates of the prover's fixed list that join the samples of an expansion."""
 
 
 class AttemptStatistics(msgspec.Struct, frozen=True):

@@ -7,6 +7,8 @@ import secrets
 import time
 from collections.abc import Iterable
 
+import msgspec
+
 from common import subjects
 from common.bus import BusError
 from common.messages import Attempt
@@ -105,7 +107,8 @@ class Dispatcher:
             row = self._theorems[choice.theorem_id]
             seed = derive_seed(self._run.settings.seed, "train", number)
             purpose = "disprove" if choice.disproof else "train"
-            planned.append(Planned(number, self._attempt(number, row, purpose, choice.simulations, seed, None)))
+            attempt = self._attempt(number, row, purpose, choice.simulations, seed, None)
+            planned.append(Planned(number, msgspec.structs.replace(attempt, explore=choice.explore)))
             self._run.matchmaker.dispatched(choice.theorem_id)
         await self._dispatch(planned)
 

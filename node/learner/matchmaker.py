@@ -22,6 +22,10 @@ class MatchmakerSettings:
 
     disprove_chance: float = 0.5
     """Chance that an attempt on an undecided theorem tries to disprove it."""
+    explore_chance: float = 0.0
+    """Chance that an attempt explores: candidates of the prover's fixed list join the policy's samples."""
+    explore_candidates: int = 8
+    """How many, at every expansion of an attempt that explores."""
     budget: int = 250
     """Simulations of the first attempt."""
     growth: float = 1.17
@@ -45,6 +49,8 @@ class Choice:
     theorem_id: str
     disproof: bool
     simulations: int
+    explore: int = 0
+    """Candidates of the prover's fixed list that join each expansion."""
 
 
 @dataclass
@@ -91,7 +97,9 @@ class Matchmaker:
         standing = self._standings[index]
         undecided = not (standing.proved or standing.disproved)
         disproof = undecided and generator.random() < self.settings.disprove_chance
-        return Choice(self._ids[index], bool(disproof), budget(standing, self.settings))
+        explores = generator.random() < self.settings.explore_chance
+        explore = self.settings.explore_candidates if explores else 0
+        return Choice(self._ids[index], bool(disproof), budget(standing, self.settings), explore)
 
     def dispatched(self, theorem_id: str) -> None:
         """An attempt on the theorem is outstanding."""

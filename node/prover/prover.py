@@ -19,6 +19,7 @@ from common.bus import Bus, BusError, Lease
 from common.messages import Attempt, AttemptResult
 from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment
+from node.prover.exploration import ExploringPolicy
 from node.prover.fixed_policy import FIXED_PARAMETERS, FixedPolicy
 from node.prover.policy import InferencePolicy, Policy
 from node.prover.results import divide
@@ -152,13 +153,14 @@ class Prover:
     def _policy(self, attempt: Attempt) -> Policy:
         if self._settings.policy == "fixed":
             return FixedPolicy()
-        return InferencePolicy(
+        policy = InferencePolicy(
             self._bus,
             weights=attempt.weights,
             timeout=self._settings.policy_timeout,
             patience=self._settings.policy_patience,
             temperature=self._settings.temperature,
         )
+        return ExploringPolicy(policy, attempt.explore) if attempt.explore > 0 else policy
 
     def _lean(self, attempt: Attempt) -> LeanEnvironment:
         return LeanEnvironment(

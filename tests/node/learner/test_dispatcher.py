@@ -52,6 +52,19 @@ async def test_attempts_follow_the_mesh_and_never_touch_test_statements(run: Run
         works._attempt(1, row("v", "test"), "train", 16, 1, None)
 
 
+async def test_training_attempts_explore_and_evaluations_do_not(run: Run, bus: Bus) -> None:
+    run.settings.matchmaker.disprove_chance = 0.0
+    run.settings.matchmaker.explore_chance = 1.0
+    async with dispatching(run) as works:
+        evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
+        await works.evaluate([row("v", "test")], evaluation, weights=1, simulations=4)
+        (evaluated,) = await taken(bus, "eval", 1)
+        works.learning = True
+        attempts = await taken(bus, "train", 2)
+    assert {attempt.explore for attempt in attempts} == {8}
+    assert evaluated.explore == 0
+
+
 async def test_a_disproof_is_an_attempt_on_the_negation(run: Run, bus: Bus) -> None:
     run.settings.matchmaker.disprove_chance = 1.0
     async with dispatching(run) as works:

@@ -61,6 +61,14 @@ def test_half_of_undecided_attempts_disprove_and_none_of_a_proved_theorem() -> N
     assert not any(matchmaker.choose(number).disproof for number in range(100))  # type: ignore[union-attr]
 
 
+def test_attempts_explore_as_often_as_asked_and_never_by_default() -> None:
+    exploring = Matchmaker(["t"], MatchmakerSettings(explore_chance=0.25, explore_candidates=5), seed=3)
+    drawn = Counter(exploring.choose(number).explore for number in range(1000))  # type: ignore[union-attr]
+    assert set(drawn) == {0, 5} and 200 < drawn[5] < 300
+    plain = Matchmaker(["t"], SETTINGS, seed=3)
+    assert {plain.choose(number).explore for number in range(100)} == {0}  # type: ignore[union-attr]
+
+
 def test_choices_follow_the_weights() -> None:
     matchmaker = Matchmaker(["new", "hard", "learned", "false"], SETTINGS, seed=4)
     for _ in range(8):

@@ -1,0 +1,54 @@
+"""What exploration adds to a policy's advice."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.prover.exploration import SHARE, ExploringPolicy, explored
+from node.prover.fixed_policy import candidates
+from node.prover.goal_text import read_goal
+from node.prover.policy import Advice
+from node.prover.prior import Proposal
+
+STATE = "p q : Prop\nhp : p\nhq : q\n⊢ p ∧ q"
+SAMPLED = [Proposal("constructor", 0.6), Proposal("exact hp", 0.2)]
+
+
+class Sampler:
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        return Advice(SAMPLED, -2.5, weights=4)
+
+
+def test_explored_candidates_come_from_the_fixed_list_and_none_twice() -> None:
+    proposals = explored(SAMPLED, STATE, 5, seed=1)
+    assert proposals[:2] == SAMPLED
+    added = [proposal.tactic for proposal in proposals[2:]]
+    assert len(set(added)) == 5 and set(added) <= set(candidates(read_goal(STATE))) - {"constructor"}
+
+
+def test_explored_candidates_share_their_part_of_the_prior_equally() -> None:
+    proposals = explored(SAMPLED, STATE, 5, seed=1)
+    masses = [proposal.mass for proposal in proposals]
+    assert sum(masses[2:]) / sum(masses) == pytest.approx(SHARE)
+    assert len(set(masses[2:])) == 1
+
+
+def test_a_policy_without_a_complete_sample_leaves_all_to_exploration() -> None:
+    assert all(proposal.mass > 0 for proposal in explored([], STATE, 3, seed=1))
+
+
+def test_the_draw_follows_the_seed() -> None:
+    draws = [[proposal.tactic for proposal in explored(SAMPLED, STATE, 6, seed)] for seed in (1, 1, 2)]
+    assert draws[0] == draws[1] != draws[2]
+
+
+def test_no_more_is_added_than_the_list_has() -> None:
+    everything = candidates(read_goal(STATE))
+    proposals = explored(SAMPLED, STATE, 1000, seed=1)
+    assert {proposal.tactic for proposal in proposals} == {*everything, "exact hp"}
+
+
+async def test_value_and_weights_stay_the_policys() -> None:
+    advice = await ExploringPolicy(Sampler(), 4).advise(STATE, 6, seed=3)
+    assert (advice.value, advice.weights, advice.exhausted) == (-2.5, 4, False)
+    assert len(advice.proposals) == 6
