@@ -46,6 +46,8 @@ class NodeContext:
         self.changed = asyncio.Event()
         """Set when the registry's entry is out of date."""
         self.crash: BaseException | None = None
+        self.facts: dict[str, str] = {}
+        """What is lastingly so with this node and worth knowing: shown by `/healthz` and `proofmesh status`."""
         self.metrics_url = ""
         self.started = time.time()
         self._state = "starting"
@@ -106,6 +108,7 @@ class NodeContext:
             metrics_url=self.metrics_url,
             capacity=self.capacity,
             state=self.state,
+            facts=dict(self.facts),
         )
 
     def heartbeat(self) -> Heartbeat:
@@ -122,6 +125,7 @@ class NodeContext:
             "id": self.id,
             "run": self.settings.run,
             "uptime_s": round(time.time() - self.started, 3),
+            "facts": dict(self.facts),
         }
 
     async def cancel_tasks(self) -> None:

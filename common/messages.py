@@ -147,6 +147,8 @@ class LeanVerifyReply(Message, frozen=True):
     axioms: tuple[str, ...] = ()
     lean_version: str = ""
     elapsed: float = 0.0
+    rechecked: bool = False
+    """Whether the toolchain's `leanchecker` has checked the compiled proof once more."""
 
 
 # --- attempts: learner -> prover -> learner -------------------------------------------------------------------------
@@ -274,6 +276,8 @@ class NodeInfo(Message, frozen=True):
     capacity: dict[str, int] = {}
     state: str = "running"
     """`starting`, `running`, `paused`, `draining`, `unhealthy`."""
+    facts: dict[str, str] = {}
+    """What is lastingly so with this node: a lean-proxy's protections."""
 
 
 class Heartbeat(Message, frozen=True):

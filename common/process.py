@@ -50,17 +50,19 @@ async def spawn_child(
     stdin: int | IO[Any] | None = asyncio.subprocess.DEVNULL,
     stdout: int | IO[Any] | None = None,
     stderr: int | IO[Any] | None = None,
+    keeper: Sequence[str] = (),
     **options: Any,
 ) -> asyncio.subprocess.Process:
     """Start a program in a process group of its own, which dies with this process.
 
-    `env`: the whole environment; None inherits it. Other options go to `asyncio.create_subprocess_exec`. Raises
-    FileNotFoundError for a program that does not exist.
+    `env`: the whole environment; None inherits it. `keeper`: a command line that does what `keeper.py` does, and more,
+    and then becomes the program (the sandbox of Lean processes does); by default `keeper.py`. Other options go to
+    `asyncio.create_subprocess_exec`. Raises FileNotFoundError for a program that does not exist.
     """
     program = str(argv[0])
     if os.sep in program and not Path(program).exists():
         raise FileNotFoundError(f"no such program: {program}")
-    keeper = [sys.executable, "-I", "-S", str(_KEEPER), str(os.getpid())]
+    keeper = keeper or [sys.executable, "-I", "-S", str(_KEEPER), str(os.getpid())]
     return await asyncio.create_subprocess_exec(
         *keeper,
         *map(str, argv),

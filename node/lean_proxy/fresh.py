@@ -41,13 +41,19 @@ class OutOfLimits(Exception):
 
 
 async def run_fresh(
-    command: Sequence[str], *, environment: Mapping[str, str], folder: Path, limits: Limits
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    folder: Path,
+    limits: Limits,
+    keeper: Sequence[str] = (),
 ) -> Finished:
-    """Run a command in a folder and return what it said. Raises OutOfLimits."""
+    """Run a command in a folder and return what it said. `keeper`: as for `spawn_child`. Raises OutOfLimits."""
     process = await spawn_child(
         command,
         env=environment,
         cwd=folder,
+        keeper=keeper,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )

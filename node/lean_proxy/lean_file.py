@@ -11,9 +11,16 @@ from dataclasses import dataclass
 from common.lean import Theorem
 from common.statement import StatementError, parse_statement
 from node.lean_proxy.lexing import CLOSING, OPENING, lex
+from node.lean_proxy.rules import HEADER_STOPS
 
 _START = re.compile(r"^(theorem|lemma|example)\b", re.MULTILINE)
-_HEADER = re.compile(r"(import|open|universe)\b[^\n:=]*")
+_HEADER = re.compile(
+    r"import( [\w.«»]+)+|universe( \w+)+|open( [\w.«»()→,]+)+"
+    r"|set_option (maxRecDepth|(synthInstance\.)?max(Heartbeats|Size)|exponentiation\.threshold) \d+"
+    r"|set_option (pp|linter)\.[\w.]+ \w+"
+)
+"""One command of a header. `set_option` only with limits and what is for show: some others switch checks off."""
+
 _BY = re.compile(r"\s*by(?![\w'])[ \t]*\n?")
 
 
@@ -48,9 +55,11 @@ def _header(code: str) -> str:
     """The commands before the first theorem, without comments. Raises UnreadableFile."""
     lines = [(number, line.strip()) for number, line in enumerate(code.split("\n"), start=1) if line.strip()]
     for number, line in lines:
-        if not _HEADER.fullmatch(line):
+        words = re.split(r"[\s.()«»,]+", line)
+        if not _HEADER.fullmatch(" ".join(line.split())) or any(word in HEADER_STOPS for word in words[1:]):
             raise UnreadableFile(
-                f"line {number}: {line[:60]!r}; only `import`, `open` and `universe` may stand before the theorems"
+                f"line {number}: {line[:60]!r}; before the theorems only `import`, `open`, `universe` and options that "
+                "limit or show may stand, one in a line"
             )
     return "\n".join(line for _, line in lines)
 

@@ -29,25 +29,33 @@ _REASONS = {
     "a command, an attribute or an option has no place in a tactic": _COMMANDS,
     "it leaves the goal without a proof": "sorry admit stop sorryAx lcProof lcUnreachable lcAny",
     "it trusts the compiler": """
-        native_decide native ofReduceBool reduceBool ofReduceNat reduceNat trustCompiler
+        native_decide native ofReduceBool reduceBool ofReduceNat reduceNat trustCompiler bv_decide bv_check
     """,
     "it runs code while Lean elaborates": """
-        run_tac by_elab eval% include_str dbg_trace dbg_sleep dbg_stack_trace sleep unsafeCast unsafeIO
-        implemented_by extern csimp IO
+        by_elab eval% evalExpr include_str include_bytes sleep sleep_heartbeats
+        implemented_by extern csimp IO BaseIO EIO
     """,
-    "it searches the library": "library_search suggest hint polyrith says",
+    "it searches the library": "library_search suggest hint polyrith says observe propose",
+    "it searches by itself": "solve_by_elim apply_assumption apply_rules symm_saturate slim_check plausible",
 }
 
 _FORBIDDEN = {word: reason for reason, words in _REASONS.items() for word in words.split()}
 
+_BEGINNINGS = {
+    "it runs code while Lean elaborates": re.compile(r"run_\w+|unsafe\w*|dbg\w+"),
+    "it trusts the compiler": re.compile(r"native_\w+|(?:of)?[rR]educe(?:Bool|Nat)\w*"),
+}
+"""Families of names: Mathlib has `run_tacq`, Lean `unsafeBaseIO`, and either may get more."""
+
 _SEARCHING = """
-exact apply rw simp simp_all simp_arith simpa dsimp aesop grind try decide omega rfl norm_num observe show_term
-solve_by_elim rw_search canonical duper hammer auto assumption positivity linarith
+exact apply rw rewrite simp simp_all simp_arith simpa dsimp aesop grind try decide omega rfl norm_num observe show_term
+solve_by_elim rw_search canonical duper hammer auto assumption positivity linarith refine have conv calc congr gcongr
+unfold intro intros fun_prop bound nlinarith tauto
 """
 """Tactics that search or suggest when a question mark stands behind them."""
 
 _WORDS = re.compile(r"[^\W\d][\w']*[?%!]*")
-_SUGGESTION = re.compile(r"\b(?:" + "|".join(_SEARCHING.split()) + r")\s?\?(?![\w?])")
+_SUGGESTION = re.compile(r"\b(?:" + "|".join(_SEARCHING.split()) + r")\s?\?+(?!\w)")
 _COMMAND_SIGN = re.compile(r"#[^\W\d]")
 
 _LOOK_ALIKES = str.maketrans(
@@ -101,6 +109,42 @@ def statement_problem(binders: str, conclusion: str) -> str:
     return ""
 
 
+_CHECKS_OFF = re.compile(
+    r"(?:debug|bootstrap|compiler|internal|interpreter)\..*|.*[sS]kipKernelTC.*|.*(?:Sorry|sorry).*"
+)
+"""Options that switch checks off, or let the elaborator leave proofs out."""
+
+
+def header_problem(header: str) -> str:
+    """Why the header of a theorem is refused; empty when it is not.
+
+    It belongs to the statement and decides what that means; but it stands before the proof as well, so it must not
+    switch off what a proof is checked by, nor run code. A proof that uses an axiom of it is rejected by that name.
+    """
+    problem = _characters(header, MAX_PROOF_BYTES, "a header") if header else ""
+    lexed = lex(header)
+    if problem or lexed.problem:
+        return f"the header: {problem or lexed.problem}"
+    for match in re.finditer(r"set_option\s+([^\s]+)", lexed.code):
+        if _CHECKS_OFF.fullmatch(_folded(match.group(1)).replace("«", "").replace("»", "")):
+            return f"the header: the option `{match.group(1)}` has no place there: it would switch a check off"
+    for text in (lexed.code, _folded(lexed.code)):
+        for word in re.findall(r"[\w%]+", text.replace("«", " ").replace("»", " ")):
+            if word in _HEADER_WORDS or any(words.fullmatch(word) for words in _BEGINNINGS.values()):
+                return f"the header: `{word}` has no place there: it runs code or changes what Lean does"
+    return ""
+
+
+_CODE = """
+macro macro_rules elab elab_rules syntax initialize builtin_initialize run_cmd run_elab run_meta unsafe implemented_by
+extern simproc by_elab eval% add_decl_doc register_option
+"""
+
+_HEADER_WORDS = set(_CODE.split())
+
+HEADER_STOPS = (set(_COMMANDS.split()) | {"in"}) - {"scoped"}
+"""Words that would begin another command in a header's line, or end one early."""
+
 _STATEMENT_WORDS = set(_COMMANDS.split()) | {"sorry", "admit", "sorryAx", "by_elab", "run_tac", "native_decide"}
 
 
@@ -133,8 +177,7 @@ def _words(lexed: Lexed) -> str:
     for text, look in ((plain, ""), (_folded(plain), " (by its look)")):
         for word in _WORDS.findall(text):
             for part in word.split("."):
-                reason = _FORBIDDEN.get(part) or _FORBIDDEN.get(part.rstrip("?!"))
-                if reason:
+                if reason := _reason(part) or _reason(part.rstrip("?!")):
                     return f"`{part}`{look} is not allowed: {reason}"
         found = _SUGGESTION.search(text)
         if found:
@@ -144,6 +187,13 @@ def _words(lexed: Lexed) -> str:
     if "@[" in plain:
         return "`@[` is not allowed: an attribute has no place in a tactic"
     return "`proofmesh` names are the prover's own" if "proofmesh copy" in plain else ""
+
+
+def _reason(word: str) -> str:
+    """Why a word is forbidden; empty when it is not."""
+    if word in _FORBIDDEN:
+        return _FORBIDDEN[word]
+    return next((reason for reason, words in _BEGINNINGS.items() if words.fullmatch(word)), "")
 
 
 def _folded(text: str) -> str:

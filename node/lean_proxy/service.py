@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from common.node import NodeContext
     from node.lean_proxy.pool import Pool
     from node.lean_proxy.requests import Counts, Requests
+    from node.lean_proxy.sandbox.protections import Protections
     from node.lean_proxy.verification import Verifier
 
 OPEN_REQUESTS = 4096
@@ -42,6 +43,9 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
         toolchain = await asyncio.to_thread(LeanToolchain.named, settings.toolchain)
     except PocketBuildError as error:
         raise NodeFailure(str(error)) from error
+    if settings.sandbox:
+        toolchain = await asyncio.to_thread(toolchain.confined)
+    _tell_protections(ctx, toolchain.protections)
     requests = _requests(settings, toolchain)
     verifier = _verifier(settings, toolchain)
     requests.pool.start()
@@ -57,6 +61,17 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     finally:
         await requests.pool.stop()
         verifier.close()
+
+
+def _tell_protections(ctx: NodeContext, protections: Protections) -> None:
+    """In the log, in /healthz and in the registry, where `proofmesh status` finds them."""
+    ctx.facts.update(protections.facts())
+    ctx.changed.set()
+    if gaps := protections.gaps():
+        told = {name: ctx.facts[name] for name in gaps}
+        ctx.log.warning("Lean processes are not fully confined", **told)
+    else:
+        ctx.log.info("Lean processes are confined", mechanisms=",".join(protections.mechanisms))
 
 
 class Handlers:

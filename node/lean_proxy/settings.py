@@ -38,6 +38,9 @@ class LeanProxySettings:
     verify_memory_mb: int = 2048
     """Memory limit of a verification's processes, each."""
 
+    sandbox: bool = True
+    """Confine Lean processes as far as the system allows: no network, files read-only, no processes of their own."""
+
     cache: int = 20_000
     """Outcomes that are remembered (about 1 KB each)."""
 

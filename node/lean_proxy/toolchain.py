@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from node.lean_proxy.sandbox.protections import Protections, detect
+
+CREDENTIALS = "PROOFMESH_NATS_"
+"""How the variables begin that hold the broker's user and password: Lean code could read and print them."""
 
 
 @dataclass(frozen=True)
@@ -16,6 +22,8 @@ class LeanToolchain:
     environment: Mapping[str, str] = field(default_factory=dict)
     default_header: str = ""
     """Header of theorems that name none."""
+    protections: Protections = field(default_factory=Protections)
+    """What its processes are confined by; nothing unless `confined` was asked for."""
 
     @classmethod
     def pocket(cls) -> LeanToolchain:
@@ -26,10 +34,24 @@ class LeanToolchain:
 
     @classmethod
     def named(cls, command: str) -> LeanToolchain:
-        """`pocket`, or the command of another toolchain's `lean`, which gets this process's environment."""
+        """`pocket`, or the command of another toolchain's `lean`, which gets this process's environment.
+
+        Not its credentials for the broker, though.
+        """
         if command in ("", "pocket"):
             return cls.pocket()
-        return cls(tuple(command.split()), dict(os.environ))
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(CREDENTIALS)}
+        return cls(tuple(command.split()), kept)
+
+    def confined(self) -> LeanToolchain:
+        """The same, with every protection that this system allows. Tries them for 0.5 s: call it in a thread."""
+        return replace(self, protections=detect(self.command, self.environment))
+
+    def with_modules(self, folders: Sequence[Path]) -> dict[str, str]:
+        """The environment, with folders of modules behind its own library: none can stand in for a module of that."""
+        library = self.environment.get("LEAN_PATH", "")
+        path = os.pathsep.join([*([library] if library else []), *map(str, folders)])
+        return {**self.environment, "LEAN_PATH": path} if path else dict(self.environment)
 
     def header(self, header: str) -> str:
         """The header of a theorem: its own, or the default."""

@@ -119,6 +119,7 @@ class LeanProcess:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            keeper=toolchain.protections.keeper(),
             limit=READ_BYTES,
         )
         worker = cls(toolchain, options, process)

@@ -6,7 +6,8 @@ import pytest
 
 from common.lean import Theorem
 from node.lean_proxy.toolchain import LeanToolchain
-from node.lean_proxy.verification import LeanMessage, VerificationFailed, Verifier, verdict
+from node.lean_proxy.verdicts import LeanMessage, verdict
+from node.lean_proxy.verification import VerificationFailed, Verifier
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 

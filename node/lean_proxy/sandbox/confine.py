@@ -1,0 +1,178 @@
+"""Run as `python confine.py PARENT MECHANISMS WRITABLE PROGRAM ARGUMENTS...`: give up rights, then become PROGRAM.
+
+It does what `common/keeper.py` does (die with PARENT), and before that takes from this process, and from all that it
+will become, what MECHANISMS (separated by commas) names. WRITABLE: folders that stay writable, one a line.
+
+    namespace   a user and a network namespace of its own, without even a loopback interface
+    mounts      a user and a mount namespace in which everything but WRITABLE is mounted read-only
+    landlock    files outside WRITABLE cannot be written, made or removed; no signals to processes outside
+    network     system calls that make sockets are refused (seccomp)
+    processes   system calls that make processes or leave the process group are refused (seccomp); threads are not
+
+Whatever fails ends this process with a message: nothing runs with less protection than was asked for.
+Standard library only, and little of it: this runs before every Lean. Linux only.
+"""
+
+import ctypes
+import os
+import signal
+import struct
+import sys
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+# linux/prctl.h, linux/sched.h, linux/mount.h, linux/landlock.h, linux/seccomp.h
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 1, 22, 38, 2
+CLONE_NEWNS, CLONE_THREAD, CLONE_NEWUSER, CLONE_NEWNET = 0x20000, 0x10000, 0x10000000, 0x40000000
+MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+MOUNT_SETATTR, MOUNT_ATTR_RDONLY, AT_RECURSIVE, AT_FDCWD = 442, 1, 0x8000, -100
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT, LANDLOCK_VERSION = 444, 445, 446, 1
+
+WRITE_FILE, REFER, TRUNCATE, IOCTL_DEV = 1 << 1, 1 << 13, 1 << 14, 1 << 15
+WRITING = WRITE_FILE | 0b1111111110000
+"""LANDLOCK_ACCESS_FS_*: WRITE_FILE, REMOVE_DIR, REMOVE_FILE and all MAKE_*; reading and executing are left alone."""
+SCOPE_ABSTRACT_UNIX_SOCKET, SCOPE_SIGNAL = 1, 2
+LEAST_LANDLOCK = 3
+"""The first version that also covers truncation: with less, files could still be emptied."""
+
+SYSCALLS = {
+    "x86_64": (0xC000003E, {"socket": 41, "clone": 56, "fork": 57, "vfork": 58, "setpgid": 109, "setsid": 112}),
+    "aarch64": (0xC00000B7, {"socket": 198, "clone": 220, "setpgid": 154, "setsid": 157}),
+}
+"""AUDIT_ARCH_* and numbers of system calls (asm/unistd.h)."""
+IO_URING_SETUP, CLONE3 = 425, 435
+"""The same on both. An io_uring makes sockets past the filter; clone3 hides its flags from it."""
+ALLOW, REFUSE, NO_SUCH_CALL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38
+"""SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM; with ENOSYS, after which the C library uses clone."""
+
+
+class Unavailable(Exception):
+    """This system does not allow a mechanism; the text says which, and why."""
+
+
+def checked(result: int, what: str) -> int:
+    """The result of a C call. Raises Unavailable when it failed."""
+    if result < 0:
+        raise Unavailable(f"{what}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def enter_namespaces(flags: int) -> None:
+    """A user namespace of its own, in which this user keeps its ids, and what else `flags` says."""
+    user, group = os.geteuid(), os.getegid()
+    checked(libc.unshare(CLONE_NEWUSER | flags), "unshare")
+    try:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - pathlib would double the start-up
+                file.write(text)
+    except OSError as error:
+        raise Unavailable(f"user namespace: {error}") from error
+
+
+def mount_read_only(writable: list[str]) -> None:
+    """Everything read-only, except for the folders named: each is mounted onto itself first, to be set apart."""
+    checked(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mount")
+    for folder in writable:
+        checked(libc.mount(os.fsencode(folder), os.fsencode(folder), None, MS_BIND, None), f"mount {folder}")
+    _mount_attributes("/", AT_RECURSIVE, MOUNT_ATTR_RDONLY, 0)
+    for folder in writable:
+        _mount_attributes(folder, 0, 0, MOUNT_ATTR_RDONLY)
+
+
+def _mount_attributes(path: str, flags: int, set_: int, clear: int) -> None:
+    attributes = struct.pack("QQQQ", set_, clear, 0, 0)
+    code = libc.syscall(MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), flags, attributes, len(attributes))
+    checked(code, "mount_setattr")
+
+
+def landlock(writable: list[str]) -> None:
+    """No writing outside the folders named (and /dev/null); no signals to processes outside."""
+    version = checked(libc.syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION), "landlock")
+    if version < LEAST_LANDLOCK:
+        raise Unavailable(f"landlock: this kernel has version {version}, and {LEAST_LANDLOCK} is needed")
+    rights = WRITING | REFER | TRUNCATE | (IOCTL_DEV if version >= 5 else 0)
+    scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL if version >= 6 else 0
+    ruleset = struct.pack("QQQ", rights, 0, scoped)[: 24 if version >= 6 else 8]
+    rules = checked(libc.syscall(LANDLOCK_CREATE, ruleset, len(ruleset), 0), "landlock")
+    for folder in writable:
+        _allow(rules, folder, rights)
+    _allow(rules, "/dev/null", rights & (WRITE_FILE | TRUNCATE | IOCTL_DEV))
+    checked(libc.syscall(LANDLOCK_RESTRICT, rules, 0), "landlock")
+    os.close(rules)
+
+
+def _allow(rules: int, path: str, rights: int) -> None:
+    try:
+        file = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError as error:
+        raise Unavailable(f"{path}: {error.strerror}") from error
+    checked(libc.syscall(LANDLOCK_ADD, rules, 1, struct.pack("=Qi", rights, file), 0), f"landlock: {path}")
+    os.close(file)
+
+
+def refuse(network: bool, processes: bool) -> None:
+    """A seccomp filter that refuses the system calls behind these."""
+    machine = machine_name()
+    if machine not in SYSCALLS:
+        raise Unavailable(f"seccomp: no table of system calls for {machine}")
+    architecture, numbers = SYSCALLS[machine]
+    refused = [numbers["socket"], IO_URING_SETUP] if network else []
+    if processes:
+        refused += [numbers[name] for name in ("fork", "vfork", "setpgid", "setsid") if name in numbers]
+    program = _filter(architecture, refused, numbers["clone"] if processes else None)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    fprog = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(buffer))
+    checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, fprog, 0, 0), "seccomp")
+
+
+def _filter(architecture: int, refused: list[int], clone: int | None) -> bytes:
+    """Classic BPF over `struct seccomp_data` (nr at 0, arch at 4, low half of the first argument at 16)."""
+    load, equal, any_bit, at_least, answer = 0x20, 0x15, 0x45, 0x35, 0x06
+    lines = [(load, 0, 0, 4), (equal, 1, 0, architecture), (answer, 0, 0, REFUSE), (load, 0, 0, 0)]
+    lines += [(at_least, 0, 1, 0x40000000), (answer, 0, 0, REFUSE)]  # the x32 numbers of the same calls
+    for number in refused:
+        lines += [(equal, 0, 1, number), (answer, 0, 0, REFUSE)]
+    if clone is not None:
+        lines += [(equal, 0, 1, CLONE3), (answer, 0, 0, NO_SUCH_CALL)]
+        lines += [(equal, 0, 3, clone), (load, 0, 0, 16), (any_bit, 1, 0, CLONE_THREAD), (answer, 0, 0, REFUSE)]
+    lines.append((answer, 0, 0, ALLOW))
+    return b"".join(struct.pack("HBBI", *line) for line in lines)
+
+
+def machine_name() -> str:
+    """`x86_64`, `aarch64`, ..."""
+    return os.uname().machine
+
+
+def confine(mechanisms: list[str], writable: list[str]) -> None:
+    """Give up what the mechanisms name. Raises Unavailable."""
+    flags = (CLONE_NEWNET if "namespace" in mechanisms else 0) | (CLONE_NEWNS if "mounts" in mechanisms else 0)
+    if flags:
+        enter_namespaces(flags)
+    if "mounts" in mechanisms:
+        mount_read_only(writable)
+    checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    if "landlock" in mechanisms:
+        landlock(writable)
+    if "network" in mechanisms or "processes" in mechanisms:
+        refuse("network" in mechanisms, "processes" in mechanisms)
+
+
+def main(parent: int, mechanisms: list[str], writable: list[str], program: list[str]) -> None:
+    """Confine this process, and become the program. Ends the process with a message when that cannot be done."""
+    try:
+        confine(mechanisms, writable)
+    except Unavailable as error:
+        sys.exit(f"not confined: {error}")
+    # Behind the namespaces: the kernel forgets this wish when credentials change.
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        sys.exit("the parent has gone")
+    try:
+        os.execvp(program[0], program)
+    except OSError as error:
+        sys.exit(f"{program[0]}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2].split(","), [line for line in sys.argv[3].split("\n") if line], sys.argv[4:])
