@@ -70,7 +70,7 @@ def key(settings: LearnerSettings, data: Data) -> str:
     trainer = dataclasses.asdict(settings.trainer)
     for name in ("ranks", "threads", "device", "timeout", "start_timeout", "restarts", "rl_factor"):
         del trainer[name]  # how it is computed, not what
-    parts = [VERSION, data.digest, settings.seed, trainer, settings.warm_start, settings.model]
+    parts = [VERSION, data.digest, settings.seed, trainer, settings.warm_start, settings.model.as_dict()]
     return hashlib.blake2b(msgspec.json.encode(parts), digest_size=12).hexdigest()
 
 

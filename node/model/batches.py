@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from torch import Tensor
 from common.messages import Transition
 from node.model.names import Names
 from node.model.prompt import prompt_tokens, tactic_tokens
-from node.model.tokenizer import PAD, Tokenizer
+from node.model.tokenizer import EOS, PAD, STATE, Tokenizer
 
 PASS_TOKENS = 80
 """What a forward and backward pass costs beside its tokens, in tokens: the demo's network takes about 10 ms for a pass
@@ -26,7 +26,11 @@ class Example:
     """Prompt and tactic, end-of-tactic token included."""
     prompt: int
     """How many of them are the prompt."""
-    remaining_steps: int
+    remaining_steps: float
+    """A whole number, unless it is a mean over several proofs (two-hot targets)."""
+    after: tuple[int, ...] = ()
+    """Tokens of the state that the tactic led to, for the auxiliary loss: they follow the tactic's end, and nothing
+    that is used for a proof depends on them."""
 
     @property
     def targets(self) -> int:
@@ -47,11 +51,17 @@ class Batch:
     value_at: Tensor
     """(B,) int64: flattened positions where the value is read (the end of each prompt)."""
     remaining_steps: Tensor
-    """(B,) int64: tactics left on the longest branch, this one included."""
+    """(B,) int64, or float32 for means: tactics left on the longest branch, this one included."""
+    after_at: Tensor | None = None
+    """(A,) int64: flattened positions whose next token is one of the state after the tactic; None: no such tokens."""
+    after_targets: Tensor | None = None
+    """(A,) int64: those next tokens."""
 
     def to(self, device: torch.device | str) -> Batch:
         """The batch on a device (asynchronously from pinned memory)."""
-        return Batch(*(getattr(self, field).to(device, non_blocking=True) for field in self.__dataclass_fields__))
+        parts = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        moved = {name: part.to(device, non_blocking=True) for name, part in parts.items() if part is not None}
+        return Batch(**moved)
 
     @property
     def padding(self) -> float:
@@ -68,6 +78,11 @@ def encode_transition(tokenizer: Tokenizer, transition: Transition, limit: int, 
     return Example((*prompt, *tactic), len(prompt), transition.remaining_steps)
 
 
+def after_tokens(tokenizer: Tokenizer, state: str, limit: int) -> tuple[int, ...]:
+    """`<state> STATE <eos>` for Example.after, at most `limit` tokens: the end of a longer one is left out."""
+    return (STATE, *tokenizer.encode(state)[: max(0, limit - 2)], EOS)
+
+
 def encode_transitions(
     tokenizer: Tokenizer, transitions: Iterable[Transition], limit: int, tactic_limit: int = 64
 ) -> list[Example]:
@@ -77,19 +92,34 @@ def encode_transitions(
 
 def collate(examples: Sequence[Example]) -> Batch:
     """One batch of all the examples, padded to the longest."""
-    longest = max(len(example.tokens) for example in examples)
+    longest = max(len(example.tokens) + len(example.after) for example in examples)
     tokens: list[list[int]] = []
     policy_at: list[int] = []
     targets: list[int] = []
     value_at: list[int] = []
+    after_at: list[int] = []
     for row, example in enumerate(examples):
         start, length = row * longest, len(example.tokens)
-        tokens.append([*example.tokens, *[PAD] * (longest - length)])
+        whole = (*example.tokens, *example.after)
+        tokens.append([*whole, *[PAD] * (longest - len(whole))])
         policy_at.extend(range(start + example.prompt - 1, start + length - 1))
         targets.extend(example.tokens[example.prompt :])
         value_at.append(start + example.prompt - 1)
+        # The first token after the tactic's end is a mark, which says nothing: what follows it is supervised.
+        after_at.extend(range(start + length, start + len(whole) - 1))
     steps = [example.remaining_steps for example in examples]
-    return Batch(*(torch.tensor(part, dtype=torch.int64) for part in (tokens, policy_at, targets, value_at, steps)))
+    whole_steps = all(isinstance(step, int) for step in steps)
+    batch = Batch(
+        tokens=torch.tensor(tokens, dtype=torch.int64),
+        policy_at=torch.tensor(policy_at, dtype=torch.int64),
+        targets=torch.tensor(targets, dtype=torch.int64),
+        value_at=torch.tensor(value_at, dtype=torch.int64),
+        remaining_steps=torch.tensor(steps, dtype=torch.int64 if whole_steps else torch.float32),
+    )
+    if not after_at:
+        return batch
+    after = torch.tensor(after_at, dtype=torch.int64)
+    return replace(batch, after_at=after, after_targets=batch.tokens.flatten()[after + 1])
 
 
 def group_by_length(lengths: Sequence[int], token_budget: int) -> list[list[int]]:
@@ -118,5 +148,5 @@ def group_by_length(lengths: Sequence[int], token_budget: int) -> list[list[int]
 
 def make_batches(examples: Sequence[Example], token_budget: int) -> list[Batch]:
     """Micro-batches of at most `token_budget` padded tokens each that together hold every example once."""
-    lengths = [len(example.tokens) for example in examples]
+    lengths = [len(example.tokens) + len(example.after) for example in examples]
     return [collate([examples[index] for index in group]) for group in group_by_length(lengths, token_budget)]

@@ -63,7 +63,7 @@ def written(path: Path) -> Iterator[Path]:
 
 
 def config_to_dict(config: ModelConfig) -> dict[str, Any]:
-    return dataclasses.asdict(config)
+    return config.as_dict()
 
 
 def config_from_dict(values: dict[str, Any]) -> ModelConfig:

@@ -1,5 +1,5 @@
 """A decoder transformer with a policy and a value, in the manner of nanochat: RMSNorm and QK-norm without gains,
-rotary positions.
+rotary positions; a sliding window, a soft cap on the logits and prefix-LM attention as options.
 
 One sequence is `<bos> <state> STATE <tactic> TACTIC <eos>`. The policy predicts the tokens after `<tactic>`; the
 value is read at `<tactic>`, where the whole state has been seen and no tactic has begun.
@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from node.model.config import ModelConfig
+from node.model.masks import visible
 
 NORM_FLOOR = 1e-6
 """Smallest root mean square that normalisation divides by: only keeps an all-zero vector from giving NaN."""
@@ -34,9 +35,9 @@ def rotary_table(config: ModelConfig, device: torch.device | None = None) -> Ten
 
 
 def rotate(x: Tensor, table: Tensor) -> Tensor:
-    """Rotary embedding of x (..., T, heads, head_size) by `table` (T, 2, head_size / 2): neighbours (2i, 2i + 1) turn
-    as a pair."""
-    cos, sin = table[:, 0, None, :].to(x.dtype), table[:, 1, None, :].to(x.dtype)
+    """Rotary embedding of x (..., T, heads, head_size) by `table` (..., T, 2, head_size / 2): neighbours (2i, 2i + 1)
+    turn as a pair."""
+    cos, sin = table[..., 0, None, :].to(x.dtype), table[..., 1, None, :].to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
 
@@ -55,8 +56,8 @@ class Attention(nn.Module):
         self.out = nn.Linear(config.width, config.width, bias=False)
         self.gain = nn.Parameter(torch.ones(config.heads))
 
-    def forward(self, x: Tensor, table: Tensor) -> Tensor:
-        """x (B, T, width) -> (B, T, width)."""
+    def forward(self, x: Tensor, table: Tensor, mask: Tensor | None = None) -> Tensor:
+        """x (B, T, width) -> (B, T, width); `mask` as of `masks.visible`, None is causal."""
         size = self.config.head_size
         query = rotate(normalize(self.query(x).unflatten(-1, (-1, size))), table) * self.gain[:, None]
         key = rotate(normalize(self.key(x).unflatten(-1, (-1, size))), table)
@@ -65,7 +66,7 @@ class Attention(nn.Module):
         if group > 1:
             key, value = key.repeat_interleave(group, dim=-2), value.repeat_interleave(group, dim=-2)
         heads = [part.transpose(1, 2).to(value.dtype) for part in (query, key, value)]
-        mixed = F.scaled_dot_product_attention(heads[0], heads[1], heads[2], is_causal=True)
+        mixed = F.scaled_dot_product_attention(heads[0], heads[1], heads[2], attn_mask=mask, is_causal=mask is None)
         return self.out(mixed.transpose(1, 2).flatten(-2))
 
 
@@ -87,8 +88,8 @@ class Block(nn.Module):
         self.attention = Attention(config)
         self.feed_forward = FeedForward(config)
 
-    def forward(self, x: Tensor, table: Tensor) -> Tensor:
-        x = x + self.attention(normalize(x), table)
+    def forward(self, x: Tensor, table: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = x + self.attention(normalize(x), table, mask)
         return x + self.feed_forward(normalize(x))
 
 
@@ -129,24 +130,66 @@ class Transformer(nn.Module):
                 bound = math.sqrt(3.0 / parameter.shape[1])
                 parameter.uniform_(-bound, bound, generator=generator)
 
-    def hidden(self, tokens: Tensor) -> Tensor:
-        """Normalised final states (B, T, width) of tokens (B, T). Padding on the right changes nothing to its left."""
-        table = self.table[: tokens.shape[1]]
+    def hidden(
+        self,
+        tokens: Tensor,
+        *,
+        prefix: Tensor | None = None,
+        documents: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
+        """Normalised final states (B, T, width) of tokens (B, T). Padding on the right changes nothing to its left.
+
+        `prefix` (B,): length of each prompt, used by a prefix LM. `documents` (B, T): tokens of different numbers do
+        not see each other (packing). `positions` (B, T): places for the rotary angles, 0, 1, ... by default.
+        """
+        length = tokens.shape[1]
+        # Neighbours in the batch may have places of their own: (B, T, 1, 2, half) broadcasts over the heads.
+        table = self.table[:length] if positions is None else self.table[positions]
+        seen = prefix if self.config.prefix_lm else None
+        masks = {
+            window: visible(length, window=window, prefix=seen, documents=documents, device=tokens.device)
+            for window in {self.config.window_of(layer) for layer in range(self.config.depth)}
+        }
         x = normalize(self.embedding(tokens))
-        for block in self.blocks:
-            x = block(x, table)
+        for layer, block in enumerate(self.blocks):
+            x = block(x, table, masks[self.config.window_of(layer)])
         return normalize(x)
 
-    def forward(self, tokens: Tensor, policy_at: Tensor, value_at: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self,
+        tokens: Tensor,
+        policy_at: Tensor,
+        value_at: Tensor,
+        *,
+        documents: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
         """Logits where they are wanted, and nowhere else.
 
         tokens (B, T) int64; `policy_at` (N,) and `value_at` (M,) index the flattened (B * T) positions. Returns
-        policy logits (N, vocab_size) and value logits (M, value_bins), both float32.
+        policy logits (N, vocab_size) and value logits (M, value_bins), both float32. `documents` and `positions` as
+        in `hidden`. A prefix LM takes what comes before each of `value_at` for the prompt: one for each row.
+
+        Raises ValueError for a prefix LM without one value position in each row.
         """
-        states = self.hidden(tokens).flatten(0, 1)
-        policy = self.policy(states.index_select(0, policy_at))
+        prefix = self._prefix(tokens, value_at) if self.config.prefix_lm else None
+        states = self.hidden(tokens, prefix=prefix, documents=documents, positions=positions).flatten(0, 1)
+        policy = self.policy_logits(states.index_select(0, policy_at))
         value = self.value(states.index_select(0, value_at))
-        return policy.float(), value.float()
+        return policy, value.float()
+
+    def policy_logits(self, states: Tensor) -> Tensor:
+        """(..., width) -> (..., vocab_size) float32, capped if the configuration says so."""
+        logits = self.policy(states).float()
+        cap = self.config.softcap
+        return cap * torch.tanh(logits / cap) if cap else logits
+
+    @staticmethod
+    def _prefix(tokens: Tensor, value_at: Tensor) -> Tensor:
+        if value_at.shape[0] != tokens.shape[0]:
+            raise ValueError(f"a prefix LM needs one prompt in each of {tokens.shape[0]} rows, not {len(value_at)}")
+        return value_at % tokens.shape[1] + 1
 
     def parameter_count(self) -> int:
         """Trainable numbers, shared ones once."""
