@@ -48,6 +48,8 @@ class Reading:
     """Errors in the path to a block: it did not replay, or left a placeholder that nothing filled."""
     bad_statement: str = ""
     """Error in the statement."""
+    messages: list[Diagnostic] = field(default_factory=list)
+    """All that Lean said of a document without examples."""
 
 
 @dataclass
@@ -86,7 +88,7 @@ def parser_refused(document: Document, diagnostics: Sequence[Diagnostic], index:
 
 def read(document: Document, diagnostics: Sequence[Diagnostic]) -> Reading:
     """Read the final diagnostics of a document."""
-    reading = Reading()
+    reading = Reading(messages=[] if document.examples else list(diagnostics))
     for example in document.examples:
         inside = [item for item in diagnostics if example.first <= item.lines[0] <= example.last]
         seen = _sort(example, inside)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.worker.document import Document, opening
+from node.lean_proxy.worker.framing import Diagnostic
 from node.lean_proxy.worker.plan import Plan
 from node.lean_proxy.worker.process import Ending, LeanProcess, WorkerEnded, WorkerOptions
 from node.lean_proxy.worker.reading import parser_refused, read, suspect_at
@@ -18,6 +20,20 @@ RECYCLE_EDITS = 5000
 
 class BadHeader(ValueError):
     """Lean refuses the header; the text is Lean's own message."""
+
+
+_IMPORT = re.compile(r"^[ \t]*(?:(?:public|meta|private)\s+)*(?:import\b|prelude\b|module\b).*", re.MULTILINE)
+
+
+def imports(header: str) -> list[str]:
+    """The lines of a header that decide what a process has loaded."""
+    return [line.group().strip() for line in _IMPORT.finditer(header)]
+
+
+def header_problem(said: Sequence[Diagnostic]) -> str:
+    """What Lean said is wrong with a header; empty when nothing is."""
+    errors = [item.message for item in said if item.is_error]
+    return f"Lean refuses the header: {errors[0]}" if errors else ""
 
 
 @dataclass
@@ -65,16 +81,39 @@ class Runner:
     async def _ready(self, header: str) -> LeanProcess:
         """A live process with this header. Raises BadHeader, WorkerEnded."""
         process = self._process
-        if process is not None and (header != self._header or not process.alive or self._worn(process)):
+        if process is not None and (not process.alive or self._worn(process)):
             await self.stop()
             process = None
+        if process is not None and header != self._header:
+            process = await self._turned(process, header)
         if process is None:
             process = await LeanProcess.start(self.toolchain, self.options, opening(header))
-            errors = [item.message for item in process.opening if item.is_error]
-            if errors:
+            if problem := header_problem(process.opening):
                 await process.kill()
-                raise BadHeader(f"Lean refuses the header: {errors[0]}")
+                raise BadHeader(problem)
             self._process, self._header = process, header
+        return process
+
+    async def _turned(self, process: LeanProcess, header: str) -> LeanProcess | None:
+        """The process with another header, if it imports the same: a library is not imported twice. None: it ended.
+
+        Raises BadHeader.
+        """
+        if imports(header) != imports(self._header):
+            await self.stop()
+            return None
+        seconds = self.options.start_seconds
+        try:
+            said = await process.edit(opening(header), silence=seconds, limit=seconds)
+        except WorkerEnded as end:
+            self.restarts += 1
+            self._process = None
+            if end.ending is not Ending.DIED:
+                raise BadHeader(f"Lean came to no end with the header: {end.reason}") from end
+            return None
+        if problem := header_problem(said):
+            raise BadHeader(problem)  # the process stays as good as it was: the next edit replaces the whole text
+        self._header = header
         return process
 
     def _worn(self, process: LeanProcess) -> bool:

@@ -1,0 +1,1 @@
+"""LeanTree's HTTP protocol: served over our workers, and spoken to servers of others."""
