@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from common.limits import Port, Positive
+
 
 @dataclass
 class BrokerSettings:
@@ -12,10 +14,10 @@ class BrokerSettings:
     host: str = "127.0.0.1"
     """Address to listen on. Anything but loopback needs [bus] user and password."""
 
-    port: int = 4222
+    port: Port = 4222
     """Port for nodes; 0 takes a free one and logs it."""
 
-    monitor_port: int = 0
+    monitor_port: Port = 0
     """Port of nats-server's own monitoring pages, always on loopback; 0 takes a free one and logs it."""
 
     store: str = "runs/.broker"
@@ -29,8 +31,8 @@ class BrokerSettings:
     allow_old: bool = False
     """Use a nats-server older than 2.12.3, which may lose messages when it is killed."""
 
-    max_store_mb: int = 10_240
+    max_store_mb: Positive = 10_240
     """Most disk that streams may take, in MiB."""
 
-    max_memory_mb: int = 64
+    max_memory_mb: Positive = 64
     """Most memory that streams may take, in MiB: all of them are on disk, and only their readers take some."""

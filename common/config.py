@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from common.settings import BusSettings, LifeSettings, NodeSettings, RunSettings
 
@@ -72,6 +73,8 @@ def resolve(cls: type[T], section: str, argv: Sequence[str], *, prog: str | None
         prog=prog or f"proofmesh {section.replace('_', '-')}",
         description=cls.__doc__ or "",
     )
+    check_flags(flags.settings)
+    check_flags(flags.node, "node.")
     life = {field.name: getattr(flags.node, field.name) for field in dataclasses.fields(LifeSettings)}
     return Resolved(flags.settings, NodeSettings(run=flags.run, bus=flags.bus, **life), flags.dry_run)
 
@@ -95,7 +98,17 @@ def load(cls: type[T], file: Path | None, section: str, flags: Sequence[str] | N
         return settings
     import tyro
 
-    return tyro.cli(cls, args=list(flags), default=settings, prog=f"proofmesh {section.replace('_', '-')}")
+    settings = tyro.cli(cls, args=list(flags), default=settings, prog=f"proofmesh {section.replace('_', '-')}")
+    check_flags(settings)
+    return settings
+
+
+def check_flags(settings: Any, prefix: str = "") -> None:
+    """Whether values that came from flags make sense, as `convert` asks of those in files. Raises ConfigError."""
+    try:
+        _validated(type(settings), msgspec.to_builtins(settings, enc_hook=str))
+    except _Senseless as error:
+        raise ConfigError(f"--{prefix.replace('_', '-')}{error.args[0].replace('_', '-')}{error.args[1]}") from error
 
 
 def load_node(file: Path | None) -> NodeSettings:
@@ -126,12 +139,61 @@ def read(file: Path | None) -> dict[str, Any]:
 
 
 def convert(cls: type[T], table: Mapping[str, Any], where: str) -> T:
-    """A table as a dataclass. Raises ConfigError: unknown key, wrong type. `where` begins its message."""
+    """A table as a dataclass. Raises ConfigError: unknown key, wrong type, a value that makes no sense. `where` begins
+    its message."""
     _check_keys(cls, table, where)
     try:
-        return msgspec.convert(table, cls, strict=True, dec_hook=_decode)
+        return _validated(cls, table)
+    except _Senseless as error:
+        raise ConfigError(f"{where} {error.args[0]}{error.args[1]}") from error
+
+
+class _Senseless(ValueError):
+    """(key, what is wrong with it), the key being empty when it is about the table as a whole."""
+
+
+def _validated(cls: type[T], table: Mapping[str, Any]) -> T:
+    """A table as a dataclass: types, limits (`common.limits`), and the `check` of parts that have one."""
+    try:
+        settings = msgspec.convert(table, cls, strict=True, dec_hook=_decode)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{where} {_in_words(str(error))}") from error
+        key, text = _in_words(str(error))
+        found = _limits(cls, key, table)
+        raise _Senseless(key, found or (f": {text}" if key else text)) from error
+    _check_parts(settings)
+    return settings
+
+
+def _limits(cls: Any, key: str, table: Any) -> str:
+    """` = VALUE: must be RANGE` for the dotted key of a number that is out of its limits, else nothing."""
+    kind: Any = cls
+    for name in key.split("."):
+        if not dataclasses.is_dataclass(kind) or not isinstance(table, Mapping) or name not in table:
+            return ""
+        kind, table = typing.get_type_hints(kind, include_extras=True)[name], table[name]
+    alternatives = (kind, *typing.get_args(kind))
+    limits = [each for part in alternatives for each in getattr(part, "__metadata__", ()) if isinstance(each, Meta)]
+    if not limits or isinstance(table, bool) or not isinstance(table, (int, float)):
+        return ""
+    return f" = {table}: must be {_range(limits[0])}" + (", or be left out" if type(None) in alternatives else "")
+
+
+def _range(limits: Meta) -> str:
+    least = f"more than {limits.gt:g}" if limits.gt is not None else f"at least {limits.ge:g}"
+    return f"{least} and at most {limits.le:g}" if limits.le is not None else least
+
+
+def _check_parts(settings: Any, outer: str = "") -> None:
+    """Ask every part that has a `check` of its own, for what concerns several fields at once."""
+    for field in dataclasses.fields(settings):
+        part = getattr(settings, field.name)
+        if dataclasses.is_dataclass(part):
+            _check_parts(part, f"{outer}{field.name}.")
+    if (check := getattr(settings, "check", None)) is not None:
+        try:
+            check()
+        except ValueError as error:
+            raise _Senseless(outer.rstrip("."), f": {error}" if outer else str(error)) from error
 
 
 def _check_keys(cls: type, table: Mapping[str, Any], where: str, outer: str = "") -> None:
@@ -162,12 +224,11 @@ def _meant(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
     return f"; there are {', '.join(f'`{key}`' for key in known)}"
 
 
-def _in_words(message: str) -> str:
-    """msgspec's "Expected `int`, got `str` - at `$.searches`" as "searches: expected `int`, got `str`"."""
+def _in_words(message: str) -> tuple[str, str]:
+    """msgspec's "Expected `int`, got `str` - at `$.searches`" as key "searches" and "expected `int`, got `str`"."""
     match = re.fullmatch(r"(.*?) - at `\$\.?(.*)`", message)
     text, key = (match[1], match[2]) if match else (message, "")
-    text = text[:1].lower() + text[1:]
-    return f"{key}: {text}" if key else text
+    return key, text[:1].lower() + text[1:]
 
 
 def _where(file: Path | None, section: str) -> str:

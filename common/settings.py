@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
+from common.limits import Duration, Port
+
 
 @dataclass
 class BusSettings:
@@ -34,13 +36,13 @@ class BusSettings:
 class LifeSettings:
     """The life of a node, whatever its role: log, metrics, and how patient it is at start."""
 
-    broker_wait: float | None = None
+    broker_wait: Duration | None = None
     """Seconds to wait for the broker at start; none waits for ever. Later losses are always waited out."""
 
     host: str = "127.0.0.1"
     """Address that /metrics and /healthz listen on."""
 
-    metrics_port: int = 0
+    metrics_port: Port = 0
     """Port of /metrics and /healthz; 0 takes a free one, which the registry and the log show."""
 
     log_level: str = "info"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from common.limits import Port
+
 
 @dataclass
 class UiSettings:
@@ -12,7 +14,7 @@ class UiSettings:
     host: str = "127.0.0.1"
     """Address to listen on. The page has no password: on a shared machine leave it on loopback and tunnel to it."""
 
-    port: int = 5050
+    port: Port = 5050
     """Port to listen on; 0 takes a free one and prints it."""
 
     history: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from common.limits import Duration, Natural, Positive
 from node.inference.engine_settings import EngineSettings
 
 
@@ -15,15 +16,15 @@ class InferenceSettings:
     """A local weights file to serve without a learner; empty: follow the versions that the learner announces."""
     device: str = "cpu"
     """Where the network runs: `cpu`, `cuda`, `cuda:1`, ..."""
-    threads: int = 0
+    threads: Natural = 0
     """Threads of a forward pass on the CPU; 0 is half the cores: Lean is the other half of every expansion."""
-    queue: int = 256
+    queue: Positive = 256
     """Requests held at a time, running ones included; beyond it the answer is "busy"."""
-    models: int = 3
+    models: Positive = 3
     """Weight versions kept in memory: the latest and those pinned for evaluation, least recently used dropped first."""
     cache: str = ""
     """Folder for weights files fetched from the object store; empty: a temporary one, deleted at the end."""
-    pause_wait: float = 10.0
+    pause_wait: Duration = 10.0
     """Seconds that a request waits for the end of a pause; then the answer is "paused", ask again. Shorter than the
     time after which requesters give up on an answer."""
     engine: EngineSettings = field(default_factory=EngineSettings)

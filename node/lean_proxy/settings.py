@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from common.limits import Megabytes, Natural, Positive, Timeout
 from common.sizing import read_machine, sizes
 
 
@@ -14,34 +15,34 @@ class LeanProxySettings:
     toolchain: str = "pocket"
     """`pocket`, or the command of another toolchain's `lean`."""
 
-    workers: int = 0
+    workers: Natural = 0
     """Lean workers; 0 takes one per core but one, at least two, and no more than half of the memory holds."""
 
-    queue: int = 16
+    queue: Natural = 16
     """Requests that may wait for each worker; beyond that the answer is `busy, retry after`."""
 
-    heartbeats: int = 40_000
+    heartbeats: Positive = 40_000
     """Lean's `maxHeartbeats` for a batch or a candidate: about two seconds of elaboration."""
 
-    memory_mb: int = 1024
+    memory_mb: Megabytes = 1024
     """Resident memory at which a worker is killed; what it was running gets the outcome `memory`."""
 
-    tactic_seconds: float = 10.0
+    tactic_seconds: Timeout = 10.0
     """Most seconds for a candidate, whatever a request asks for."""
 
-    verifications: int = 0
+    verifications: Natural = 0
     """Proofs verified at once; 0 takes one per two cores."""
 
-    verify_seconds: float = 60.0
+    verify_seconds: Timeout = 60.0
     """Time limit of a verification, in all."""
 
-    verify_memory_mb: int = 2048
+    verify_memory_mb: Megabytes = 2048
     """Memory limit of a verification's processes, each."""
 
     sandbox: bool = True
     """Confine Lean processes as far as the system allows: no network, files read-only, no processes of their own."""
 
-    cache: int = 20_000
+    cache: Natural = 20_000
     """Outcomes that are remembered (about 1 KB each)."""
 
     def resolved_workers(self) -> int:

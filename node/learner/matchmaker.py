@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from common.limits import Factor, Growth, Natural, Positive, Share
 from common.seeds import derive_seed
 from node.learner.records import Match
 
@@ -20,25 +21,25 @@ from node.learner.records import Match
 class MatchmakerSettings:
     """Whom to attempt, and how hard (AlphaProof, matchmaker; `algorithms.md` section 1)."""
 
-    disprove_chance: float = 0.5
+    disprove_chance: Share = 0.5
     """Chance that an attempt on an undecided theorem tries to disprove it."""
-    explore_chance: float = 0.0
+    explore_chance: Share = 0.0
     """Chance that an attempt explores: candidates of the prover's fixed list join the policy's samples."""
-    explore_candidates: int = 8
+    explore_candidates: Natural = 8
     """How many, at every expansion of an attempt that explores."""
-    budget: int = 250
+    budget: Positive = 250
     """Simulations of the first attempt."""
-    growth: float = 1.17
+    growth: Growth = 1.17
     """The budget is multiplied by this for every failure."""
-    budget_limit: int = 16_000
+    budget_limit: Positive = 16_000
     """Largest budget (of reimplementations; the paper gives none)."""
-    trust: int = 8
+    trust: Natural = 8
     """Attempts after which an undecided theorem counts as hard."""
-    streak: int = 12
+    streak: Positive = 12
     """A theorem whose last so many attempts all proved it counts as learned."""
-    hard_weight: float = 0.1
+    hard_weight: Factor = 0.1
     """Weight of a theorem that is undecided after many attempts."""
-    learned_weight: float = 1e-3
+    learned_weight: Factor = 1e-3
     """Weight of a learned theorem."""
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.limits import Positive, Share
 from common.messages import Transition
 from common.seeds import derive_seed
 from node.learner.segments import SegmentReader, SegmentWriter, read_index
@@ -24,11 +25,11 @@ from node.learner.segments import SegmentReader, SegmentWriter, read_index
 class ReplaySettings:
     """What the trainer sees."""
 
-    window: int = 250_000
+    window: Positive = 250_000
     """Transitions kept for sampling, the newest ones (AlphaProof's pseudocode)."""
-    segment: int = 10_000
+    segment: Positive = 10_000
     """Transitions per segment file."""
-    supervised_share: float = 0.1
+    supervised_share: Share = 0.1
     """Share of a batch that comes from the supervised transitions (AlphaProof: 10%)."""
 
 

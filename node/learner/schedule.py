@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from common.limits import Duration, Factor, Positive, Share
+
 
 @dataclass
 class ScheduleSettings:
     """Collecting alternates with training, which holds the compute."""
 
-    fresh: int = 200
+    fresh: Positive = 200
     """Transitions that are new to the replay buffer, after which training starts."""
-    patience: float = 30.0
+    patience: Duration = 30.0
     """Seconds after which it starts with fewer (at least one)."""
-    reuse: float = 12.0
+    reuse: Factor = 12.0
     """Times that a transition is trained on, on average, over its life: steps = fresh * reuse / batch."""
-    steps_limit: int = 40
+    steps_limit: Positive = 40
     """Most steps of one training phase: bounds how long inference waits."""
-    pause_budget: float = 0.3
+    pause_budget: Share = 0.3
     """Largest share of the time of reinforcement learning in which inference may be paused."""
-    checkpoint_every: int = 100
+    checkpoint_every: Positive = 100
     """Steps between checkpoints, besides those at the end of a phase (the pseudocode's 1,000 are for larger
     batches)."""
 

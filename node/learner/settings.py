@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Timeout
 from node.learner.matchmaker import MatchmakerSettings
 from node.learner.replay import ReplaySettings
 from node.learner.schedule import ScheduleSettings
@@ -15,32 +16,32 @@ from node.model.config import ModelConfig
 class TrainerSettings:
     """The trainer group and its steps."""
 
-    ranks: int = 1
+    ranks: Positive = 1
     """Processes of the group: one per GPU; on a CPU one, since its threads share the cores better than ranks do."""
-    threads: int = 0
+    threads: Natural = 0
     """Threads of each rank on a CPU; 0: all cores divided among the ranks. Inference stands still meanwhile."""
     device: str = "cpu"
     """`cpu` (gloo) or `cuda` (nccl, rank r on GPU r)."""
-    batch: int = 64
+    batch: Positive = 64
     """Transitions per step, over all ranks."""
-    token_budget: int = 8192
+    token_budget: Positive = 8192
     """Padded tokens of one forward pass at most; larger batches are accumulated."""
-    matrix_rate: float = 0.02
+    matrix_rate: Factor = 0.02
     """Learning rate of Muon (matrices inside the blocks)."""
-    rate: float = 0.003
+    rate: Factor = 0.003
     """Learning rate of AdamW (embedding, heads, gains)."""
-    warmup: int = 20
+    warmup: Natural = 20
     """Steps over which the learning rates rise."""
-    value_weight: float = 0.001
+    value_weight: Factor = 0.001
     """Weight of the value loss (AlphaProof's pseudocode)."""
-    rl_factor: float = 0.3
+    rl_factor: Factor = 0.3
     """Learning rates at the start of reinforcement learning, relative to those of the warm start; a plan that ends
     lets them fall to a tenth of this."""
-    timeout: float = 120.0
+    timeout: Timeout = 120.0
     """Seconds after which a command without an answer means that the group hangs: it is ended and started again."""
-    start_timeout: float = 180.0
+    start_timeout: Timeout = 180.0
     """Seconds for the ranks to start and to find each other."""
-    restarts: int = 5
+    restarts: Natural = 5
     """Failures of the group, without a step between them, after which the learner gives up."""
 
 
@@ -49,19 +50,19 @@ class WarmStartSettings:
     """Supervised training before reinforcement learning, to a plateau of the validation loss. The bank says which
     transitions belong to it (`common.bank.in_warm_start`)."""
 
-    steps: int = 1500
+    steps: Natural = 1500
     """Most steps."""
-    every: int = 50
+    every: Positive = 50
     """Steps between measurements of the validation loss."""
-    patience: int = 3
+    patience: Positive = 3
     """Measurements without improvement after which it has reached its plateau; the best weights are kept."""
-    least_gain: float = 0.01
+    least_gain: Share = 0.01
     """Relative improvement of the validation loss that counts as one."""
-    validation: int = 512
+    validation: Positive = 512
     """Transitions of the validation set, chosen by seed."""
-    decay: float = 0.25
+    decay: Share = 0.25
     """After the plateau, this share of the steps more, with learning rates that fall to zero."""
-    seconds: float = 120.0
+    seconds: Duration = 120.0
     """Longest time to look for the plateau, for slow machines; the decay comes after it."""
 
 
@@ -69,13 +70,13 @@ class WarmStartSettings:
 class EvaluationSettings:
     """The evaluation before and after learning."""
 
-    statements: int = 160
+    statements: Positive = 160
     """Statements, stratified by family and level."""
     split: Literal["test", "valid"] = "test"
     """Where they come from: `valid` for choosing settings, so that `test` stays unseen until they are frozen."""
-    simulations: int = 16
+    simulations: Positive = 16
     """Simulations per statement."""
-    retries: int = 2
+    retries: Natural = 2
     """Attempts more for a statement whose attempt failed for a reason of the infrastructure."""
 
 
@@ -87,11 +88,11 @@ class PlanSettings:
     """Evaluate on test statements before and after, and end the run with a summary."""
     repeat: bool = False
     """Evaluate twice before learning, to see the noise."""
-    minutes: float | None = None
+    minutes: Duration | None = None
     """Minutes of reinforcement learning; none: no end."""
-    control_steps: int | None = None
+    control_steps: Natural | None = None
     """Supervised steps in place of reinforcement learning."""
-    limit_minutes: float | None = None
+    limit_minutes: Duration | None = None
     """Minutes in which the whole run must end; reinforcement learning is cut short for it."""
 
 
@@ -101,25 +102,25 @@ class LearnerSettings:
 
     directory: str = "runs"
     """Folder of the run directories."""
-    seed: int = 0
+    seed: Natural = 0
     """Seed of the run."""
     bank: str = ""
     """Folder of the theorem bank; empty: the one that comes with proofmesh."""
-    statements: int = 0
+    statements: Natural = 0
     """Train statements to use, chosen by seed; 0: all."""
-    ahead: float = 1.5
+    ahead: Ratio = 1.5
     """Attempts outstanding for each search slot of the mesh."""
-    results: int = 16
+    results: Positive = 16
     """Results handled at once: each waits for its proof to be verified."""
-    max_deliveries: int = 5
+    max_deliveries: Positive = 5
     """Deliveries of one result after which it is recorded as poisoned: handling it has ended the learner every time."""
-    verify_timeout: float = 30.0
+    verify_timeout: Timeout = 30.0
     """Seconds for one verification."""
-    verify_patience: float = 600.0
+    verify_patience: Duration = 600.0
     """Seconds for which a proof waits for a lean-proxy, in all; then it is handed back and comes again."""
-    keep_checkpoints: int = 3
+    keep_checkpoints: Positive = 3
     """Newest checkpoints kept."""
-    keep_weights: int = 4
+    keep_weights: Positive = 4
     """Newest weight versions kept in the object store, besides pinned ones."""
     plan: PlanSettings = field(default_factory=PlanSettings)
     """Phases of the run."""

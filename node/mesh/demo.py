@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from common import config
+from common.limits import Duration, Natural, Port
 from common.subjects import BadRunName, check_run_name
 
 RECIPE = Path(__file__).parent.parent.parent / "scripts" / "recipes" / "demo.toml"
@@ -49,23 +50,23 @@ class DemoSettings:
     run: str = ""
     """Name of the run, and of its folder; empty: `demo`, or `demo-control` with --control."""
 
-    minutes: float | None = field(default_factory=_minutes)
+    minutes: Duration | None = field(default_factory=_minutes)
     """Minutes of reinforcement learning; without it (or $DEMO_MINUTES) six, or fewer so that all ends within
     twelve."""
 
     control: bool = False
     """As many supervised steps in place of reinforcement learning."""
 
-    steps: int | None = None
+    steps: Natural | None = None
     """Steps of the control; without it those of the run `demo` in the same folder."""
 
     repeat: bool = False
     """Evaluate twice before learning, to see the noise."""
 
-    seed: int = 0
+    seed: Natural = 0
     """Seed of the run."""
 
-    port: int = 5050
+    port: Port = 5050
     """Port of the monitor; if it is in use, another one is taken and said."""
 
     directory: str = "runs"
@@ -81,6 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     try:
         settings = tyro.cli(DemoSettings, args=argv, prog="proofmesh demo", description=__doc__)
+        config.check_flags(settings)
         settings.run = check_run_name(settings.run or ("demo-control" if settings.control else "demo"))
         folder = Path(settings.directory).absolute() / settings.run
         _put_aside(folder)

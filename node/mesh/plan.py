@@ -10,6 +10,7 @@ from pathlib import Path
 
 from broker.settings import BrokerSettings
 from common import config
+from common.limits import Duration, Natural, Timeout
 from common.settings import NodeSettings, RunSettings
 from common.subjects import check_run_name
 from node.mesh.commands import ROLES, resolve
@@ -40,13 +41,13 @@ class UpSettings:
     ui: int = 1
     """1 runs the web monitor."""
 
-    restarts: int = 5
+    restarts: Natural = 5
     """Deaths of one child within `window` seconds that are forgiven; one more ends the mesh."""
 
-    window: float = 120.0
+    window: Timeout = 120.0
     """Seconds in which deaths are counted."""
 
-    grace: float = 20.0
+    grace: Duration = 20.0
     """Seconds for the nodes of one role to drain when the mesh is stopped; then they are killed."""
 
     def rules(self) -> RestartRules:

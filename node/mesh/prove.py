@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import tyro
 
+from common.config import check_flags
 from common.lean import Theorem
+from common.limits import Positive, Timeout
 from common.statement import StatementError, parse_statement
 from node.mesh.private import MeshProblem, private_mesh
 
@@ -46,10 +48,10 @@ class ProveSettings:
     statement: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STATEMENT")]
     """The theorem, such as 'theorem t (p q : Prop) : p ∧ q → q ∧ p'."""
 
-    simulations: int = 400
+    simulations: Positive = 400
     """Search budget: expansions of proof states."""
 
-    seconds: float = 60.0
+    seconds: Timeout = 60.0
     """Time budget."""
 
     checkpoint: str = ""
@@ -86,8 +88,9 @@ class Answer:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command; returns the exit code."""
+    """The command; returns the exit code. Raises ConfigError."""
     settings = tyro.cli(ProveSettings, args=argv, prog="proofmesh prove", description=__doc__)
+    check_flags(settings)
     return run(settings)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from common.limits import Duration, Natural, Positive, Temperature, Timeout
 from common.sizing import read_machine, sizes
 
 
@@ -15,35 +16,35 @@ class ProverSettings:
     policy: Literal["inference", "fixed"] = "inference"
     """`inference` asks the model; `fixed` needs no model and proposes a fixed list of tactics."""
 
-    searches: int = 0
+    searches: Natural = 0
     """Searches at once; 0 takes four per core."""
 
-    leaves: int = 4
+    leaves: Positive = 4
     """Expansions in flight within one search, and never more than an eighth of its simulations."""
 
-    temperature: float = 1.0
+    temperature: Temperature = 1.0
     """Of sampling tactics. A young model's samples are better below 1, and a little less varied."""
 
-    tactic_seconds: float = 5.0
+    tactic_seconds: Timeout = 5.0
     """Time limit of one tactic in Lean."""
 
-    lean_patience: float = 60.0
+    lean_patience: Duration = 60.0
     """Seconds of asking busy or absent lean-proxies before outcomes count as lost; time without broker is not
     counted."""
 
-    policy_patience: float = 600.0
+    policy_patience: Duration = 600.0
     """Seconds of asking busy, paused or absent inference nodes before an attempt ends in an error."""
 
-    policy_timeout: float = 30.0
+    policy_timeout: Timeout = 30.0
     """Seconds after which one unanswered request to inference is sent again."""
 
-    drain_seconds: float = 5.0
+    drain_seconds: Duration = 5.0
     """At SIGTERM, searches that end within this time are reported; the others are handed back to the queue."""
 
-    max_deliveries: int = 5
+    max_deliveries: Positive = 5
     """An attempt that is delivered more often has killed its provers: it is reported as poisoned."""
 
-    poll_seconds: float = 0.5
+    poll_seconds: Timeout = 0.5
     """How long an idle prover waits for a training attempt before it looks for more urgent ones again."""
 
     def resolved_searches(self) -> int:

@@ -10,14 +10,22 @@ import pytest
 
 from common import config
 from common.config import ConfigError, dump, load, load_node, resolve
+from common.limits import Duration, Positive
 
 
 @dataclass
 class InnerSettings:
     """Inner."""
 
-    depth: int = 2
+    depth: Positive = 2
     """Depth."""
+
+    heads: int = 1
+    """Heads."""
+
+    def check(self) -> None:
+        if self.depth % self.heads:
+            raise ValueError(f"depth {self.depth} cannot be divided among {self.heads} heads")
 
 
 @dataclass
@@ -47,6 +55,9 @@ class ExampleSettings:
 
     inner: InnerSettings = field(default_factory=InnerSettings)
     """Inner."""
+
+    wait: Duration | None = None
+    """Wait."""
 
 
 @pytest.fixture
@@ -139,6 +150,15 @@ def test_passwords_are_not_written(mesh: Path) -> None:
         ("[prover]\nfast = 1", r"\[prover\] fast: expected `bool`, got `int`"),
         ("[prover]\ninner.dept = 1", r"\[prover\] inner\.dept: unknown key; did you mean `depth`\?"),
         ("[prover]\nsizes = [1, 'a']", r"sizes\[1\]: expected `int`"),
+        (
+            "[prover]\nwait = -1",
+            r"mesh.toml: \[prover\] wait = -1: must be at least 0 and at most 1e\+09, or be left out",
+        ),
+        ("[prover]\nwait = nan", r"\[prover\] wait = nan: must be at least 0"),
+        ("[prover]\nwait = inf", r"\[prover\] wait = inf: must be at least 0"),
+        ("[prover]\nwait = 'x'", r"\[prover\] wait: expected `float | null`"),
+        ("[prover]\ninner.depth = 0", r"\[prover\] inner\.depth = 0: must be at least 1"),
+        ("[prover]\ninner.heads = 3", r"\[prover\] inner: depth 2 cannot be divided among 3 heads"),
         ("[prver]\n", r"\[prver\]: unknown section; did you mean `prover`\?"),
         ("prover = 3", "expected a section"),
         ("[prover", "is not TOML"),
@@ -164,6 +184,20 @@ def test_wrong_flags_end_with_code_2_and_say_what_was_meant(
         resolve(ExampleSettings, "prover", argv)
     assert end.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--wait", "nan"], "^--wait = nan: must be at least 0"),
+        (["--inner.depth", "-3"], "^--inner.depth = -3: must be at least 1"),
+        (["--inner.heads", "3"], "^--inner: depth 2 cannot be divided"),
+        (["--node.metrics-port", "65536"], "^--node.metrics-port = 65536: must be at least 0 and at most 65535"),
+    ],
+)
+def test_values_of_flags_must_make_sense_too(argv: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        resolve(ExampleSettings, "prover", argv)
 
 
 def test_every_section_of_a_file_is_known() -> None:
