@@ -263,7 +263,10 @@ class Bus:
         await state.delete(self._replies, names.nodes_bucket(self.run), node_id)
 
     async def nodes(self) -> list[NodeInfo]:
-        """All nodes of the run that are alive. Raises Unanswered."""
+        """All nodes of the run that are alive, however many. What they say of themselves is not checked.
+
+        Raises Unanswered, NotThere, BusError.
+        """
         return state.messages_of(await state.get_all(self._replies, names.nodes_bucket(self.run)), NodeInfo)
 
     async def history(self, types: type[R] | tuple[type[R], ...]) -> list[R]:

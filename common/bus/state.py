@@ -4,7 +4,6 @@ expire."""
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -18,6 +17,7 @@ from common.bus.connection import Connection
 from common.bus.errors import BusError, NotThere
 from common.bus.leases import publish_durable
 from common.bus.replies import Replies, status_of
+from common.bus.stored import stored
 from common.messages import AnyMessage, MessageError, decode
 
 if TYPE_CHECKING:
@@ -59,12 +59,10 @@ async def get(replies: Replies, bucket: str, key: str) -> Msg | None:
 
 
 async def get_all(replies: Replies, bucket: str) -> list[Msg]:
-    """The last values of all keys (the broker gives at most 1,024), in one request."""
-    body = json.dumps({"multi_last": [f"$KV.{bucket}.>"]}).encode()
-    answers, _ = await replies.collect(
-        f"$JS.API.DIRECT.GET.KV_{bucket}", body, timeout=API_TIMEOUT, done=lambda message: bool(status_of(message))
-    )
-    return [answer for answer in answers if not status_of(answer) and not _deleted(answer)]
+    """The last values of all keys. Raises Unanswered, NotThere, BusError."""
+    messages = await stored(replies, f"KV_{bucket}")
+    last = {(message.headers or {})["Nats-Subject"]: message for message in messages}
+    return [message for message in last.values() if not _deleted(message)]
 
 
 def decoded(message: Msg, *types: type[AnyMessage]) -> AnyMessage | None:

@@ -25,6 +25,10 @@ BATCH = 64
 LOOK_EVERY = 1.0
 """Seconds between looks at the mesh's capacity."""
 
+MOST_SEARCHES = 1024
+"""Searches of one prover that are believed: four on each of 256 cores. More is a mistake, and attempts dispatched for
+it would be chosen long before they are tried."""
+
 LOST_AFTER = 20.0
 """Seconds without a result after which the broker is asked whether it still holds what is outstanding."""
 
@@ -113,12 +117,13 @@ class Dispatcher:
         await self._dispatch(planned)
 
     async def _slots(self) -> int:
-        """Search slots of all provers in the registry."""
+        """Search slots of all provers in the registry. What a node says of itself is taken within reason."""
         try:
             nodes = await self._run.bus.nodes()
         except BusError:
             return 0
-        return sum(node.capacity.get("searches", 0) for node in nodes if node.role == "prover")
+        said = [node.capacity.get("searches", 0) for node in nodes if node.role == "prover"]
+        return sum(max(0, min(searches, MOST_SEARCHES)) for searches in said)
 
     def _next(self) -> int:
         self._number += 1

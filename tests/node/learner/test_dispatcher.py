@@ -85,6 +85,15 @@ async def test_more_search_slots_get_more_attempts(run: Run, bus: Bus) -> None:
         assert sum(works.outstanding.values()) == 15
 
 
+async def test_capacities_are_believed_within_reason(run: Run, bus: Bus) -> None:
+    works = await Dispatcher.create(run)
+    for number, searches in enumerate((2**62, -(2**62), 3)):
+        said = {"searches": searches}
+        info = NodeInfo(f"p{number}", role="prover", host="h", pid=1, version="0", started=0.0, capacity=said)
+        await bus.register(info)
+    assert await works._slots() == dispatcher.MOST_SEARCHES + 3
+
+
 async def _outstanding(run: Run, count: int) -> bool:
     return (await run.store.call(Store.audit)).outstanding >= count
 
