@@ -86,6 +86,12 @@ class TacticRequest(Message, frozen=True):
     """Wanted weight version; None is the latest. A node that cannot serve it answers
     Failure(kind="unknown-weights")."""
     temperature: float = 1.0
+    top_p: float = 1.0
+    """Sample from the smallest set of likeliest tokens with this probability together; 1: from all."""
+    distinct: bool = False
+    """Draw the first tokens of the samples without replacement, so that they begin differently."""
+    stop: tuple[str, ...] = ()
+    """Texts of single tokens that end a tactic too; they are no part of it."""
 
 
 class SampledTactic(msgspec.Struct, frozen=True):
@@ -96,6 +102,9 @@ class SampledTactic(msgspec.Struct, frozen=True):
     """Sum of the tokens' log-probabilities under the policy at temperature 1, end-of-tactic token included."""
     complete: bool = True
     """False: the completion was cut off. It is never sent to Lean."""
+    sampled: float | None = None
+    """Sum of the tokens' log-probabilities under the distributions that they were drawn from, where temperature, top-p
+    or distinct first tokens make these others than the policy's; None: the policy's."""
 
 
 class TacticReply(Message, frozen=True):

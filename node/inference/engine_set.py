@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from node.inference.engine import Counters, Engine, Finished, Job
+from node.inference.engine import Engine
+from node.inference.job import Counters, Finished, Job
 from node.inference.shelf import WeightsId
 
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from common.limits import Positive
+from typing import Literal
 
 
 @dataclass(frozen=True)
 class EngineSettings:
     """Sizes of the engine."""
 
-    slots: Positive = 32
+    slots: int = 32
     """States that run at the same time."""
-    cells: Positive = 32
+    cells: int = 32
     """Samples of one state at most."""
-    new_tokens: Positive = 32
+    new_tokens: int = 32
     """Longest tactic in tokens; longer completions are cut off and marked."""
-    prompt_tokens: Positive = 1024
+    prompt_tokens: int = 1024
     """Prompt tokens that one forward pass takes in at most (one prompt always fits), so that running rows do not wait
     long."""
+    remember: int = 64
+    """MiB of prefilled states kept for each weight version, least recently used dropped first (the demo: about
+    0.4 MiB a state); 0: none."""
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Of matrices, keys and values; auto: bfloat16 on a GPU, float32 on a CPU."""
+    replay: Literal["auto", "on", "off"] = "auto"
+    """Run steady passes as recorded programs of rounded sizes (CUDA graphs); auto: on a GPU. On a CPU it only costs."""

@@ -16,10 +16,26 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from node.inference.cache import Cache, CacheShape
+from node.inference.sampling import BLOCK, WIDE
+from node.model.masks import visible
 from node.model.transformer import NORM_FLOOR, Block, Transformer
 
 
-@dataclass
+@dataclass(frozen=True)
+class Grid:
+    """A rectangle of the cache that running completions attend to; see `layout.Segment`."""
+
+    slot: int
+    slots: int
+    cells: int
+    keys: int
+    rows: slice
+    at: Tensor
+    """(rows,) where in the flattened rectangle each row goes."""
+
+
+@dataclass(frozen=True)
 class Pass:
     """What one forward pass computes. R decode rows come first, then the tokens of the prompts one after another: N
     rows."""
@@ -30,46 +46,30 @@ class Pass:
     """(N,) places in the sequence, for the rotary angles."""
     keys_at: Tensor
     """(N,) where in the flattened (slots * capacity) cache a row's key and value go."""
-    cells: Tensor
-    """(R,) where in the (slots_used * cells_used) grid of queries a decode row goes."""
-    slots_used: int
-    cells_used: int
-    keys_used: int
-    """Extents of the grid and of the key lists in this pass."""
+    grids: Sequence[Grid]
+    """The rectangles of the decode rows."""
     prompts: Sequence[int]
     """Lengths of the prompts."""
+    ends: Sequence[Tensor] = ()
+    """Final states (width,) of prompts that were read before."""
+
+    @property
+    def rows(self) -> int:
+        """R."""
+        return sum(grid.rows.stop - grid.rows.start for grid in self.grids)
 
 
-class Cache:
-    """Keys and values (layer, slot, key, k|v, kv head, head size) and the mask (slot, cell, key): 0 visible, -inf
-    hidden."""
+@dataclass(frozen=True)
+class Outcome:
+    """What a pass gives."""
 
-    def __init__(self, network: Network, slots: int, cells: int, capacity: int) -> None:
-        shape = (network.depth, slots, capacity, 2, network.kv_heads, network.head_size)
-        self.entries = torch.zeros(shape, device=network.device)
-        self.mask = torch.full((slots, cells, capacity), -torch.inf, device=network.device)
-        self.slots, self.cells, self.capacity = slots, cells, capacity
-
-    def grown(self, network: Network, capacity: int) -> Cache:
-        """A copy with room for longer key lists."""
-        larger = Cache(network, self.slots, self.cells, capacity)
-        larger.entries[:, :, : self.capacity] = self.entries
-        larger.mask[:, :, : self.capacity] = self.mask
-        return larger
-
-    def open(self, slot: int, prompt: int) -> None:
-        """Begin a state: all its completions see the prompt and nothing else."""
-        self.mask[slot, :, :prompt] = 0.0
-        self.mask[slot, :, prompt:] = -torch.inf
-
-    def copy_rows(self, source: Tensor, target: Tensor) -> None:
-        """Let the completions at flattened (slot, cell) `target` see what those at `source` see."""
-        flat = self.mask.view(-1, self.capacity)
-        flat.index_copy_(0, target, flat.index_select(0, source))
-
-    def show(self, at: Tensor) -> None:
-        """Make flattened (slot, cell, key) entries visible."""
-        self.mask.view(-1).index_fill_(0, at, 0.0)
+    logits: Tensor
+    """(R + prompts + ends, vocabulary, or more of them at -inf) float32. Of a wide vocabulary it is overwritten by the
+    next pass."""
+    values: Tensor
+    """(prompts, bins) value logits, float32."""
+    ends: Tensor
+    """(prompts, width) final states: see `Pass.ends`."""
 
 
 @dataclass
@@ -81,14 +81,18 @@ class _Layer:
     out: Tensor
     up: Tensor
     down: Tensor
+    window: int
 
 
 class Network:
-    """Weights for generation, float32. `run` must be called under torch.inference_mode."""
+    """Weights for generation. `run` must be called under torch.inference_mode.
 
-    def __init__(self, model: Transformer) -> None:
+    With a `dtype` narrower than float32, matrices, keys and values have it; sums, norms, angles and logits are float32.
+    """
+
+    def __init__(self, model: Transformer, dtype: torch.dtype = torch.float32) -> None:
         config = model.config
-        self.config = config
+        self.config, self.dtype = config, dtype
         self.depth, self.width = config.depth, config.width
         self.heads, self.kv_heads, self.head_size = config.heads, config.kv_heads, config.head_size
         self.device = model.embedding.weight.device
@@ -96,89 +100,177 @@ class Network:
             # RMSNorm divides by |x| / sqrt(width): the root goes into the matrix that follows.
             self.norm_scale = math.sqrt(config.width)
             self.embedding = model.embedding.weight.detach().float()
-            self.layers = [self._layer(block) for block in model.blocks if isinstance(block, Block)]
-            self.policy = (model.policy.weight.detach().float() * self.norm_scale).t().contiguous()
+            blocks = [block for block in model.blocks if isinstance(block, Block)]
+            self.layers = [self._layer(block, config.window_of(index)) for index, block in enumerate(blocks)]
+            policy = (model.policy.weight.detach().float() * self.norm_scale).t()
+            if config.vocab_size >= WIDE:
+                policy = F.pad(policy, (0, -config.vocab_size % BLOCK))
+            self.policy = policy.contiguous().to(dtype)
             self.value = (model.value.weight.detach().float() * self.norm_scale).t().contiguous()
             table = model.table.float()
             self.angles = torch.complex(table[:, 0], table[:, 1])[:, None]
+        self.windows = {layer.window for layer in self.layers if layer.window}
+        self._logits = torch.empty(0, self.policy.shape[1], device=self.device, dtype=dtype)
 
-    def _layer(self, block: Block) -> _Layer:
+    def _layer(self, block: Block, window: int) -> _Layer:
         attention, feed_forward = block.attention, block.feed_forward
         weights = [part.weight.detach().float() for part in (attention.query, attention.key, attention.value)]
         gain = torch.cat([attention.gain.detach().float(), torch.ones(self.kv_heads, device=self.device)])
         return _Layer(
-            into=(torch.cat(weights) * self.norm_scale).t().contiguous(),
+            into=(torch.cat(weights) * self.norm_scale).t().contiguous().to(self.dtype),
             gain=gain[:, None] * math.sqrt(self.head_size),
-            out=attention.out.weight.detach().float().t().contiguous(),
-            up=(feed_forward.up.weight.detach().float() * self.norm_scale).t().contiguous(),
-            down=feed_forward.down.weight.detach().float().t().contiguous(),
+            out=attention.out.weight.detach().float().t().contiguous().to(self.dtype),
+            up=(feed_forward.up.weight.detach().float() * self.norm_scale).t().contiguous().to(self.dtype),
+            down=feed_forward.down.weight.detach().float().t().contiguous().to(self.dtype),
+            window=window,
         )
+
+    def cache(self, slots: int, cells: int, capacity: int) -> Cache:
+        """An empty cache for this network."""
+        shape = CacheShape(
+            depth=self.depth,
+            slots=slots,
+            cells=cells,
+            kv_heads=self.kv_heads,
+            head_size=self.head_size,
+            dtype=self.dtype,
+            device=self.device,
+            places=bool(self.windows),
+        )
+        return Cache(shape, capacity)
+
+    def reserve(self, rows: int) -> None:
+        """Take the memory for the logits of a wide vocabulary, once for all passes of at most `rows`."""
+        if self.config.vocab_size >= WIDE and self._logits.shape[0] < rows:
+            self._logits = self._logits.new_empty(rows, self.policy.shape[1])
 
     def _unit(self, x: Tensor) -> Tensor:
         """x / |x|; the root of the width is in the weights."""
         return x / torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(NORM_FLOOR * self.norm_scale)
 
-    def run(self, work: Pass, cache: Cache) -> tuple[Tensor, Tensor]:
-        """Policy logits (R + prompts, vocabulary): decode rows, then the end of each prompt. Value logits (prompts,
-        bins)."""
-        rows = work.cells.shape[0]
-        angles = self.angles.index_select(0, work.positions)
-        x = F.embedding(work.tokens, self.embedding)
-        x = self._unit(x).mul_(self.norm_scale)
-        for index, layer in enumerate(self.layers):
-            mixed = self._attention(self._unit(x) @ layer.into, angles, layer, cache, index, work, rows)
-            x.addmm_(mixed, layer.out)
-            x.addmm_((self._unit(x) @ layer.up).relu_().square_(), layer.down)
+    def run(self, work: Pass, cache: Cache) -> Outcome:
+        """One forward pass. Rows of logits: decode rows, then the end of each prompt, then the ends that were given."""
+        rows = work.rows
+        x = self.body(work, cache)
         if work.prompts:
             ends = torch.tensor(work.prompts, device=self.device).cumsum(0) + (rows - 1)
             x = torch.cat([x[:rows], x.index_select(0, ends)])
         x = self._unit(x)
-        return x @ self.policy, x[rows:] @ self.value
+        asked = torch.cat([x, torch.stack(list(work.ends))]) if work.ends else x
+        return Outcome(self.head(asked), x[rows:] @ self.value, x[rows:])
+
+    def body(self, work: Pass, cache: Cache) -> Tensor:
+        """States (N, width) after the last layer, not normalised."""
+        angles = self.angles.index_select(0, work.positions)
+        x = F.embedding(work.tokens, self.embedding)
+        x = self._unit(x).mul_(self.norm_scale)
+        if self.windows and work.grids:
+            rows = work.rows
+            cache.places.view(-1).index_copy_(0, work.keys_at[:rows], work.positions[:rows])
+        masks = [self._masks(grid, work.positions, cache) for grid in work.grids]
+        for index, layer in enumerate(self.layers):
+            mixed = self._attention(self._product(x, layer.into), angles, layer, cache, index, work, masks)
+            self._add(x, mixed, layer.out)
+            self._add(x, self._product(x, layer.up).relu_().square_(), layer.down)
+        return x
+
+    def _product(self, x: Tensor, matrix: Tensor) -> Tensor:
+        return self._unit(x).to(self.dtype) @ matrix
+
+    @staticmethod
+    def _add(x: Tensor, mixed: Tensor, matrix: Tensor) -> None:
+        """x += mixed @ matrix, in float32."""
+        if matrix.dtype == x.dtype:
+            x.addmm_(mixed, matrix)
+        else:
+            x.add_(mixed @ matrix)
+
+    def head(self, states: Tensor) -> Tensor:
+        """Policy logits of normalised final states."""
+        states = states.to(self.dtype)
+        if self.config.vocab_size < WIDE:
+            logits = (states @ self.policy).float()
+        else:
+            # 50,000 numbers a row: fresh memory for each pass would cost as much as the product.
+            self.reserve(states.shape[0])
+            logits = torch.mm(states, self.policy, out=self._logits[: states.shape[0]]).float()
+        cap = self.config.softcap
+        if cap:
+            logits = logits.div_(cap).tanh_().mul_(cap)
+        logits[:, self.config.vocab_size :] = -torch.inf
+        return logits
+
+    def _masks(self, grid: Grid, positions: Tensor, cache: Cache) -> dict[int, Tensor]:
+        """Additive masks (slots, 1, queries, keys) of a rectangle by window; completions of a slot are equally long."""
+        slots = slice(grid.slot, grid.slot + grid.slots)
+        mask = cache.mask[slots, None, : grid.cells, : grid.keys]
+        group = self.heads // self.kv_heads
+        masks = {0: mask}
+        if self.windows:
+            place = torch.zeros(grid.slots * grid.cells, dtype=torch.int64, device=self.device)
+            place.index_copy_(0, grid.at, positions[grid.rows])
+            latest = place.unflatten(0, (grid.slots, grid.cells)).amax(1)[:, None]
+            for window in self.windows:
+                gone = cache.places[slots, : grid.keys] <= latest - window
+                masks[window] = mask.masked_fill(gone[:, None, None], -torch.inf)
+        if group > 1:
+            masks = {window: mask.expand(-1, group, -1, -1).flatten(1, 2)[:, None] for window, mask in masks.items()}
+        return masks
 
     def _attention(
-        self, mixed: Tensor, angles: Tensor, layer: _Layer, cache: Cache, index: int, work: Pass, rows: int
+        self,
+        mixed: Tensor,
+        angles: Tensor,
+        layer: _Layer,
+        cache: Cache,
+        index: int,
+        work: Pass,
+        masks: list[dict[int, Tensor]],
     ) -> Tensor:
         """(N, width + 2 kv) -> (N, width): turn, store, and attend; decode rows through the cache, prompts within
         themselves."""
         parts = mixed.unflatten(-1, (-1, self.head_size))
-        turned = parts[:, : self.heads + self.kv_heads]
+        turned = parts[:, : self.heads + self.kv_heads].float()
         floor = NORM_FLOOR * math.sqrt(self.head_size)
         turned *= layer.gain / torch.linalg.vector_norm(turned, dim=-1, keepdim=True).clamp_min_(floor)
         pairs = torch.view_as_complex(turned.unflatten(-1, (-1, 2)))
         pairs *= angles
+        if turned.dtype != parts.dtype:  # else it is a view
+            parts[:, : self.heads + self.kv_heads] = turned
         cache.entries[index].view(-1, 2, self.kv_heads, self.head_size).index_copy_(
             0, work.keys_at, parts[:, self.heads :].unflatten(1, (2, self.kv_heads))
         )
-        if not work.prompts:
-            return self._decode(parts[:, : self.heads], cache, index, work)
-        out = torch.empty(mixed.shape[0], self.width, device=self.device)
-        if rows:
-            out[:rows] = self._decode(parts[:rows, : self.heads], cache, index, work)
-        start = rows
+        if not work.prompts and len(work.grids) == 1:
+            return self._decode(parts[:, : self.heads], cache, index, work.grids[0], masks[0][layer.window])
+        out = torch.empty(mixed.shape[0], self.width, device=self.device, dtype=self.dtype)
+        for grid, mask in zip(work.grids, masks, strict=True):
+            out[grid.rows] = self._decode(parts[grid.rows, : self.heads], cache, index, grid, mask[layer.window])
+        start = work.rows
         for length in work.prompts:
-            out[start : start + length] = self._prefill(parts[start : start + length])
+            out[start : start + length] = self._prefill(parts[start : start + length], layer.window)
             start += length
         return out
 
-    def _prefill(self, parts: Tensor) -> Tensor:
-        """Causal attention of one prompt (L, heads + 2 kv heads, size) -> (L, width)."""
+    def _prefill(self, parts: Tensor, window: int) -> Tensor:
+        """Attention of one prompt (L, heads + 2 kv heads, size) within itself -> (L, width)."""
         query, key, value = parts.transpose(0, 1)[None].split((self.heads, self.kv_heads, self.kv_heads), dim=1)
         group = self.heads // self.kv_heads
         if group > 1:
             key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
-        return F.scaled_dot_product_attention(query, key, value, is_causal=True)[0].transpose(0, 1).flatten(1)
+        length = parts.shape[0]
+        prefix = torch.tensor([length], device=self.device) if self.config.prefix_lm else None
+        mask = visible(length, window=window, prefix=prefix, device=self.device)
+        found = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=mask is None)
+        return found[0].transpose(0, 1).flatten(1)
 
-    def _decode(self, query: Tensor, cache: Cache, index: int, work: Pass) -> Tensor:
+    def _decode(self, query: Tensor, cache: Cache, index: int, grid: Grid, mask: Tensor) -> Tensor:
         """One query of each running completion (R, heads, size) against its state's keys -> (R, width)."""
-        slots, cells, keys = work.slots_used, work.cells_used, work.keys_used
+        slots, cells = grid.slots, grid.cells
         group = self.heads // self.kv_heads
-        grid = torch.zeros(slots * cells, self.heads, self.head_size, device=self.device)
-        grid.index_copy_(0, work.cells, query)
-        mask = cache.mask[:slots, None, :cells, :keys]
-        asked = grid.view(slots, cells, self.kv_heads, group, self.head_size).permute(0, 2, 3, 1, 4)
-        if group > 1:
-            mask = mask.expand(-1, group, -1, -1).flatten(1, 2)[:, None]
-        stored = cache.entries[index, :slots, :keys].permute(2, 0, 3, 1, 4)
+        asked = torch.zeros(slots * cells, self.heads, self.head_size, device=self.device, dtype=self.dtype)
+        asked.index_copy_(0, grid.at, query)
+        asked = asked.view(slots, cells, self.kv_heads, group, self.head_size).permute(0, 2, 3, 1, 4)
+        stored = cache.entries[index, grid.slot : grid.slot + slots, : grid.keys].permute(2, 0, 3, 1, 4)
         found = F.scaled_dot_product_attention(asked.flatten(2, 3), stored[0], stored[1], attn_mask=mask)
         found = found.unflatten(2, (group, cells)).permute(0, 3, 1, 2, 4)
-        return found.reshape(slots * cells, self.width).index_select(0, work.cells)
+        return found.reshape(slots * cells, self.width).index_select(0, grid.at)

@@ -7,11 +7,13 @@ has to move.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from node.inference.job import STOPS, Job
 from node.inference.noise import uniforms
 from node.model.tokenizer import EOS, SPECIAL
 
@@ -55,23 +57,34 @@ class Running:
         """Length of each slot's key list."""
         self.drawn = np.zeros(slots, dtype=np.int64)
         self.temperature = np.ones(slots, dtype=np.float32)
+        self.top_p = np.ones(slots, dtype=np.float32)
+        self.distinct = np.zeros(slots, dtype=bool)
+        self.stop = np.full((slots, STOPS), EOS, dtype=np.int64)
+        """Tokens that end a completion: the end-of-tactic token always does."""
         self.noise = np.zeros((slots, cells, limit), dtype=np.float32)
         self.tokens = np.zeros((slots, cells, limit), dtype=np.int64)
         self.length = np.zeros((slots, cells), dtype=np.int64)
         """Tokens of a finished sample, its end not counted."""
         self.complete = np.zeros((slots, cells), dtype=bool)
         self.log_probability = np.zeros((slots, cells), dtype=np.float64)
+        """Sums of log-probabilities under the policy itself."""
+        self.log_sampled = np.zeros((slots, cells), dtype=np.float64)
+        """Sums of log-probabilities under the distributions that the tokens were drawn from."""
         self.rows = Rows(_none(), _none(), _none(), _none(), _none())
 
-    def admit(self, slot: int, prompt: int, samples: int, seed: int, temperature: float) -> None:
+    def admit(self, slot: int, prompt: int, job: Job, stop: Sequence[int] = ()) -> None:
         """Put a state into a free slot; its first token is drawn after the pass that reads its prompt."""
         self.cell[slot] = -1
-        self.cell[slot, :samples] = 0
+        self.cell[slot, : job.samples] = 0
         self.prompt[slot] = self.keys[slot] = prompt
         self.drawn[slot] = 0
-        self.temperature[slot] = temperature
-        self.noise[slot, :samples] = uniforms(seed, samples, self.limit)
-        self.log_probability[slot] = 0.0
+        self.temperature[slot] = job.temperature
+        self.top_p[slot] = job.top_p
+        self.distinct[slot] = job.distinct
+        self.stop[slot] = EOS
+        self.stop[slot, : len(stop)] = stop
+        self.noise[slot, : job.samples] = uniforms(job.seed, job.samples, self.limit)
+        self.log_probability[slot] = self.log_sampled[slot] = 0.0
         self.complete[slot] = False
 
     def questions(self, new: Ints) -> tuple[Ints, Ints, NDArray[np.float32]]:
@@ -94,7 +107,13 @@ class Running:
         table[row, column] = self.noise.reshape(-1, self.limit)[samples, self.drawn[slot]]
         return samples, row * table.shape[1] + column, table
 
-    def advance(self, samples: Ints, token: Ints, log_probability: NDArray[np.float32]) -> tuple[Moves, Ints]:
+    def advance(
+        self,
+        samples: Ints,
+        token: Ints,
+        log_probability: NDArray[np.float32],
+        log_sampled: NDArray[np.float32],
+    ) -> tuple[Moves, Ints]:
         """Append the tokens drawn for `samples` (flattened (slot, sample)), retire what ends, lay out the next rows.
 
         Returns the moves for the cache's mask, and the slots whose last sample has ended.
@@ -103,7 +122,8 @@ class Running:
         drawn = self.drawn[slot]
         self.tokens.reshape(-1, self.limit)[samples, drawn] = token
         self.log_probability.reshape(-1)[samples] += log_probability
-        ended = token == EOS
+        self.log_sampled.reshape(-1)[samples] += log_sampled
+        ended = (token[:, None] == self.stop[slot]).any(axis=1)
         strange = ~ended & ((token < len(SPECIAL)) | (token >= self.vocab_size))
         stop = ended | strange | (drawn + 1 >= self.limit)
         was = self.cell.reshape(-1)[samples]

@@ -1,6 +1,12 @@
-"""Draws tokens by inverting the cumulative distribution: one uniform number decides one token."""
+"""Draws tokens by inverting the cumulative distribution: one uniform number decides one token.
+
+What a token is drawn from, in this order: the logits divided by the temperature; of that the nucleus, if top-p is
+less than 1; of that, for the first tokens of samples that must differ, what no earlier sample of the state drew.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -8,15 +14,143 @@ from torch import Tensor
 COLDEST = 1e-4
 """Temperatures below this mean "the likeliest token"; dividing by less would only overflow."""
 
+BLOCK = 128
+"""Tokens of a block. Wide distributions are searched block by block, so that only one block of a row is summed up
+token by token; of 50,000 tokens that is 395 blocks of 128."""
 
-def draw(logits: Tensor, uniforms: Tensor, temperatures: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Tokens (R, W) for uniform numbers (R, W) in [0, 1), and their log-probabilities at temperature 1.
+WIDE = 8192
+"""Vocabularies from this size on are wide: summing up all tokens costs more there than a second level of search."""
 
-    logits (R, V) float32; `temperatures` (R,), None for all 1. The token is the first one whose cumulative
-    probability passes the number, so it always has a positive probability.
+NUCLEUS = 256
+"""Likeliest tokens that are looked at first for a nucleus; rows that need more are sorted whole."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the rows of one pass are sampled; None stands for the plain policy in all of them."""
+
+    temperatures: Tensor | None = None
+    """(R,)"""
+    top_p: Tensor | None = None
+    """(R,) in (0, 1]: the smallest set of likeliest tokens with at least this probability together (Holtzman et al.,
+    arXiv 1904.09751)."""
+    distinct: Tensor | None = None
+    """(R,) bool: the numbers of this row draw different tokens, one after the other without replacement."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Tokens and their log-probabilities, each (R, W)."""
+
+    tokens: Tensor
+    policy: Tensor
+    """Of the token under the policy itself: temperature 1, no nucleus, nothing excluded."""
+    sampled: Tensor
+    """Of the token under the distribution that it was drawn from; the same tensor as `policy` where that is the
+    policy."""
+
+
+def draw(logits: Tensor, uniforms: Tensor, rules: Rules | None = None) -> Drawn:
+    """Tokens for uniform numbers (R, W) in [0, 1). logits (R, V) float32, which this may overwrite.
+
+    The token is the first one whose cumulative probability passes the number, so it always has a positive
+    probability.
     """
+    rules = rules or Rules()
+    if rules.top_p is None and rules.distinct is None:
+        if logits.shape[-1] >= WIDE and logits.shape[-1] % BLOCK == 0:
+            return _draw_wide(logits, uniforms, rules.temperatures)
+        return _draw_plain(logits, uniforms, rules.temperatures)
+    weights = _softmax(logits, rules.temperatures)
+    if rules.top_p is not None:
+        cut = (rules.top_p < 1.0).nonzero()[:, 0]
+        weights[cut] = nucleus(weights[cut], rules.top_p[cut])
+    tokens, sampled = _invert(weights, uniforms)
+    if rules.distinct is not None and rules.distinct.any():
+        different = rules.distinct.nonzero()[:, 0]
+        tokens[different], sampled[different] = _without_replacement(weights[different], uniforms[different])
+    return Drawn(tokens, logits.gather(1, tokens) - logits.logsumexp(-1, keepdim=True), sampled)
+
+
+def _draw_plain(logits: Tensor, uniforms: Tensor, temperatures: Tensor | None) -> Drawn:
     scaled = logits if temperatures is None else logits / temperatures.clamp_min(COLDEST)[:, None]
     cumulative = (scaled - scaled.amax(-1, keepdim=True)).exp_().cumsum(-1)
-    tokens = torch.searchsorted(cumulative, uniforms * cumulative[:, -1:], right=True)
+    totals = cumulative[:, -1:]
+    tokens = torch.searchsorted(cumulative, uniforms * totals, right=True)
     tokens.clamp_max_(logits.shape[-1] - 1)  # reached only by NaN logits, which must not index past the end
-    return tokens, logits.gather(1, tokens) - logits.logsumexp(-1, keepdim=True)
+    policy = logits.gather(1, tokens) - logits.logsumexp(-1, keepdim=True)
+    if temperatures is None:
+        return Drawn(tokens, policy, policy)
+    return Drawn(tokens, policy, scaled.gather(1, tokens) - scaled.logsumexp(-1, keepdim=True))
+
+
+def _draw_wide(logits: Tensor, uniforms: Tensor, temperatures: Tensor | None) -> Drawn:
+    """The same for many tokens: block sums, then the tokens of one block. Overwrites the logits."""
+    if temperatures is None:
+        tokens, sampled = _invert(logits.sub_(logits.amax(-1, keepdim=True)).exp_(), uniforms)
+        return Drawn(tokens, sampled, sampled)
+    tokens, sampled = _invert(_softmax(logits, temperatures), uniforms)
+    return Drawn(tokens, logits.gather(1, tokens) - logits.logsumexp(-1, keepdim=True), sampled)
+
+
+def _softmax(logits: Tensor, temperatures: Tensor | None) -> Tensor:
+    return (logits if temperatures is None else logits / temperatures.clamp_min(COLDEST)[:, None]).softmax(-1)
+
+
+def _invert(weights: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:
+    """Tokens (R, W) of non-negative weights (R, V), which need not add up to 1, and the logarithms of their shares.
+
+    Sums are in double precision: with 50,000 addends a float32 total would be off by more than the step of the
+    numbers.
+    """
+    width = weights.shape[-1]
+    if width % BLOCK:
+        weights = torch.nn.functional.pad(weights, (0, BLOCK - width % BLOCK))
+    blocks = weights.unflatten(-1, (-1, BLOCK))
+    sums = blocks.sum(-1).double()
+    cumulative = sums.cumsum(-1)
+    totals = cumulative[:, -1:]
+    wanted = uniforms.double() * totals
+    block = _first_above(cumulative, wanted)
+    size = sums.gather(1, block)
+    rest = ((wanted - cumulative.gather(1, block) + size) / size).clamp_min_(0.0)
+    rows = torch.arange(weights.shape[0], device=weights.device)[:, None]
+    inside = blocks[rows, block].double().cumsum(-1)
+    place = _first_above(inside, (rest * inside[..., -1])[..., None])[..., 0]
+    tokens = (block * BLOCK + place).clamp_max_(width - 1)
+    return tokens, (weights.gather(1, tokens).double() / totals).log().float()
+
+
+def _first_above(cumulative: Tensor, wanted: Tensor) -> Tensor:
+    """The first index whose cumulative weight is above the wanted one; never one behind the last positive weight."""
+    found = torch.searchsorted(cumulative, wanted, right=True)
+    return torch.minimum(found, (cumulative < cumulative[..., -1:]).sum(-1, keepdim=True))
+
+
+def nucleus(weights: Tensor, top_p: Tensor) -> Tensor:
+    """Probabilities (R, V) with 0 outside the nucleus of each row; top_p (R,). Ties at its edge are all inside, so
+    that it does not depend on an order."""
+    width = weights.shape[-1]
+    for count in (min(NUCLEUS, width), width):
+        likely = weights.topk(count, dim=-1).values
+        before = likely.double().cumsum(-1) - likely
+        inside = before < top_p[:, None]
+        if count == width or not inside[:, -1].any():
+            break
+    edge = likely.gather(1, (inside.sum(-1, keepdim=True) - 1).clamp_min_(0))
+    return weights.where(weights >= edge, torch.zeros_like(weights))
+
+
+def _without_replacement(weights: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:
+    """Different tokens in each row, in order of the columns; a row that has run out of tokens begins again.
+
+    The log-probability of a token is that given the columns before it: log(w / (total - weights drawn before)).
+    """
+    left, columns = weights.clone(), []
+    for column in range(uniforms.shape[1]):
+        empty = (left.sum(-1) <= 0).nonzero()[:, 0]
+        left[empty] = weights[empty]
+        token, share = _invert(left, uniforms[:, column : column + 1])
+        left.scatter_(1, token, 0.0)
+        columns.append((token, share))
+    return torch.cat([token for token, _ in columns], 1), torch.cat([share for _, share in columns], 1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,10 +18,10 @@ from common.messages import Busy, Failure, Message, PauseHold, PauseRequest, Tac
 from common.node import NodeContext
 from common.sizing import read_machine, sizes
 from common.subjects import PAUSE, RESUME, TACTIC_REQUEST
-from node.inference.engine import Job
 from node.inference.engine_set import Answer
 from node.inference.follower import WeightsFollower
 from node.inference.holding import Holding
+from node.inference.job import Job
 from node.inference.settings import InferenceSettings
 from node.inference.shelf import WeightsId
 from node.inference.telemetry import Telemetry
@@ -134,7 +133,8 @@ class Serving:
             self._telemetry.answered(time.perf_counter() - start)
 
     async def _answer(self, request: TacticRequest) -> Message:
-        if problem := self._problem(request):
+        job = self._job(request)
+        if problem := job.problem(self._settings.engine.cells):
             return Failure(reason=problem, kind="malformed")
         if not await self._holding.wait_free(self._settings.pause_wait):
             return Busy(retry_after=min(self._holding.remaining, PAUSED_RETRY), reason="paused")
@@ -146,29 +146,33 @@ class Serving:
             wanted = found
         elif not self._weights.ready:
             return Busy(retry_after=NO_WEIGHTS_RETRY, reason="no weights yet")
-        answer = await self._sampled(request, wanted)
+        answer = await self._sampled(job, wanted)
         if answer.finished is None:
             return self._weights.unknown(answer.version.version)
         finished = answer.finished
+        if finished.problem:
+            return Failure(reason=finished.problem, kind="malformed")
         return TacticReply(tactics=finished.tactics, value=finished.value, weights=answer.version.version)
 
-    def _problem(self, request: TacticRequest) -> str | None:
-        cells = self._settings.engine.cells
-        if not 1 <= request.samples <= cells:
-            return f"{request.samples} samples asked for; this node gives 1 to {cells}"
-        if not math.isfinite(request.temperature) or not 0.0 <= request.temperature <= 100.0:
-            return f"temperature {request.temperature}; it must be between 0 and 100"
-        return None
+    def _job(self, request: TacticRequest) -> Job:
+        return Job(
+            key=next(self._numbers),
+            state=request.state,
+            samples=request.samples,
+            seed=request.seed,
+            temperature=request.temperature,
+            top_p=request.top_p,
+            distinct=request.distinct,
+            stop=request.stop,
+        )
 
-    async def _sampled(self, request: TacticRequest, wanted: WeightsId | None) -> Answer:
-        number = next(self._numbers)
-        future = self._open[number] = self._loop.create_future()
+    async def _sampled(self, job: Job, wanted: WeightsId | None) -> Answer:
+        future = self._open[job.key] = self._loop.create_future()
         try:
-            job = Job(number, request.state, request.samples, request.seed, request.temperature)
             self._worker.submit(job, wanted)
             return await future
         finally:
-            del self._open[number]
+            del self._open[job.key]
 
     def _delivered(self, answers: list[Answer]) -> None:
         for answer in answers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from common import metrics
 from common.node import NodeContext
-from node.inference.engine import Counters
+from node.inference.job import Counters
 from node.inference.worker import Snapshot
 
 
@@ -19,6 +19,13 @@ class Telemetry:
         self._states = metrics.counter("inference_states", "States answered")
         self._tokens = metrics.counter("inference_tokens", "Tokens sampled, ends included")
         self._prompt_tokens = metrics.counter("inference_prompt_tokens", "Tokens of prompts read")
+        self._remembered = metrics.counter(
+            "inference_states_remembered", "States whose prompt was found prefilled and not read again"
+        )
+        self._dropped = metrics.counter("inference_prefilled_dropped", "Prefilled states dropped for newer ones")
+        self._cut_off = metrics.counter("inference_cut_off", "Samples cut off, which never go to Lean")
+        self._prefilled = metrics.gauge("inference_prefilled", "Prefilled states kept, over all weight versions")
+        self._prefilled_bytes = metrics.gauge("inference_prefilled_bytes", "Memory of the prefilled states")
         self._passes = metrics.counter("inference_passes", "Forward passes")
         self._rows = metrics.counter("inference_rows", "Rows of forward passes: distinct completions and new prompts")
         self._samples = metrics.counter("inference_samples", "Samples advanced, summed over forward passes")
@@ -40,6 +47,11 @@ class Telemetry:
         self._states.inc(now.states - last.states)
         self._tokens.inc(now.tokens - last.tokens)
         self._prompt_tokens.inc(now.prompt_tokens - last.prompt_tokens)
+        self._remembered.inc(now.remembered - last.remembered)
+        self._dropped.inc(now.dropped - last.dropped)
+        self._cut_off.inc(now.cut_off - last.cut_off)
+        self._prefilled.set(snapshot.prefilled)
+        self._prefilled_bytes.set(snapshot.prefilled_bytes)
         self._passes.inc(now.passes - last.passes)
         self._rows.inc(now.rows - last.rows)
         self._samples.inc(now.samples - last.samples)
@@ -53,6 +65,9 @@ class Telemetry:
             passes=now.passes,
             rows_per_pass=now.rows / max(1, now.passes),
             samples_per_pass=now.samples / max(1, now.passes),
+            remembered=now.remembered,
+            cut_off=now.cut_off,
+            prefilled_bytes=snapshot.prefilled_bytes,
             queue=queue,
             weights=self._version,
             paused=float(paused),

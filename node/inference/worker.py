@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from common import faults
-from node.inference.engine import Counters, Engine, Job
+from node.inference.engine import Engine
 from node.inference.engine_set import Answer, EngineSet
+from node.inference.job import Counters, Job
 from node.inference.shelf import WeightsId
 
 Command = Callable[[], None]
@@ -22,6 +23,9 @@ class Snapshot:
     counters: Counters
     waiting: int = 0
     running: int = 0
+    prefilled: int = 0
+    """Prefilled states kept, over all engines."""
+    prefilled_bytes: int = 0
 
 
 class Worker:
@@ -119,9 +123,19 @@ class Worker:
                         faults.reach("inference:batch-running")
                     if answers:
                         self._deliver(answers)
-                self.snapshot = Snapshot(self._engines.counters(), self._engines.waiting, self._engines.running)
+                self.snapshot = self._snapshot()
         except BaseException as error:  # whatever it is: the node must hear of it and stop
             self._failed(error)
+
+    def _snapshot(self) -> Snapshot:
+        kept = [engine.prefixes for engine in self._engines.engines.values()]
+        return Snapshot(
+            self._engines.counters(),
+            self._engines.waiting,
+            self._engines.running,
+            prefilled=sum(map(len, kept)),
+            prefilled_bytes=sum(prefixes.size for prefixes in kept),
+        )
 
     def _next(self) -> list[Command]:
         """Commands that have come; waits for one when there is nothing else to do."""

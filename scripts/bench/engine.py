@@ -97,7 +97,7 @@ def build(shape: Shape, settings: BenchSettings) -> Engine:
         model.policy.weight.normal_(0.0, settings.sharpness / shape.width**0.5)
         model.policy.weight[: len(SPECIAL)] = 0.0
     weights = Weights(model.to(settings.device).eval().requires_grad_(False), tokenizer)
-    return Engine(weights, EngineSettings(new_tokens=shape.new_tokens))
+    return Engine(weights, EngineSettings(new_tokens=shape.new_tokens, remember=0))
 
 
 def measure(engine: Engine, shape: Shape, waiting: int, settings: BenchSettings) -> dict[str, float]:

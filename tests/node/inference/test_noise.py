@@ -1,8 +1,6 @@
 import numpy as np
-import torch
 
 from node.inference.noise import uniforms
-from node.inference.sampling import draw
 
 
 def test_noise_depends_on_seed_sample_and_position_alone() -> None:
@@ -24,18 +22,3 @@ def test_noise_is_uniform_and_uncorrelated() -> None:
 
 def test_negative_and_large_seeds_are_seeds_too() -> None:
     assert not np.array_equal(uniforms(-1, 1, 4), uniforms(2**63 - 1, 1, 4))
-
-
-def test_tokens_of_probability_zero_are_never_drawn() -> None:
-    logits = torch.tensor([[-torch.inf, 0.0, -torch.inf, 1.0, -torch.inf]])
-    numbers = torch.tensor([[0.0, 0.2, 0.5, 1 - 2**-23]])
-    tokens, log_probabilities = draw(logits, numbers)
-    assert tokens.tolist() == [[1, 1, 3, 3]]
-    assert torch.allclose(log_probabilities.exp().unique().sum(), torch.tensor(1.0))
-
-
-def test_log_probabilities_are_at_temperature_one() -> None:
-    logits = torch.tensor([[0.0, 1.0, 2.0]])
-    tokens, log_probabilities = draw(logits, torch.tensor([[0.9]]), torch.tensor([0.1]))
-    assert tokens.item() == 2
-    assert torch.allclose(log_probabilities, logits.log_softmax(-1)[:, 2:])

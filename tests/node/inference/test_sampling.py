@@ -1,0 +1,107 @@
+"""Drawing of tokens: against shares, against enumeration of what is in a nucleus, without replacement."""
+
+import pytest
+import torch
+
+from node.inference.noise import uniforms
+from node.inference.sampling import BLOCK, WIDE, Rules, draw, nucleus
+
+
+def numbers(rows: int, width: int) -> torch.Tensor:
+    return torch.from_numpy(uniforms(3, rows, width))
+
+
+def random_logits(rows: int, vocabulary: int, scale: float = 3.0) -> torch.Tensor:
+    return torch.randn(rows, vocabulary, generator=torch.Generator().manual_seed(1)) * scale
+
+
+def test_tokens_of_probability_zero_are_never_drawn() -> None:
+    logits = torch.tensor([[-torch.inf, 0.0, -torch.inf, 1.0, -torch.inf]])
+    drawn = draw(logits, torch.tensor([[0.0, 0.2, 0.5, 1 - 2**-23]]))
+    assert drawn.tokens.tolist() == [[1, 1, 3, 3]]
+    assert torch.allclose(drawn.policy.exp().unique().sum(), torch.tensor(1.0))
+
+
+def test_policy_log_probabilities_are_at_temperature_one() -> None:
+    logits = torch.tensor([[0.0, 1.0, 2.0]])
+    drawn = draw(logits, torch.tensor([[0.9]]), Rules(temperatures=torch.tensor([0.5])))
+    assert drawn.tokens.item() == 2
+    assert torch.allclose(drawn.policy, logits.log_softmax(-1)[:, 2:])
+    assert torch.allclose(drawn.sampled, (logits / 0.5).log_softmax(-1)[:, 2:])
+
+
+@pytest.mark.parametrize("temperatures", [None, torch.tensor([1.0, 0.3, 2.0, 0.0, 1.0])])
+def test_wide_vocabularies_are_drawn_from_as_narrow_ones_are(temperatures: torch.Tensor | None) -> None:
+    logits = random_logits(5, WIDE)
+    logits[:, -BLOCK // 2 :] = -torch.inf  # what pads a vocabulary to whole blocks
+    rules = Rules(temperatures=temperatures)
+    narrow = draw(logits[:, : -BLOCK // 2].clone(), numbers(5, 400), rules)  # no whole number of blocks
+    wide = draw(logits.clone(), numbers(5, 400), rules)
+    same = wide.tokens == narrow.tokens
+    assert float(same.float().mean()) > 0.999, "but for float32 rounding of the narrow sums"
+    assert torch.allclose(wide.policy[same], narrow.policy[same], atol=1e-4)
+    assert torch.allclose(wide.sampled[same], narrow.sampled[same], atol=1e-2, rtol=1e-3)
+
+
+def test_numbers_at_the_edges_stay_inside_the_wide_distribution() -> None:
+    logits = torch.full((1, WIDE), -torch.inf)
+    logits[0, [BLOCK, 3 * BLOCK + 7, WIDE - BLOCK]] = torch.tensor([0.0, 1.0, 2.0])
+    drawn = draw(logits.clone(), torch.tensor([[0.0, 0.5, 1 - 2**-23]]))
+    assert drawn.tokens[0, 0] == BLOCK and drawn.tokens[0, 2] == WIDE - BLOCK
+    assert torch.allclose(drawn.policy, logits.log_softmax(-1).gather(1, drawn.tokens), atol=1e-6)
+
+
+@pytest.mark.parametrize("top_p", [0.01, 0.5, 0.9, 0.999, 1.0])
+def test_the_nucleus_is_the_smallest_set_with_its_probability(top_p: float) -> None:
+    weights = random_logits(6, 600, scale=1.0).softmax(-1)
+    inside = nucleus(weights, torch.full((6,), top_p))
+    for row, kept in zip(weights.tolist(), inside.tolist(), strict=True):
+        order = sorted(range(600), key=lambda token: -row[token])
+        chosen, total = [], 0.0
+        for token in order:
+            if total >= top_p:
+                break
+            chosen.append(token)
+            total += row[token]
+        assert {token for token in range(600) if kept[token] > 0} == set(chosen)
+        assert all(kept[token] == row[token] for token in chosen)
+
+
+def test_top_p_holds_for_the_rows_that_ask_for_it_and_its_shares_are_exact() -> None:
+    logits = torch.tensor([[2.0, 1.0, 0.0, -1.0]]).repeat(2, 1)
+    drawn = draw(logits, numbers(2, 4000), Rules(top_p=torch.tensor([0.8, 1.0])))
+    shares = logits[0].softmax(-1)
+    assert set(drawn.tokens[0].tolist()) == {0, 1} and set(drawn.tokens[1].tolist()) == {0, 1, 2, 3}
+    expected = shares[:2] / shares[:2].sum()
+    assert torch.allclose(drawn.sampled[0].exp(), expected[drawn.tokens[0]], atol=1e-6)
+    assert torch.allclose(drawn.policy.exp(), shares[drawn.tokens], atol=1e-6)
+    found = float((drawn.tokens[0] == 0).float().mean())
+    assert abs(found - float(expected[0])) < 5 * (0.25 / 4000) ** 0.5
+
+
+def test_distinct_draws_differ_and_begin_again_when_there_are_no_more() -> None:
+    logits = torch.tensor([[0.0, 1.0, 2.0, -torch.inf], [0.0, 1.0, 2.0, 3.0]])
+    drawn = draw(logits, numbers(2, 5), Rules(distinct=torch.tensor([True, False])))
+    first = drawn.tokens[0].tolist()
+    assert sorted(first[:3]) == [0, 1, 2] and len(set(first[3:])) == 2 and 3 not in first
+    plain = draw(logits, numbers(2, 5))
+    assert drawn.tokens[1].tolist() == plain.tokens[1].tolist()
+
+
+def test_distinct_draws_follow_sampling_without_replacement() -> None:
+    shares = torch.tensor([0.5, 0.3, 0.2])
+    rows = 4000
+    drawn = draw(shares.log().repeat(rows, 1), numbers(rows, 2), Rules(distinct=torch.ones(rows, dtype=torch.bool)))
+    for first in range(3):
+        for second in range(3):
+            expected = 0.0 if first == second else float(shares[first] * shares[second] / (1 - shares[first]))
+            hits = (drawn.tokens[:, 0] == first) & (drawn.tokens[:, 1] == second)
+            assert abs(float(hits.float().mean()) - expected) < 5 * (max(expected, 1e-9) / rows) ** 0.5
+            if expected:
+                assert torch.allclose(drawn.sampled[hits].sum(-1).exp(), torch.tensor(expected), atol=1e-5)
+
+
+def test_numbers_that_are_none_do_not_lead_outside_the_vocabulary() -> None:
+    for width in (10, WIDE):
+        drawn = draw(torch.full((2, width), torch.nan), numbers(2, 3))
+        assert int(drawn.tokens.min()) >= 0 and int(drawn.tokens.max()) < width
