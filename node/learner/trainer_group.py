@@ -30,9 +30,9 @@ from node.model.config import ModelConfig
 LINE_LIMIT = 1 << 20
 """Bytes of an answer at most."""
 
-THREADING = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
-"""Threads of a rank sleep while they wait for each other. Spinning ones are a little faster alone on the machine, and
-ten to forty times slower when anything else runs on the same cores (7 s a step in place of 0.5 s; LOG.md)."""
+THREADING = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "20000"}
+"""Threads of a rank wait for each other for some microseconds, then they sleep. Spinning without an end is ten to forty
+times slower when anything else runs on the same cores, and sleeping at once costs a third to a half more (LOG.md)."""
 
 TAIL_LINES = 6
 """Lines of a dead rank's standard error that go into the error message."""
