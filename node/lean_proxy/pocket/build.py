@@ -23,11 +23,9 @@ from pathlib import Path
 from filelock import FileLock
 
 from node.lean_proxy.pocket import launcher
+from node.lean_proxy.pocket.builds import SEAL, prune
 
 SOURCES = Path(__file__).parent / "lean"
-
-SEAL = "BUILT"
-"""Inside a built directory, written last: the key it was built for, then the size in bytes and path of every file."""
 
 Report = Callable[[str], None]
 
@@ -77,8 +75,9 @@ def library_key(sources: Path, version: str) -> str:
 def build(out: Path | None = None, *, sources: Path = SOURCES, report: Report = lambda line: None) -> Path:
     """Directory with the compiled library, built if it is not there yet.
 
-    `out` is where to put it, by default a directory of the cache named by the key. An `out` that holds something else
-    than an earlier build is refused. Raises PocketBuildError with Lean's message when a module does not compile.
+    `out` is where to put it, by default a directory of the cache named by the key; old builds go from there. An `out`
+    that holds something else than an earlier build is refused. Raises PocketBuildError with Lean's message when a
+    module does not compile.
     """
     key = library_key(sources, wheel_version())
     target = out.absolute() if out is not None else cache_directory() / f"pocket-{key}"
@@ -89,6 +88,9 @@ def build(out: Path | None = None, *, sources: Path = SOURCES, report: Report = 
         target.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(target.parent / f".{target.name}.lock"):
             build_locked(target, key, sources, report)
+        if out is None:
+            for old in prune(target.parent):
+                report(f"deleted, since it is old and unused: {old}")
     except OSError as error:
         raise PocketBuildError(f"cannot build into {target}: {error}; PROOFMESH_CACHE names another place") from error
     return target

@@ -6,7 +6,7 @@ subprocess.run([*toolchain.command(), "--json", "--stdin"], env=toolchain.enviro
 from functools import cache
 from pathlib import Path
 
-from node.lean_proxy.pocket import build
+from node.lean_proxy.pocket import build, builds
 
 
 def command() -> list[str]:
@@ -24,5 +24,7 @@ def environment() -> dict[str, str]:
 
 @cache
 def library() -> Path:
-    """Directory of the compiled library, built on first use."""
-    return build.build()
+    """Directory of the compiled library, built on first use, and kept from being deleted while this process lives."""
+    while not builds.hold(directory := build.build()):
+        pass  # another process deleted it in this moment: it is built again
+    return directory
