@@ -38,7 +38,7 @@ def overview() -> str:
     lines = ["proofmesh COMMAND [OPTIONS]    (each command has --help)", ""]
     for title, table in (("Use it", TOOLS), ("Run one node", ROLES)):
         lines.append(f"{title}:")
-        lines += [f"  {name:<12}{command.help}" for name, command in table.items()]
+        lines += [f"  {name:<17}{command.help}" for name, command in table.items()]
         lines.append("")
     lines.append("Nodes take --config mesh.toml, --dry-run (print the resolved configuration) and flags, which win.")
     return "\n".join(lines)

@@ -47,6 +47,9 @@ TOOLS: dict[str, Command] = {
     "prove": Command("prove one theorem", "node.mesh.prove:main"),
     "verify": Command("check a proof in a .lean file with Lean's kernel", "node.mesh.verify:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
+    "leantree-server": Command(
+        "LeanTree's HTTP protocol, served over our Lean workers", "node.lean_proxy.leantree.service:main"
+    ),
     "bench": Command("measure a part: bus, engine, search, ...", "scripts.bench.__main__:main"),
 }
 

@@ -35,9 +35,10 @@ class LeanMessage(msgspec.Struct, rename="camel"):
 
 
 class TextPlan(Plan):
-    """Elaborate `header` and, behind it, `text`."""
+    """Elaborate `header` and, behind it, `text`. Messages are kept, and counted, from the text on."""
 
-    def __init__(self, header: str, text: str = "") -> None:
+    def __init__(self, header: str, text: str = "", *, skip: int = 0) -> None:
+        """`skip`: without a text, the lines of the header whose messages do not count."""
         super().__init__(Theorem("text", "", "True", header), (), {})
         self.text = text
         self.messages: list[LeanMessage] | None = None
@@ -45,7 +46,7 @@ class TextPlan(Plan):
         self.ending: Ending | None = None
         """Why it came to no end."""
         self.reason = ""
-        self._lines_before = 0
+        self._lines_before = skip
         self._tries = 0
 
     @property
@@ -62,11 +63,12 @@ class TextPlan(Plan):
         if self.messages is not None or self.ending is not None:
             return None
         before = opening(header)
-        self._lines_before = before.count("\n") if self.text else 0
+        if self.text:
+            self._lines_before = before.count("\n")
         return Document(before + self.text + "\n", ())
 
     def take(self, reading: Reading) -> None:
-        """Keep the messages about the text; about the header, when there is no text."""
+        """Keep the messages that count."""
         places = [message for message in reading.messages if message.range.start.line >= self._lines_before]
         self.messages = [_message(item, self._lines_before) for item in places]
 
