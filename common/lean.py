@@ -115,4 +115,7 @@ class ProofTree(msgspec.Struct, frozen=True):
     @property
     def remaining_steps(self) -> int:
         """Tactics on the longest branch, this one included: minus the return of the state (AlphaProof, environment)."""
-        return 1 + max((child.remaining_steps for child in self.children), default=0)
+        steps, level = 0, [self]
+        while level:  # level by level, since a proof may be deeper than Python's calls may nest
+            steps, level = steps + 1, [child for node in level for child in node.children]
+        return steps

@@ -10,11 +10,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from common.lean import Layout, ProofTree, Step
 
 INDENT = "  "
 
+MOST_NESTED = 1000
+"""Bullets within bullets: the text grows with the square of this, to a million characters of indentation."""
+
+ELSEWHERE = -1
+"""In place of a depth: a branch that the path does not follow."""
+
+N = TypeVar("N")
+
+Below = tuple[Layout, Sequence[N]]
+"""The layout of what a tactic left, and the nodes of its branches; no nodes: it closed its goal."""
 
 _OPEN_ENDED = re.compile(r"\bcalc\b")
 """A `calc` takes the lines below it for more steps, bullets included: so it stands in parentheses."""
@@ -29,36 +40,64 @@ def indent_tactic(tactic: str, prefix: str) -> list[str]:
     return [prefix + line if line.strip() else "" for line in text.split("\n")]
 
 
-def _bullet(lines: Sequence[str], prefix: str) -> list[str]:
-    """Turn lines that are indented one level below `prefix` into a bullet at `prefix`."""
-    head = prefix + "· " + lines[0][len(prefix) + len(INDENT) :]
-    return [head, *lines[1:]]
-
-
-def _branches(layout: Layout, prefix: str, body: Callable[[int, str], list[str]]) -> list[str]:
-    """Lines for all branches of a layout; `body(i, prefix)` gives the lines of branch i at an indentation."""
+def _parts(layout: Layout, prefix: str) -> list[str | tuple[int, str, bool]]:
+    """What stands below a tactic that left these branches, in order: lines, and branches as (number, indentation,
+    whether it begins with a bullet)."""
     if len(layout) == 1:
-        return body(0, prefix)
+        return [(0, prefix, False)]
     goals = sorted(goal for branch in layout for goal in branch)
-    lines: list[str] = []
+    parts: list[str | tuple[int, str, bool]] = []
     shared: int | None = None
+
+    def to_front(goal: int) -> None:
+        nonlocal goals
+        position = goals.index(goal)
+        if position:
+            parts.append(f"{prefix}rotate_left {position}")
+            goals = goals[position:] + goals[:position]
+
     for index, branch in enumerate(layout):
         if len(branch) > 1:
             if shared is not None:
                 raise ValueError(f"layout {layout} has two branches with several goals; they must be one")
             shared = index
             continue
-        position = goals.index(branch[0])
-        if position:
-            lines.append(f"{prefix}rotate_left {position}")
-            goals = goals[position:] + goals[:position]
-        lines += _bullet(body(index, prefix + INDENT), prefix)
+        to_front(branch[0])
+        parts.append((index, prefix + INDENT, True))
         goals.pop(0)
     if shared is not None:
-        position = goals.index(min(goals))
-        if position:
-            lines.append(f"{prefix}rotate_left {position}")
-        lines += body(shared, prefix)
+        to_front(min(goals))
+        parts.append((shared, prefix, False))
+    return parts
+
+
+def _write(root: N, prefix: str, own: Callable[[N, str], list[str]], below: Callable[[N], Below[N]]) -> list[str]:
+    """All lines of a tree of tactics: a node's `own` lines at an indentation, then those of the nodes `below` it.
+
+    Without recursion, so that a proof may be as deep as it is long. Raises ValueError when its bullets nest so deeply
+    that the text would be mostly indentation.
+    """
+    lines: list[str] = []
+    todo: list[str | tuple[N, str, bool]] = [(root, prefix, False)]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            lines.append(item)
+            continue
+        node, prefix, bullet = item
+        if len(prefix) > MOST_NESTED * len(INDENT):
+            raise ValueError(f"its bullets are nested deeper than {MOST_NESTED} levels")
+        first, *others = own(node, prefix)
+        lines += [prefix[: -len(INDENT)] + "· " + first[len(prefix) :] if bullet else first, *others]
+        layout, children = below(node)
+        for part in reversed(_parts(layout, prefix) if children else []):
+            if isinstance(part, str):
+                todo.append(part)
+                continue
+            number, indentation, bulleted = part
+            if number >= len(children):
+                raise ValueError(f"layout {layout} does not fit its {len(children)} branches")
+            todo.append((children[number], indentation, bulleted))
     return lines
 
 
@@ -67,24 +106,34 @@ def path_lines(path: Sequence[Step], hole: Callable[[str], list[str]], prefix: s
     path ends.
 
     `hole(prefix)` returns the lines to put at the end of the path, at that indentation; it must return at least one
-    line.
+    line. Raises ValueError; see `_write`.
     """
-    if not path:
-        return hole(prefix)
-    step, rest = path[0], path[1:]
 
-    def body(index: int, prefix: str) -> list[str]:
-        return path_lines(rest, hole, prefix) if index == step.branch else [prefix + "sorry"]
+    def own(depth: int, prefix: str) -> list[str]:
+        if depth == ELSEWHERE:
+            return [prefix + "sorry"]
+        return hole(prefix) if depth == len(path) else indent_tactic(path[depth].tactic, prefix)
 
-    return indent_tactic(step.tactic, prefix) + _branches(step.layout, prefix, body)
+    def below(depth: int) -> Below[int]:
+        if depth in (ELSEWHERE, len(path)):
+            return (), ()
+        step = path[depth]
+        return step.layout, [depth + 1 if index == step.branch else ELSEWHERE for index in range(len(step.layout))]
+
+    return _write(0, prefix, own, below)
 
 
 def proof_lines(proof: ProofTree, prefix: str = INDENT) -> list[str]:
-    """A finished proof as the lines of one tactic block."""
-    lines = indent_tactic(proof.tactic, prefix)
-    if proof.children:
-        lines += _branches(proof.layout, prefix, lambda index, prefix: proof_lines(proof.children[index], prefix))
-    return lines
+    """A finished proof as the lines of one tactic block.
+
+    Raises ValueError: see `_write`, and a layout that cannot be.
+    """
+    return _write(
+        proof,
+        prefix,
+        lambda node, prefix: indent_tactic(node.tactic, prefix),
+        lambda node: (node.layout, node.children),
+    )
 
 
 def proof_script(proof: ProofTree) -> str:

@@ -170,10 +170,8 @@ def script_problem(result: AttemptResult) -> str:
         return "a proof without its tree"
     try:
         script = proof_script(result.proof)
-    except (IndexError, ValueError) as error:
-        return f"the proof's layout does not fit its branches ({error})"
-    except RecursionError:
-        return "the proof is nested too deeply to be written down"
+    except ValueError as error:
+        return f"the proof cannot be written down: {error}"
     return "" if result.script.strip() == script.strip() else "the script is not that of the proof"
 
 

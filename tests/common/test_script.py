@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from common.lean import Layout, ProofTree, Step
-from common.script import indent_tactic, path_lines, proof_script
+from common.script import MOST_NESTED, indent_tactic, path_lines, proof_script
 
 
 def hole(prefix: str) -> list[str]:
@@ -82,3 +82,20 @@ def test_a_proof_with_a_shared_branch_ends_at_its_tactics_level() -> None:
 def test_a_tactic_that_closes_the_goal_stands_alone() -> None:
     assert proof_script(ProofTree("rfl")) == "  rfl"
     assert ProofTree("rfl").remaining_steps == 1
+
+
+def test_depth_has_no_limit_but_that_of_bullets() -> None:
+    chain, path = ProofTree("rfl"), [Step("skip")] * 5_000
+    for _ in range(5_000):
+        chain = ProofTree("skip", ((0,),), (chain,))
+    assert proof_script(chain) == "  skip\n" * 5_000 + "  rfl"
+    assert chain.remaining_steps == 5_001
+    assert script(*path) == "  skip\n" * 5_000 + "  HERE"
+    bullets = ProofTree("rfl")
+    for _ in range(MOST_NESTED - 1):
+        bullets = ProofTree("constructor", ((0,), (1,)), (bullets, ProofTree("rfl")))
+    assert proof_script(bullets).count("\n") == 2 * (MOST_NESTED - 1)
+    with pytest.raises(ValueError, match="nested deeper than 1000"):
+        proof_script(ProofTree("constructor", ((0,), (1,)), (bullets, ProofTree("rfl"))))
+    with pytest.raises(ValueError, match="does not fit its 1 branches"):
+        proof_script(ProofTree("constructor", ((0,), (1,)), (ProofTree("rfl"),)))

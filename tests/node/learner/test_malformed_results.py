@@ -12,12 +12,11 @@ from common.lean import ProofTree
 from common.messages import AttemptResult, AttemptStatistics, MalformedMessage, Transition, decode, encode
 from node.learner.run import Run
 from tests.node.learner.builders import planned, result
-from tests.node.learner.test_collector import claim, collecting, dispatch, drained, outcomes, send
+from tests.node.learner.test_collector import PROOF, claim, collecting, dispatch, drained, outcomes, send
 from tests.waiting import until
 
 
-def nested(depth: int) -> ProofTree:
-    proof = ProofTree("rfl")
+def nested(depth: int, proof: ProofTree) -> ProofTree:
     for _ in range(depth):
         proof = ProofTree("skip", ((0,),), (proof,))
     return proof
@@ -27,7 +26,7 @@ async def test_proof_trees_that_cannot_be_written_down_are_rejected(run: Run, bu
     trees = {
         "does not fit": ProofTree("constructor", ((0,), (1,)), (ProofTree("rfl"),)),
         "two branches with several goals": ProofTree("x", ((0, 1), (2, 3)), (ProofTree("a"), ProofTree("b"))),
-        "too deeply": nested(450),
+        "not that of the proof": nested(450, ProofTree("rfl")),
         "without its tree": None,
     }
     attempts = await dispatch(run, len(trees) + 1)
@@ -36,7 +35,7 @@ async def test_proof_trees_that_cannot_be_written_down_are_rejected(run: Run, bu
         msgspec.structs.replace(claim(attempt, honest), proof=tree)
         for attempt, tree in zip(attempts, trees.values(), strict=False)
     ]
-    bad_tree_of_a_failure = msgspec.structs.replace(result(attempts[-1], "failed"), proof=nested(450))
+    bad_tree_of_a_failure = msgspec.structs.replace(result(attempts[-1], "failed"), proof=nested(450, ProofTree("rfl")))
     async with collecting(run):
         await send(bus, *claims, bad_tree_of_a_failure)
         await until(lambda: drained(bus), what="the end of the results")
@@ -46,6 +45,15 @@ async def test_proof_trees_that_cannot_be_written_down_are_rejected(run: Run, bu
         outcome, message = found[attempt.attempt_id]
         assert outcome == "rejected" and words in message, message
     assert found[attempts[-1].attempt_id][0] == "failed"
+
+
+async def test_a_deep_proof_is_verified_and_recorded(run: Run, bus: Bus, lean_proxy: object) -> None:
+    (attempt,) = await dispatch(run, 1)
+    async with collecting(run):
+        await send(bus, claim(attempt, nested(450, PROOF)))
+        await until(lambda: drained(bus), what="the end of the results")
+    outcome, message = outcomes(run)[attempt.attempt_id]
+    assert outcome == "proved", message
 
 
 @pytest.mark.parametrize(
