@@ -1,0 +1,60 @@
+"""Writes split proofs into a copy of their file, so that Lean can say whether they hold, and with which states. Pure.
+
+The copy stands in the same context: imports, variables, namespaces, private declarations are those of the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from common.script import INDENT, proof_lines
+from node.lean_proxy.trace.infotree import Position
+from node.lean_proxy.trace.records import TracedBlock, TracedStep
+from node.lean_proxy.trace.source import Source
+from node.lean_proxy.trace.tree import proof_tree
+
+
+@dataclass(frozen=True)
+class Place:
+    """One block of a file: number of the declaration, number of the block in it."""
+
+    declaration: int
+    block: int
+
+
+def rewritten(source: Source, blocks: Mapping[Place, TracedBlock]) -> str:
+    """The file with the steps of these blocks in place of their tactics."""
+    parts, at = [], 0
+    for block in sorted(blocks.values(), key=lambda block: block.start):
+        parts += [source.text[at : source.offset(block.start)], _script(source, block.start, block.steps)]
+        at = source.offset(block.end)
+    return "".join([*parts, source.text[at:]])
+
+
+def _script(source: Source, start: Position, steps: Sequence[TracedStep]) -> str:
+    """`by` and the steps below it, deeper than the line that it stands in."""
+    begin = source.offset((start[0], 0))
+    line = source.text[begin : source.offset(start)]
+    prefix = " " * (len(line) - len(line.lstrip(" "))) + INDENT
+    return "\n".join(["by", *proof_lines(proof_tree(steps), prefix)])
+
+
+def agreed(asked: TracedBlock, seen: TracedBlock) -> TracedBlock | None:
+    """The block with the states that Lean shows for the split proof; None when that is not the proof asked for."""
+    if seen.problem or len(asked.steps) != len(seen.steps):
+        return None
+    pairs = list(zip(asked.steps, seen.steps, strict=True))
+    if any(_words(one.tactic) != _words(other.tactic) or one.parent != other.parent for one, other in pairs):
+        return None
+    steps = tuple(
+        msgspec.structs.replace(other, tactic=one.tactic, start=one.start, end=one.end, premises=one.premises)
+        for one, other in pairs
+    )
+    return msgspec.structs.replace(asked, steps=steps, split=True)
+
+
+def _words(tactic: str) -> str:
+    return "".join(tactic.split())

@@ -1,0 +1,188 @@
+"""Reads the info trees that Lean prints under `-D trace.Elab.info=true`. Pure.
+
+An info tree is Lean's own record of an elaboration: each tactic with its place, its syntax and the goals before and
+after, macro expansions and the steps of `rw` included. The option is part of every Lean, so nothing has to be built.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+Position = tuple[int, int]
+"""Line from 1 and column from 0, in characters: as Lean counts."""
+
+_BULLET = re.compile(r"( *)• (.*)", re.DOTALL)
+_PLACE = r"⟨(\d+), (\d+)⟩(†?!?)-⟨(\d+), (\d+)⟩(†?!?)"
+_TACTIC = re.compile(rf"\[?Tactic\]? @ {_PLACE}")
+_COMMAND = re.compile(rf"\[?[Cc]ommand\]? @ {_PLACE}")
+_TERM = re.compile(rf"(?:\[Term\] )?@?(\S+)( \(isBinder := true\))? : .* @ {_PLACE}(?: @ \S+)?", re.DOTALL)
+_KIND = re.compile(r"[(\[]*(\S+)")
+_WRAPPED = re.compile(r"\n[ \t]+")
+
+_SYNTHETIC = "†"
+"""Lean's mark on places that the source does not show: the parts of a macro's expansion."""
+
+_CANONICAL = "!"
+"""Lean's mark on synthetic places that stand for a text of the source all the same."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of source: from `start` to before `end`."""
+
+    start: Position
+    end: Position
+
+    def holds(self, other: Span) -> bool:
+        return self.start <= other.start and other.end <= self.end
+
+
+@dataclass
+class Info:
+    """A node of an info tree, as printed."""
+
+    head: str
+    """What stands behind the bullet, on the first line."""
+    body: list[str] = field(default_factory=list)
+    """The lines below it that belong to the node itself, without its indentation."""
+    children: list[Info] = field(default_factory=list)
+
+    @cached_property
+    def tactic(self) -> TacticInfo | None:
+        """What it says, if it is about a tactic (or about a piece of one: brackets, separators, sequences)."""
+        match = _TACTIC.match(self.head)
+        return None if match is None else _tactic(self, match)
+
+    @cached_property
+    def command(self) -> Span | None:
+        """The place of the command that it is about, if it is about one."""
+        match = _COMMAND.match(self.head)
+        return None if match is None else _span(match)
+
+    @cached_property
+    def name(self) -> NameInfo | None:
+        """The name at one place of the source, if it is about a term that is no more than a name."""
+        match = _TERM.fullmatch("\n".join([self.head, *self.body]))
+        if match is None or match.group(5):
+            return None
+        numbers = [int(match.group(group)) for group in (3, 4, 6, 7)]
+        span = Span((numbers[0], numbers[1]), (numbers[2], numbers[3]))
+        return NameInfo(match.group(1), span, binder=bool(match.group(2)))
+
+    def walk(self) -> Iterator[Info]:
+        """This node and all below it, in the order of the print."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+
+@dataclass(frozen=True)
+class NameInfo:
+    """A name that elaborated to a constant or to a local variable (Lean's print does not say which)."""
+
+    name: str
+    span: Span
+    binder: bool
+
+
+@dataclass(frozen=True)
+class TacticInfo:
+    """What a tactic did."""
+
+    node: Info
+    span: Span
+    synthetic: bool
+    """Part of a macro's expansion: its place is the macro's."""
+    kind: str
+    """Kind of the syntax node as Lean prints it (`Tactic.rwSeq`); the atom in quotes for an atom."""
+    before: tuple[str, ...]
+    """Goals before, main goal first, with their tags; long lines unbroken."""
+    after: tuple[str, ...]
+
+    @property
+    def parts(self) -> list[TacticInfo]:
+        """The nearest tactics inside."""
+        return nearest(self.node)
+
+
+def parse(text: str) -> list[Info]:
+    """The trees of one `trace.Elab.info` message, one for each command."""
+    roots: list[Info] = []
+    stack: list[tuple[int, Info]] = []
+    for line in text.split("\n"):
+        match = _BULLET.match(line)
+        indent = len(match.group(1)) if match else -1
+        # A bullet is one only where a node can stand: `•` is an infix operator, too.
+        if match and (not stack or indent <= stack[-1][0] + 2):
+            while stack and stack[-1][0] >= indent:
+                stack.pop()
+            info = Info(match.group(2))
+            (stack[-1][1].children if stack else roots).append(info)
+            stack.append((indent, info))
+        elif stack:
+            stack[-1][1].body.append(line[stack[-1][0] + 2 :])
+    return roots
+
+
+def nearest(node: Info) -> list[TacticInfo]:
+    """The nearest tactics below a node: looking through macro expansions and terms, never through tactics."""
+    found: list[TacticInfo] = []
+    stack = list(reversed(node.children))
+    while stack:
+        child = stack.pop()
+        if child.tactic is not None:
+            found.append(child.tactic)
+        else:
+            stack.extend(reversed(child.children))
+    return found
+
+
+def _tactic(node: Info, match: re.Match[str]) -> TacticInfo:
+    lines = [line.rstrip() for line in node.body]
+    first = _section(lines, "before", 0)
+    second = _section(lines, "after", first)
+    kind = _KIND.match(lines[0] if lines else "")
+    return TacticInfo(
+        node,
+        _span(match),
+        _SYNTHETIC in match.group(3) and _CANONICAL not in match.group(3),
+        (kind.group(1) if kind else "").rstrip(")]"),
+        tuple(split_lines(lines[first + 1 : second])),
+        tuple(split_lines(lines[second + 1 :])),
+    )
+
+
+def _section(lines: Sequence[str], word: str, start: int) -> int:
+    """The line where a list of goals begins: `before` alone, or `before no goals`."""
+    for number in range(start, len(lines)):
+        if lines[number] in (word, f"{word} no goals"):
+            return number
+    return len(lines)
+
+
+def split_lines(lines: Sequence[str]) -> list[str]:
+    """Goals that are printed one below the other, with nothing between them, in an info tree.
+
+    A goal ends with its conclusion; continued lines are indented, and are joined to the line that they continue.
+    """
+    goals: list[list[str]] = []
+    concluded = True
+    for line in lines:
+        if line[:1] in (" ", "\t", "") and goals:
+            goals[-1].append(line)
+            continue
+        if concluded:
+            goals.append([])
+        goals[-1].append(line)
+        concluded = line.startswith(("⊢", "| "))
+    return [_WRAPPED.sub(" ", "\n".join(goal)).rstrip("\n") for goal in goals]
+
+
+def _span(match: re.Match[str]) -> Span:
+    line, column, end_line, end_column = (int(match.group(group)) for group in (1, 2, 4, 5))
+    return Span((line, column), (end_line, end_column))

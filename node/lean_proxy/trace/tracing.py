@@ -1,0 +1,121 @@
+"""Traces one file: elaborates it, records its tactics, splits them, and has Lean check the split proofs in place."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from node.lean_proxy.toolchain import LeanToolchain
+from node.lean_proxy.trace.checking import Place, agreed, rewritten
+from node.lean_proxy.trace.elaborating import Elaborated, TraceFailed, TraceLimits, elaborate
+from node.lean_proxy.trace.infotree import Span
+from node.lean_proxy.trace.premises import names
+from node.lean_proxy.trace.records import TracedBlock, TracedFile, TracedTheorem
+from node.lean_proxy.trace.source import Source
+from node.lean_proxy.trace.splitting import SPLIT, WHOLE
+from node.lean_proxy.trace.theorems import Declaration, declarations, traced_block, wrong
+
+_SHORTENS_NAMES = re.compile(r"^\s*(open|namespace|export)\b", re.MULTILINE)
+"""Commands under which Lean prints names without their namespace."""
+
+FULL_NAMES = ("-Dpp.fullNames=true",)
+
+
+@dataclass(frozen=True)
+class Tracer:
+    """How to trace files."""
+
+    toolchain: LeanToolchain
+    folder: Path
+    """Where Lean runs: the project's root."""
+    limits: TraceLimits = field(default_factory=TraceLimits)
+    split: bool = True
+    """Split composed tactics into atomic steps, where Lean accepts the split proof."""
+
+    async def trace(self, text: str, path: str) -> TracedFile:
+        """Trace a file's text. What goes wrong is recorded in it, for a theorem or for the whole file."""
+        started = time.monotonic()
+        source = Source(text)
+        try:
+            theorems = await self._theorems(source)
+        except TraceFailed as error:
+            return TracedFile(path, tuple(source.imports), error=str(error), seconds=time.monotonic() - started)
+        return TracedFile(path, tuple(source.imports), tuple(theorems), seconds=time.monotonic() - started)
+
+    async def _theorems(self, source: Source) -> list[TracedTheorem]:
+        """Raises TraceFailed."""
+        said = await self._elaborate(source)
+        found = declarations(source, said.trees)
+        if not found and any(message.severity == "error" for message in said.messages):
+            error = next(message for message in said.messages if message.severity == "error")
+            raise TraceFailed(f"line {error.line}: {error.data}")
+        full = names(said.trees)
+        if found and _SHORTENS_NAMES.search(source.text):
+            full = names((await self._elaborate(source, FULL_NAMES)).trees)
+        errors = [wrong(each.theorem, each.messages(said.messages)) for each in found]
+        blocks = {
+            Place(number, index): traced_block(source, block, full, WHOLE)
+            for number, (each, error) in enumerate(zip(found, errors, strict=True))
+            if not error
+            for index, block in enumerate(each.blocks)
+        }
+        if self.split:
+            blocks |= await self._split(source, found, full, list(blocks))
+        return [
+            msgspec.structs.replace(
+                each.theorem,
+                error=error,
+                blocks=tuple(
+                    block for place, block in sorted(blocks.items(), key=_place) if place.declaration == number
+                ),
+            )
+            for number, (each, error) in enumerate(zip(found, errors, strict=True))
+        ]
+
+    async def _split(
+        self, source: Source, found: Sequence[Declaration], full: Mapping[Span, str], places: Sequence[Place]
+    ) -> dict[Place, TracedBlock]:
+        """Blocks whose split form Lean accepts: each in the first style in which it does. Raises TraceFailed."""
+        left, settled = list(places), {}
+        tried: dict[Place, list[tuple[str, ...]]] = {place: [] for place in places}
+        for style in SPLIT:
+            asked = {}
+            for place in left:
+                block = traced_block(source, found[place.declaration].blocks[place.block], full, style)
+                tactics = tuple(step.tactic for step in block.steps)
+                if not block.problem and tactics not in tried[place]:
+                    tried[place].append(tactics)
+                    asked[place] = block
+            if asked:
+                settled |= await self._accepted(source, asked)
+            left = [place for place in left if place not in settled]
+        return settled
+
+    async def _accepted(self, source: Source, asked: Mapping[Place, TracedBlock]) -> dict[Place, TracedBlock]:
+        """Those of the blocks that Lean accepts in their split form, with the states that it shows."""
+        copy = Source(rewritten(source, asked))
+        said = await self._elaborate(copy)
+        found = declarations(copy, said.trees)
+        settled: dict[Place, TracedBlock] = {}
+        for place, block in asked.items():
+            if place.declaration >= len(found):
+                continue
+            each = found[place.declaration]
+            if place.block < len(each.blocks) and not wrong(each.theorem, each.messages(said.messages)):
+                seen = traced_block(copy, each.blocks[place.block], {}, WHOLE)
+                accepted = agreed(block, seen)
+                if accepted is not None:
+                    settled[place] = accepted
+        return settled
+
+    async def _elaborate(self, source: Source, options: tuple[str, ...] = ()) -> Elaborated:
+        return await elaborate(source.text, self.toolchain, self.folder, self.limits, options)
+
+
+def _place(entry: tuple[Place, TracedBlock]) -> tuple[int, int]:
+    return entry[0].declaration, entry[0].block
