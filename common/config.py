@@ -20,11 +20,12 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta
 
+from common.lean_settings import LeanSettings
 from common.settings import BusSettings, LifeSettings, NodeSettings, RunSettings
 
 T = TypeVar("T")
 
-SECTIONS = ("run", "bus", "node", "broker", "learner", "inference", "prover", "lean_proxy", "ui", "up", "demo")
+SECTIONS = ("run", "bus", "node", "lean", "broker", "learner", "inference", "prover", "lean_proxy", "ui", "up", "demo")
 """The sections that a file may have."""
 
 SHARED: dict[str, type] = {"run": RunSettings, "bus": BusSettings, "node": LifeSettings}
@@ -93,6 +94,9 @@ def load(cls: type[T], file: Path | None, section: str, flags: Sequence[str] | N
     table = dict(content.get(section, {}))
     if "dir" in content.get("run", {}) and "directory" in _fields(cls):
         table.setdefault("directory", content["run"]["dir"])
+    if "lean" in content and _fields(cls).get("lean") is LeanSettings and isinstance(table.get("lean", {}), dict):
+        convert(LeanSettings, content["lean"], _where(file, "lean"))  # what is wrong is told by the section's own name
+        table["lean"] = content["lean"] | table.get("lean", {})
     settings = convert(cls, table, _where(file, section))
     if not flags:
         return settings
@@ -252,6 +256,8 @@ def dump(sections: Mapping[str, Any]) -> str:
             tables |= {"run": {"name": settings.run}, "bus": _table(settings.bus), name: _table(_life_of(settings))}
         else:
             tables[name] = _table(settings)
+            if isinstance(getattr(settings, "lean", None), LeanSettings):
+                tables["lean"] = tables[name].pop("lean")
     order = sorted(tables, key=lambda name: SECTIONS.index(name) if name in SECTIONS else len(SECTIONS))
     return tomli_w.dumps({name: tables[name] for name in order})
 

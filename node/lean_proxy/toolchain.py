@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from node.lean_proxy.headers import completed
 from node.lean_proxy.sandbox.protections import Protections, detect
 
 CREDENTIALS = "PROOFMESH_NATS_"
@@ -21,7 +22,14 @@ class LeanToolchain:
     """Command line of `lean`; its own arguments are appended."""
     environment: Mapping[str, str] = field(default_factory=dict)
     default_header: str = ""
-    """Header of theorems that name none."""
+    """Stands before every theorem, unless that imports by itself."""
+    name: str = ""
+    """What it is called: pocket Lean, elan's name of it, or where it is."""
+    version: str = ""
+    project: str = ""
+    """The Lake project whose modules it finds; empty without one."""
+    header_seconds: float = 60.0
+    """Most seconds to start and to elaborate a header."""
     protections: Protections = field(default_factory=Protections)
     """What its processes are confined by; nothing unless `confined` was asked for."""
 
@@ -54,5 +62,10 @@ class LeanToolchain:
         return {**self.environment, "LEAN_PATH": path} if path else dict(self.environment)
 
     def header(self, header: str) -> str:
-        """The header of a theorem: its own, or the default."""
-        return header or self.default_header
+        """What stands before a theorem with this header of its own."""
+        return completed(header, self.default_header)
+
+    def facts(self) -> dict[str, str]:
+        """What is served: for logs, `/healthz` and `proofmesh status`."""
+        told = {"Lean": f"{self.version} ({self.name})", "project": self.project or "none"}
+        return told | {"header": "; ".join(self.default_header.split("\n")) or "none"}

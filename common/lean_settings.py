@@ -1,0 +1,62 @@
+"""Section [lean] of a configuration file: which Lean, with which project, and what stands before every theorem.
+
+One section for all that runs Lean: lean-proxies, `prove`, `verify`, ... Flags of the same names: `--lean.project PATH`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from common.limits import Timeout
+
+POCKET = "pocket"
+
+_MODULE = re.compile(r"[\w«»'.-]+")
+_OPTION = re.compile(r"([\w.«»]+)\s*=\s*(\"[^\"\n]*\"|[\w.-]+)")
+
+
+@dataclass
+class LeanSettings:
+    """Which Lean, with which project, and what stands before every theorem."""
+
+    project: str = ""
+    """Folder of a Lake project (Mathlib, or yours): Lean, its version and where modules lie come from `lake env`."""
+
+    toolchain: str = ""
+    """`pocket` (the embedded one), elan's name of a toolchain (leanprover/lean4:v4.20.0), or the folder of a Lean
+    installation. Empty: the project's own, as its lean-toolchain says; pocket Lean without a project."""
+
+    modules: list[str] = field(default_factory=list)
+    """More folders with compiled modules (.olean), for code that was built without Lake."""
+
+    imports: list[str] = field(default_factory=list)
+    """Modules that every theorem sees, unless it comes with imports of its own, e.g. Mathlib."""
+
+    opens: list[str] = field(default_factory=list)
+    """Namespaces that are opened for every theorem: `Nat`, `scoped Topology`."""
+
+    options: list[str] = field(default_factory=list)
+    """Lean's options for every theorem, each as NAME=VALUE: `maxRecDepth=2000`."""
+
+    header_seconds: Timeout = 600.0
+    """Most seconds for Lean to start and to elaborate a header: a cold import of Mathlib can take minutes."""
+
+    def check(self) -> None:
+        """Raises ValueError for a header that is none."""
+        for module in self.imports:
+            if not _MODULE.fullmatch(module):
+                raise ValueError(f"imports: {module!r} is no name of a module, such as Mathlib.Data.Nat.Prime.Basic")
+        for name in self.opens:
+            if not name.strip() or "\n" in name or name.split()[0] == "open":
+                raise ValueError(f"opens: {name!r}: name a namespace, such as Nat or scoped Topology")
+        for option in self.options:
+            if not _OPTION.fullmatch(option.strip()):
+                raise ValueError(f"options: {option!r}: write NAME=VALUE, such as maxRecDepth=2000")
+
+    def header(self) -> str:
+        """The commands that stand before a theorem, a line each; empty when there are none."""
+        imports = [f"import {module}" for module in self.imports]
+        opens = [f"open {name.strip()}" for name in self.opens]
+        pairs = [match.groups() for option in self.options if (match := _OPTION.fullmatch(option.strip()))]
+        return "\n".join([*imports, *(f"set_option {name} {value}" for name, value in pairs), *opens])

@@ -1,0 +1,7 @@
+"""What is wrong with the Lean that was asked for."""
+
+from __future__ import annotations
+
+
+class LeanProblem(Exception):
+    """Lean cannot be used as configured; the text says what is wrong and what to do. Programs end with code 2."""

@@ -1,0 +1,19 @@
+"""Headers: the commands before a theorem, and which of them decide what a process has to load. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_IMPORT = re.compile(r"^[ \t]*(?:(?:public|meta|private)\s+)*(?:import\b|prelude\b|module\b).*", re.MULTILINE)
+
+
+def imports(header: str) -> list[str]:
+    """The lines of a header that decide what a process has loaded."""
+    return [line.group().strip() for line in _IMPORT.finditer(header)]
+
+
+def completed(own: str, configured: str) -> str:
+    """A theorem's header with the configured one: before it, unless it imports by itself; alone where it is empty."""
+    if not own.strip():
+        return configured
+    return own if not configured or imports(own) else f"{configured}\n{own}"
