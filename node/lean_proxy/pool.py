@@ -11,10 +11,13 @@ import contextlib
 from collections import deque
 from dataclasses import dataclass, field
 
+from node.lean_proxy.backend import BackendDown, BackendFull, BadStatement, Batch, BatchResult
+from node.lean_proxy.cache import state_key
+from node.lean_proxy.lexing import lex
 from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.worker.plan import Plan
-from node.lean_proxy.worker.process import LeanProcess, WorkerOptions
-from node.lean_proxy.worker.runner import Runner
+from node.lean_proxy.worker.process import LeanProcess, WorkerEnded, WorkerOptions
+from node.lean_proxy.worker.runner import BadHeader, Runner
 
 WATCH_SECONDS = 0.05
 """Between two looks at the workers' memory: Lean allocates at most about 1 GB/s, so this may overshoot by 50 MB."""
@@ -26,12 +29,12 @@ FIRST_GUESS = 0.02
 """Seconds per request before any was measured."""
 
 
-class PoolFull(Exception):
-    """No room in the queue: ask again after `retry_after` seconds."""
+PROBE_ABOVE = 1.0
+"""Candidates of a batch that probably do not parse, above which it pays to probe first. Each costs an edit of about
+4 ms when it is met in the batch; a probe costs an edit, and 0.2 ms for each candidate."""
 
-    def __init__(self, retry_after: float, waiting: int) -> None:
-        super().__init__(f"{waiting} requests are waiting")
-        self.retry_after = retry_after
+GARBAGE_MEMORY = 0.02
+"""Weight of a candidate in the running share of those that do not parse: about the last 50 count."""
 
 
 @dataclass
@@ -53,13 +56,15 @@ class _Slot:
 
 @dataclass
 class Pool:
-    """Workers, started on demand. `run` from one event loop."""
+    """The worker backend: workers, started on demand. Used from one event loop."""
 
     toolchain: LeanToolchain
     options: WorkerOptions
     workers: int
     queue: int
     """Requests that may wait, in all."""
+    garbage: float = 0.0
+    """Running share of candidates that do not parse."""
     _slots: list[_Slot] = field(default_factory=list)
     _waiting: deque[_Job] = field(default_factory=deque)
     _watcher: asyncio.Task[None] | None = None
@@ -83,13 +88,41 @@ class Pool:
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(slot.runner.stop() for slot in self._slots))
 
+    async def attempt(self, batch: Batch) -> BatchResult:
+        """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
+        plan = self._plan(batch)
+        try:
+            elapsed = await self.run(plan, timeout=batch.timeout, warm=state_key(batch.theorem, ()))
+        except BadHeader as error:
+            raise BadStatement(str(error)) from error
+        except (WorkerEnded, OSError) as error:
+            raise BackendDown(f"Lean does not start: {error}") from error
+        if plan.bad_statement:
+            raise BadStatement(plan.bad_statement)
+        for index in range(len(batch.tactics)):
+            self.garbage += GARBAGE_MEMORY * ((index in plan.unparsable) - self.garbage)
+        return BatchResult(
+            plan.state or "", tuple(plan.outcomes[index] for index in range(len(batch.tactics))), elapsed
+        )
+
+    def _plan(self, batch: Batch) -> Plan:
+        unknown = [index for index, tactic in enumerate(batch.tactics) if tactic not in batch.parsed]
+        return Plan(
+            batch.theorem,
+            batch.path,
+            dict(enumerate(batch.tactics)),
+            state=batch.state,
+            probe=frozenset(unknown) if self.garbage * len(unknown) > PROBE_ABOVE else frozenset(),
+            alone=frozenset(index for index, tactic in enumerate(batch.tactics) if lex(tactic).unusual),
+        )
+
     async def run(self, plan: Plan, *, timeout: float, warm: object) -> float:
         """Carry out a plan; returns the seconds that Lean worked, queueing excluded.
 
-        Raises PoolFull, BadHeader, WorkerEnded (when Lean cannot be started).
+        Raises BackendFull, BadHeader, WorkerEnded (when Lean cannot be started).
         """
         if len(self._waiting) >= self.queue and not any(slot.job is None for slot in self._slots):
-            raise PoolFull(self.retry_after(), len(self._waiting))
+            raise BackendFull(self.retry_after(), len(self._waiting))
         job = _Job(plan, timeout, warm, asyncio.get_running_loop().create_future())
         self._waiting.append(job)
         self._dispatch()
@@ -106,6 +139,11 @@ class Pool:
     @property
     def waiting(self) -> int:
         return len(self._waiting)
+
+    @property
+    def live(self) -> int:
+        """Live worker processes."""
+        return len(self.processes())
 
     @property
     def restarts(self) -> int:

@@ -6,26 +6,16 @@ from dataclasses import dataclass, field
 
 from common.lean import Outcome, OutcomeKind
 from common.messages import Busy, Failure, LeanRunReply, LeanRunRequest, Message
-from node.lean_proxy.cache import OutcomeCache, state_key
+from node.lean_proxy.backend import Backend, BackendDown, BackendFull, BadStatement, Batch, BatchResult
+from node.lean_proxy.cache import OutcomeCache
 from node.lean_proxy.lexing import lex
-from node.lean_proxy.pool import Pool, PoolFull
 from node.lean_proxy.rules import statement_problem, tactic_problem
-from node.lean_proxy.worker.plan import Plan
-from node.lean_proxy.worker.process import WorkerEnded
-from node.lean_proxy.worker.runner import BadHeader
 
 MAX_CANDIDATES = 256
 """In one request: their outcomes must fit into one message."""
 
-PROBE_ABOVE = 1.0
-"""Candidates of a batch that probably do not parse, above which it pays to probe first. Each costs an edit of about
-4 ms when it is met in the batch; a probe costs an edit, and 0.2 ms for each candidate."""
-
 INACCESSIBLE = "✝"
 """What Lean prints behind the name of a hypothesis that cannot be named; its parser knows no such character."""
-
-GARBAGE_MEMORY = 0.02
-"""Weight of a candidate in the running share of those that do not parse: about the last 50 count."""
 
 
 @dataclass
@@ -39,17 +29,15 @@ class Counts:
 
 @dataclass
 class Requests:
-    """Answers requests with a pool and a cache."""
+    """Answers requests with a backend and a cache."""
 
-    pool: Pool
+    backend: Backend
     cache: OutcomeCache
     longest: float
     """Most seconds for a candidate, whatever a request asks for."""
     counts: Counts = field(default_factory=Counts)
     problem: str | None = None
     """Why Lean does not start; None when it does."""
-    garbage: float = 0.0
-    """Running share of candidates that do not parse."""
 
     async def run(self, request: LeanRunRequest) -> Message:
         """LeanRunReply, Busy, or Failure(kind="bad-statement")."""
@@ -64,23 +52,19 @@ class Requests:
         state = self.cache.state(theorem, request.path)
         elapsed = 0.0
         if open_ or state is None:
-            plan = self._plan(request, open_, state)
             try:
-                timeout = min(self.longest, max(0.05, request.timeout))
-                elapsed = await self.pool.run(plan, timeout=timeout, warm=state_key(theorem, ()))
-            except PoolFull as error:
+                result = await self.backend.attempt(self._batch(request, open_, state))
+            except BackendFull as error:
                 return Busy(retry_after=error.retry_after, reason=str(error))
-            except BadHeader as error:
+            except BadStatement as error:
                 return Failure(reason=str(error), kind="bad-statement")
-            except (WorkerEnded, OSError) as error:
-                self.problem = f"Lean does not start: {error}"
+            except BackendDown as error:
+                self.problem = str(error)
                 return Busy(retry_after=1.0, reason=self.problem)
             self.problem = None
-            if plan.bad_statement:
-                return Failure(reason=plan.bad_statement, kind="bad-statement")
-            state = plan.state or ""
-            self._learn(request, plan, open_)
-            settled |= {tactic: plan.outcomes[index] for index, tactic in enumerate(open_)}
+            state, elapsed = result.state, result.elapsed
+            self._learn(request, result, open_)
+            settled |= dict(zip(open_, result.outcomes, strict=True))
         self._count(settled, request)
         return LeanRunReply(state=state or "", outcomes=tuple(settled[t] for t in request.tactics), elapsed=elapsed)
 
@@ -96,24 +80,16 @@ class Requests:
                 known[tactic] = outcome
         return known
 
-    def _plan(self, request: LeanRunRequest, tactics: list[str], state: str | None) -> Plan:
-        theorem = request.theorem
-        unknown = [i for i, tactic in enumerate(tactics) if not self.cache.parses(theorem.header, tactic)]
-        return Plan(
-            theorem,
-            request.path,
-            dict(enumerate(tactics)),
-            state=state,
-            probe=frozenset(unknown) if self.garbage * len(unknown) > PROBE_ABOVE else frozenset(),
-            alone=frozenset(i for i, tactic in enumerate(tactics) if lex(tactic).unusual),
-        )
+    def _batch(self, request: LeanRunRequest, tactics: list[str], state: str | None) -> Batch:
+        parsed = frozenset(tactic for tactic in tactics if self.cache.parses(request.theorem.header, tactic))
+        timeout = min(self.longest, max(0.05, request.timeout))
+        return Batch(request.theorem, request.path, tuple(tactics), timeout, state, parsed)
 
-    def _learn(self, request: LeanRunRequest, plan: Plan, tactics: list[str]) -> None:
-        if plan.state:
-            self.cache.learn_state(request.theorem, request.path, plan.state)
-        for index, tactic in enumerate(tactics):
-            self.cache.learn(request.theorem, request.path, tactic, plan.outcomes[index])
-            self.garbage += GARBAGE_MEMORY * ((index in plan.unparsable) - self.garbage)
+    def _learn(self, request: LeanRunRequest, result: BatchResult, tactics: list[str]) -> None:
+        if result.state:
+            self.cache.learn_state(request.theorem, request.path, result.state)
+        for tactic, outcome in zip(tactics, result.outcomes, strict=True):
+            self.cache.learn(request.theorem, request.path, tactic, outcome)
 
     def _count(self, settled: dict[str, Outcome], request: LeanRunRequest) -> None:
         self.counts.candidates += len(request.tactics)

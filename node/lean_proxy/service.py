@@ -13,7 +13,7 @@ from node.lean_proxy.settings import LeanProxySettings
 
 if TYPE_CHECKING:
     from common.node import NodeContext
-    from node.lean_proxy.pool import Pool
+    from node.lean_proxy.backend import Backend
     from node.lean_proxy.requests import Counts, Requests
     from node.lean_proxy.sandbox.protections import Protections
     from node.lean_proxy.verification import Verifier
@@ -48,7 +48,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     _tell_protections(ctx, toolchain.protections)
     requests = _requests(settings, toolchain)
     verifier = _verifier(settings, toolchain)
-    requests.pool.start()
+    requests.backend.start()
     try:
         handlers = Handlers(ctx, requests, verifier)
         await ctx.bus.serve(subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue="lean-proxy", limit=OPEN_REQUESTS)
@@ -59,7 +59,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
         await ctx.stopping.wait()
         await handlers.drained()
     finally:
-        await requests.pool.stop()
+        await requests.backend.stop()
         verifier.close()
 
 
@@ -173,29 +173,29 @@ def _verifier(settings: LeanProxySettings, toolchain: object) -> Verifier:
 
 async def _report(ctx: NodeContext, requests: Requests, handlers: Handlers) -> None:
     """Keep gauges and the heartbeat's values up to date."""
-    pool, counts = requests.pool, requests.counts
+    backend, counts = requests.backend, requests.counts
     while True:
-        _gauges(pool, counts)
+        _gauges(backend, counts)
         ctx.health("lean", requests.problem)
         ctx.report(
             candidates=counts.candidates,
-            queue=pool.waiting,
-            workers=len(pool.processes()),
-            worker_restarts=pool.restarts,
+            queue=backend.waiting,
+            workers=backend.live,
+            worker_restarts=backend.restarts,
             proofs_accepted=handlers.accepted,
             proofs_rejected=handlers.rejected,
-            rss_mb=round(pool.resident_mb(), 1),
+            rss_mb=round(backend.resident_mb(), 1),
             cache_hits=counts.cache_hits,
         )
         await asyncio.sleep(REPORT_SECONDS)
 
 
-def _gauges(pool: Pool, counts: Counts) -> None:
+def _gauges(backend: Backend, counts: Counts) -> None:
     metrics.gauge("lean_candidates", "Candidate tactics answered").set(counts.candidates)
     metrics.gauge("lean_cache_hits", "Candidates answered from the cache").set(counts.cache_hits)
-    metrics.gauge("lean_queue", "Requests that wait for a worker").set(pool.waiting)
-    metrics.gauge("lean_workers", "Live Lean workers").set(len(pool.processes()))
-    metrics.gauge("lean_worker_restarts", "Workers that died or were killed by a limit").set(pool.restarts)
-    metrics.gauge("lean_workers_rss_mb", "Resident memory of the workers").set(pool.resident_mb())
+    metrics.gauge("lean_queue", "Requests that wait for a worker").set(backend.waiting)
+    metrics.gauge("lean_workers", "Live Lean workers").set(backend.live)
+    metrics.gauge("lean_worker_restarts", "Workers that died or were killed by a limit").set(backend.restarts)
+    metrics.gauge("lean_workers_rss_mb", "Resident memory of the workers").set(backend.resident_mb())
     for kind, number in counts.outcomes.items():
         metrics.gauge("lean_outcomes", "Outcomes by kind", ["kind"]).labels(kind).set(number)

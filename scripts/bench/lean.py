@@ -185,7 +185,7 @@ async def bench(arguments: Arguments) -> dict[str, Any]:
         rss = pool.resident_mb()
         for garbage, name in ((0.0, "parsable"), (1 / 3, "garbage")):
             for size in (1, 4, 8, 32):
-                requests.garbage = garbage
+                pool.garbage = garbage
                 results[f"{name}_at_{size}"] = await bench.measure(size, garbage, arguments.batches)
         results["ms_per_candidate_at_8"] = results["parsable_at_8"]["mean_ms"]
         results["ms_per_candidate_at_32"] = results["parsable_at_32"]["mean_ms"]

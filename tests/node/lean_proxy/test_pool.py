@@ -10,8 +10,9 @@ import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
 from common.messages import Busy, LeanRunReply, LeanRunRequest
+from node.lean_proxy.backend import BackendFull
 from node.lean_proxy.cache import OutcomeCache
-from node.lean_proxy.pool import Pool, PoolFull
+from node.lean_proxy.pool import Pool
 from node.lean_proxy.requests import Requests
 from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.worker.plan import Plan
@@ -146,7 +147,7 @@ async def test_beyond_the_queue_the_answer_is_busy():
     await until(lambda: pool.waiting == 2)
     busy = await requests.run(ask[3])
     assert isinstance(busy, Busy) and 0 < busy.retry_after <= 5
-    with pytest.raises(PoolFull):
+    with pytest.raises(BackendFull):
         await pool.run(Plan(TRUE, (), {0: "skip"}), timeout=1, warm=None)
     for task in open_:
         task.cancel()
