@@ -15,10 +15,7 @@ class Premise(msgspec.Struct, frozen=True):
     start: Position
     """Where the tactic names it: line from 1, column from 0, in characters."""
     end: Position
-    path: str = ""
-    """The file that declares it, if it was traced in the same run; else empty."""
-    declared_start: Position | None = None
-    declared_end: Position | None = None
+    """Where that is declared is known for files of the same run: `TracedFile.declared`."""
 
 
 class TracedTactic(msgspec.Struct, frozen=True):
@@ -91,6 +88,20 @@ class TracedTheorem(msgspec.Struct, frozen=True):
     """Why nothing of it counts: Lean's message, or that it uses `sorry`."""
 
 
+class Declared(msgspec.Struct, frozen=True):
+    """Anything that a file declares under a name: what premises refer to."""
+
+    full_name: str
+    kind: str
+    code: str
+    """Its text."""
+    start: Position
+    """Of its keyword."""
+    end: Position
+    name_start: Position
+    name_end: Position
+
+
 class TracedFile(msgspec.Struct, frozen=True):
     """All that was found in one file."""
 
@@ -98,6 +109,7 @@ class TracedFile(msgspec.Struct, frozen=True):
     """Relative to the project's (or the given folder's) root."""
     imports: tuple[str, ...] = ()
     theorems: tuple[TracedTheorem, ...] = ()
+    declared: tuple[Declared, ...] = ()
     commit: str = ""
     url: str = ""
     lean_version: str = ""

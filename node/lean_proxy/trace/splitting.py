@@ -8,7 +8,7 @@ the split proof is elaborated (`checking`). Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from node.lean_proxy.trace.infotree import Span, TacticInfo
@@ -35,7 +35,8 @@ _TAKES_HOLES = re.compile(r"(have|suffices|show|calc)(?![\w'])")
 _CASE = re.compile(r"(case'?|next)(?![\w'])(.*?)=>", re.DOTALL)
 _TYPED_HAVE = re.compile(r"have[^:=]*:(?!=)")
 """Without its type, a claim could not be a goal."""
-_TAIL_BY = re.compile(r"(:=|\bfrom|[^\s])(\s*)\bby\s*$")
+_HAS_FROM = re.compile(r"(\bfrom|:=)\s*$")
+_TAIL_BY = re.compile(r"(?<![\w.'])(by)\s*$")
 _ALTERNATIVE = "Tactic.inductionAltLHS"
 _RULE = "Tactic.rwRule"
 
@@ -49,12 +50,25 @@ class Style:
     the goal by `rfl` after each rule, and then the rest of the list has nothing to work on."""
     blocks: bool = False
     """Case blocks, `<;>`, `all_goals`, and tactic blocks in terms."""
+    claims_last: bool = True
+    """Where the claim of `have h : T := ?_` stands among the goals: it depends on Lean's version."""
 
 
-SPLIT = (Style("rw", True), Style("rewrite", True), Style("", True))
+SPLIT = tuple(Style(rewrite, True, last) for rewrite in ("rw", "rewrite", "") for last in (True, False))
 """Tried in this order, until Lean accepts the split proof."""
 
 WHOLE = Style()
+
+
+@dataclass(frozen=True)
+class TermBlock:
+    """A `by` block in the term of a tactic."""
+
+    start: int
+    """Character offset of its `by`."""
+    end: int
+    goal: str
+    tactics: list[TacticInfo]
 
 
 class Splitter:
@@ -98,15 +112,22 @@ class Splitter:
         """Play a tactic as it is written."""
         return step(self.item(info), opened)
 
-    def item(self, info: TacticInfo, tactic: str = "", after: list[str] | None = None) -> Item:
-        """A tactic as a step, perhaps with another text."""
-        return Item(
-            tactic or self.source.tactic(info.span),
-            info.span,
-            info.before,
-            info.after if after is None else after,
-            premises(info, self.names),
-        )
+    def item(
+        self,
+        info: TacticInfo,
+        tactic: str = "",
+        after: list[str] | None = None,
+        without: Sequence[TacticInfo] = (),
+    ) -> Item:
+        """A tactic as a step, perhaps with another text; `without`: tactics inside that are steps of their own."""
+        named = premises(info, self.names)
+        if without:
+            places = [each.span for each in without]
+            named = tuple(
+                each for each in named if not any(place.holds(Span(each.start, each.end)) for place in places)
+            )
+        after = list(info.after) if after is None else after
+        return Item(tactic or self.source.tactic(info.span), info.span, info.before, after, named)
 
     def pieces(self, info: TacticInfo) -> list[TacticInfo]:
         """All tactic nodes below, nearest first on every path, that are pieces of the tactic's own syntax."""
@@ -204,11 +225,13 @@ class Splitter:
         places = list(dict.fromkeys(part.span for part in found))
         head = self.source.slice(Span(info.span.start, places[0].start)).rstrip()
         tactic = " ".join([head, *(f"{' '.join(self.source.slice(place).split())} ?_" for place in places)])
-        item = self.item(info, tactic, [part.before[0] for part in found])
+        runs = [inside(part) for part in found]
+        item = self.item(
+            info, tactic, [part.before[0] for part in found], without=[each for run in runs for each in run]
+        )
         goals = attach(item, opened[0].slot, [opened[0]], item.after)
         left: list[Open] = []
-        for part, goal in zip(found, goals, strict=True):
-            inner = inside(part)
+        for inner, goal in zip(runs, goals, strict=True):
             left += play(inner, [goal], self.one) if inner else [goal]
         return [*left, *opened[1:]]
 
@@ -217,33 +240,40 @@ class Splitter:
         blocks = self._blocks(info, text)
         if not blocks:
             return self.whole(info, opened)
-        begin, cuts, at = self.source.offset(info.span.start), [], 0
-        for start, end, _, _ in blocks:
-            lead = text[at : start - begin]
-            needs_from = text.startswith("suffices") and not re.search(r"(\bfrom|:=)\s*$", lead)
-            cuts.append(lead + ("from ?_" if needs_from else "?_"))
-            at = end - begin
-        tactic = dedent("".join([*cuts, text[at:]]), info.span.start[1])
-        claims = [goal for _, _, goal, _ in blocks]
+        tactic = self._with_holes(info, text, blocks)
+        claims = [block.goal for block in blocks]
         made = len(info.after) - (len(opened) - 1)
         if made < 0 or [goal.text for goal in opened[1:]] != list(info.after[made:]):
             raise Unsupported(f"`{tactic}` changes other goals, too")
-        item = self.item(info, tactic, [*claims, *info.after[:made]])
-        goals = attach(item, opened[0].slot, [opened[0]], item.after)
-        for (_, _, _, inner), goal in zip(blocks, goals[: len(blocks)], strict=True):
-            if play(inner, [goal], self.one):
+        last = self.style.claims_last and not text.startswith("calc")
+        after = [*info.after[:made], *claims] if last else [*claims, *info.after[:made]]
+        item = self.item(info, tactic, after, without=[each for block in blocks for each in block.tactics])
+        goals = attach(item, opened[0].slot, [opened[0]], after)
+        mine, rest = (goals[made:], goals[:made]) if last else (goals[: len(blocks)], goals[len(blocks) :])
+        for block, goal in zip(blocks, mine, strict=True):
+            if play(block.tactics, [goal], self.one):
                 raise Unsupported("goals are left at the end of a block in a term")
-        return [*goals[len(blocks) :], *opened[1:]]
+        return [*rest, *opened[1:]]
 
-    def _blocks(self, info: TacticInfo, text: str) -> list[tuple[int, int, str, list[TacticInfo]]]:
-        """Start, end, goal and tactics of the `by` blocks in a tactic's term, in the order of the text."""
+    def _with_holes(self, info: TacticInfo, text: str, blocks: list[TermBlock]) -> str:
+        """The text of a tactic with `?_` in place of its blocks."""
+        begin, cuts, at = self.source.offset(info.span.start), [], 0
+        for block in blocks:
+            lead = text[at : block.start - begin]
+            needs_from = text.startswith("suffices") and not _HAS_FROM.search(lead)
+            cuts.append(lead + ("from ?_" if needs_from else "?_"))
+            at = block.end - begin
+        return dedent("".join([*cuts, text[at:]]), info.span.start[1])
+
+    def _blocks(self, info: TacticInfo, text: str) -> list[TermBlock]:
+        """The `by` blocks in a tactic's term, in the order of the text."""
         found = []
         for part in self._outermost(info):
-            if len(part.before) == 1 and part.kind == "Term.byTactic":
+            if len(part.before) == 1:
                 start, end = self.source.offset(part.span.start), self.source.offset(part.span.end)
-                found.append((start, end, part.before[0], items(part)))
+                found.append(TermBlock(start, end, part.before[0], items(part)))
         if found:
-            return sorted(found, key=lambda block: block[0])
+            return sorted(found, key=lambda block: block.start)
         return self._tail_block(info, text)
 
     def _outermost(self, info: TacticInfo) -> list[TacticInfo]:
@@ -257,7 +287,7 @@ class Splitter:
                 stack.extend(reversed(part.parts))
         return list({part.span: part for part in found}.values())
 
-    def _tail_block(self, info: TacticInfo, text: str) -> list[tuple[int, int, str, list[TacticInfo]]]:
+    def _tail_block(self, info: TacticInfo, text: str) -> list[TermBlock]:
         """`have h : T := by ...`: a macro turns the block at the end into a `case`, so its `by` is no term."""
         inner = inside(info)
         if not inner or len(inner[0].before) != 1:
@@ -267,4 +297,4 @@ class Splitter:
         match = _TAIL_BY.search(self.source.text[begin:first])
         if match is None or (text.startswith("have") and not _TYPED_HAVE.match(text)):
             return []
-        return [(begin + match.end(2), begin + len(text), inner[0].before[0], inner)]
+        return [TermBlock(begin + match.start(1), begin + len(text), inner[0].before[0], inner)]

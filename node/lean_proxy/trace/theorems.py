@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from node.lean_proxy.lexing import lex
 from node.lean_proxy.trace.infotree import Info, Position, Span, TacticInfo
 from node.lean_proxy.trace.premises import premises
-from node.lean_proxy.trace.records import TracedBlock, TracedTactic, TracedTheorem
+from node.lean_proxy.trace.records import Declared, TracedBlock, TracedTactic, TracedTheorem
 from node.lean_proxy.trace.source import Source
 from node.lean_proxy.trace.splitting import Splitter, Style
 from node.lean_proxy.trace.tree import Unsupported, steps
@@ -46,19 +46,35 @@ class Declaration:
 
 def declarations(source: Source, trees: Sequence[Info]) -> list[Declaration]:
     """The declarations with tactic blocks, in the file's order."""
-    code = lex(source.text).code
-    code += source.text[len(code) :]
     found = []
-    for tree in trees:
+    for tree, span, keyword in _commands(source, trees):
         blocks = _blocks(tree)
-        span = tree.command
-        if span is None or not blocks:
-            continue
-        begin = source.offset(span.start)
-        keyword = _KEYWORD.search(code, begin, source.offset(span.end))
-        if keyword is not None:
+        if blocks:
             found.append(Declaration(_theorem(source, tree, span, keyword, blocks), blocks))
     return found
+
+
+def declared(source: Source, trees: Sequence[Info]) -> list[Declared]:
+    """Everything that a file declares under a name."""
+    found = []
+    for tree, span, keyword in _commands(source, trees):
+        name, place = _name(source, tree, keyword.end())
+        if place is not None:
+            start = source.position(keyword.start())
+            code = source.slice(Span(start, span.end))
+            found.append(Declared(name, keyword.group(1), code, start, span.end, place.start, place.end))
+    return found
+
+
+def _commands(source: Source, trees: Sequence[Info]) -> Iterator[tuple[Info, Span, re.Match[str]]]:
+    """The trees of declarations, with their places and keywords."""
+    code = lex(source.text).code
+    code += source.text[len(code) :]
+    for tree in trees:
+        if tree.command is not None:
+            keyword = _KEYWORD.search(code, source.offset(tree.command.start), source.offset(tree.command.end))
+            if keyword is not None:
+                yield tree, tree.command, keyword
 
 
 def _blocks(tree: Info) -> tuple[TacticInfo, ...]:

@@ -18,7 +18,7 @@ from node.lean_proxy.trace.premises import names
 from node.lean_proxy.trace.records import TracedBlock, TracedFile, TracedTheorem
 from node.lean_proxy.trace.source import Source
 from node.lean_proxy.trace.splitting import SPLIT, WHOLE
-from node.lean_proxy.trace.theorems import Declaration, declarations, traced_block, wrong
+from node.lean_proxy.trace.theorems import Declaration, declarations, declared, traced_block, wrong
 
 _SHORTENS_NAMES = re.compile(r"^\s*(open|namespace|export)\b", re.MULTILINE)
 """Commands under which Lean prints names without their namespace."""
@@ -41,15 +41,17 @@ class Tracer:
         """Trace a file's text. What goes wrong is recorded in it, for a theorem or for the whole file."""
         started = time.monotonic()
         source = Source(text)
+        imports = tuple(source.imports)
         try:
-            theorems = await self._theorems(source)
+            said = await self._elaborate(source)
+            theorems = await self._theorems(source, said)
         except TraceFailed as error:
-            return TracedFile(path, tuple(source.imports), error=str(error), seconds=time.monotonic() - started)
-        return TracedFile(path, tuple(source.imports), tuple(theorems), seconds=time.monotonic() - started)
+            return TracedFile(path, imports, error=str(error), seconds=time.monotonic() - started)
+        known = tuple(declared(source, said.trees))
+        return TracedFile(path, imports, tuple(theorems), known, seconds=time.monotonic() - started)
 
-    async def _theorems(self, source: Source) -> list[TracedTheorem]:
+    async def _theorems(self, source: Source, said: Elaborated) -> list[TracedTheorem]:
         """Raises TraceFailed."""
-        said = await self._elaborate(source)
         found = declarations(source, said.trees)
         if not found and any(message.severity == "error" for message in said.messages):
             error = next(message for message in said.messages if message.severity == "error")
@@ -81,7 +83,8 @@ class Tracer:
         self, source: Source, found: Sequence[Declaration], full: Mapping[Span, str], places: Sequence[Place]
     ) -> dict[Place, TracedBlock]:
         """Blocks whose split form Lean accepts: each in the first style in which it does. Raises TraceFailed."""
-        left, settled = list(places), {}
+        left = list(places)
+        settled: dict[Place, TracedBlock] = {}
         tried: dict[Place, list[tuple[str, ...]]] = {place: [] for place in places}
         for style in SPLIT:
             asked = {}

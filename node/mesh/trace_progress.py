@@ -1,0 +1,70 @@
+"""What `proofmesh trace` shows while it works: a bar, counts, and each error once, on standard error."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from node.lean_proxy.trace.records import TracedFile
+    from node.lean_proxy.trace.session import Work
+
+ERROR_CHARACTERS = 300
+"""Shown of an error; all of it is in the results."""
+
+
+class TraceProgress:
+    """A context manager around a run."""
+
+    def __init__(self, files: int) -> None:
+        self.failed = self.again = self.files = 0
+        self.theorems = self.wrong = self.steps = self.split = self.blocks = self.without_tree = 0
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        self._console = Console(stderr=True, highlight=False)
+        self._bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self._console)
+        self._task = self._bar.add_task("tracing", total=files)
+
+    def __enter__(self) -> TraceProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def add(self, work: Work, traced: TracedFile, earlier: bool) -> None:
+        """Count one file, and tell what is wrong with it."""
+        self.files += 1
+        self.again += earlier
+        if traced.error:
+            self.failed += 1
+            self._tell(f"{work.name}: {traced.error}")
+        for theorem in traced.theorems:
+            self.theorems += 1
+            self.wrong += bool(theorem.error)
+            if theorem.error:
+                self._tell(f"{work.name}:{theorem.start[0]}: {theorem.name or theorem.kind}: {theorem.error}")
+            for block in theorem.blocks:
+                self.blocks += 1
+                self.split += block.split
+                self.without_tree += bool(block.problem)
+                self.steps += len(block.steps)
+        self._bar.update(self._task, advance=1, description=f"{self.theorems} theorems, {self.steps} steps")
+
+    def summary(self) -> str:
+        """The counts, in one line."""
+        parts = [f"{self.files} files ({self.again} of an earlier run, {self.failed} failed)"]
+        parts.append(f"{self.theorems} theorems ({self.wrong} that Lean does not accept)")
+        parts.append(
+            f"{self.blocks} tactic blocks ({self.split} split and checked, {self.without_tree} without a tree)"
+        )
+        return "; ".join([*parts, f"{self.steps} steps"])
+
+    def _tell(self, message: str) -> None:
+        first = message.split("\n")[0][:ERROR_CHARACTERS]
+        self._console.print(escape(first), soft_wrap=True)
