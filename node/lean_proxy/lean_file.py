@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from common.lean import Theorem
 from common.statement import StatementError, parse_statement
-from node.lean_proxy.lexing import CLOSING, OPENING, lex
+from node.lean_proxy.lexing import CLOSING, OPENING, ambiguity, lex
 from node.lean_proxy.rules import HEADER_STOPS
 
 _START = re.compile(r"^(theorem|lemma|example)\b", re.MULTILINE)
@@ -43,6 +43,10 @@ def read_proofs(text: str) -> list[WrittenProof]:
     lexed = lex(text)
     if lexed.problem:
         raise UnreadableFile(lexed.problem)
+    if lexed.glued:
+        raise UnreadableFile("a comment begins right behind a sign: put white space before it, to say that it is one")
+    if problem := ambiguity(lexed.bare):
+        raise UnreadableFile(problem)
     starts = [match.start() for match in _START.finditer(lexed.code)]
     if not starts:
         raise UnreadableFile("no theorem here: a line that begins with `theorem NAME` was looked for")

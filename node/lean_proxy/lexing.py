@@ -1,6 +1,9 @@
 """Lean's lexical structure, as far as it says where a text ends: comments, strings, brackets. No Lean needed.
 
 A candidate that is not closed in itself would swallow or end what stands around it. So it never gets there.
+
+This reader does not know Lean's tokens, which a library may add to. Where the two could differ, one of them would take
+for a string or a comment what is code to the other: `ambiguity` finds such places, and what holds one is not trusted.
 """
 
 from __future__ import annotations
@@ -27,6 +30,10 @@ class Lexed:
     problem: str = ""
     """Why the text is not closed in itself; empty when it is."""
     comments: bool = False
+    bare: str = ""
+    """The text with comments blanked only, at the same places."""
+    glued: bool = False
+    """A comment begins right behind a sign, with which its first characters may make another token (`<--x`)."""
     unusual: bool = False
     """It holds what this reader and Lean might read differently (interpolated or raw strings): do not rely on it."""
 
@@ -36,6 +43,8 @@ class _Scanner:
         self.text = text
         self.at = 0
         self.code: list[str] = []
+        self.bare: list[str] = []
+        self.glued = False
         self.stack: list[tuple[str, int]] = []
         self.comments = False
         self.unusual = False
@@ -61,8 +70,7 @@ class _Scanner:
         char = text[at]
         if text.startswith("--", at):
             end = text.find("\n", at)
-            self.comments = True
-            self.blank(len(text) if end < 0 else end)
+            self.comment(len(text) if end < 0 else end)
         elif text.startswith("/-", at):
             return self.block_comment()
         elif text.startswith("-/", at):
@@ -99,9 +107,16 @@ class _Scanner:
                 depth, position = depth + 1, opened + 2
             else:
                 depth, position = depth - 1, closed + 2
-        self.comments = True
-        self.blank(position)
+        self.comment(position)
         return ""
+
+    def comment(self, end: int) -> None:
+        before = self.text[self.at - 1] if self.at else " "
+        self.glued |= not (before.isspace() or before.isalnum() or before in _ENDS)
+        self.comments = True
+        self.bare.append(_blank(self.text[self.at : end]))
+        self.code.append(self.bare[-1])
+        self.at = end
 
     def string(self) -> str:
         before = self.text[self.at - 1] if self.at else ""
@@ -123,11 +138,21 @@ class _Scanner:
 
     def keep(self, end: int) -> None:
         self.code.append(self.text[self.at : end])
+        self.bare.append(self.text[self.at : end])
         self.at = end
 
     def blank(self, end: int) -> None:
-        self.code.append("".join("\n" if char == "\n" else " " for char in self.text[self.at : end]))
+        self.code.append(_blank(self.text[self.at : end]))
+        self.bare.append(self.text[self.at : end])
         self.at = end
+
+
+_ENDS = "_'.,;()[]{}⟨⟩»\""
+"""What a comment may follow without white space: none of it makes a token with `-` or `/`."""
+
+
+def _blank(text: str) -> str:
+    return "".join("\n" if char == "\n" else " " for char in text)
 
 
 def _ends_identifier(before: str) -> bool:
@@ -138,4 +163,32 @@ def lex(text: str) -> Lexed:
     """Read the lexical structure of a text."""
     scanner = _Scanner(text)
     problem = scanner.run()
-    return Lexed("".join(scanner.code), problem, scanner.comments, scanner.unusual)
+    code, bare = "".join(scanner.code), "".join(scanner.bare)
+    return Lexed(code, problem, scanner.comments, bare, scanner.glued, scanner.unusual)
+
+
+_PLAIN_STRING = re.compile(r"""(?<![\w'!#»\\"])"[^"\\{}«»'\n]*"(?!['"])""")
+_UNCLEAR = (
+    (re.compile(r"--|/-|-/"), "looks like a comment, and is none to Lean or is one to it alone"),
+    (re.compile(r"«[^»]*[\"'()\[\]{}⟨⟩\n][^»]*»|'«|«'"), "is a name with signs in it that Lean may read otherwise"),
+    (re.compile(r"'[()\[\]{}⟨⟩⦃⦄⟦⟧⟪⟫⌊⌋⌈⌉]'"), "is a bracket to one reader, and a character to another"),
+    (re.compile(r'"'), "belongs to a string that is not plain: it may hold code, or end elsewhere for Lean"),
+)
+
+
+def ambiguity(bare: str) -> str:
+    """What in a text without comments Lean may read otherwise than this reader; empty when there is nothing.
+
+    Strings stay clear when nothing before the quote changes their kind, and no escape, brace or quote is in them.
+    """
+    # Without plain strings, which are found from the left as both readers do: no quote before them is left over.
+    rest = _PLAIN_STRING.sub(lambda match: " " * len(match.group()) if _clear(match.group()) else match.group(), bare)
+    for pattern, meaning in _UNCLEAR:
+        if match := pattern.search(rest):
+            line = bare.count("\n", 0, match.start()) + 1
+            return f"{match.group()[:20]!r} in line {line} {meaning}"
+    return ""
+
+
+def _clear(string: str) -> bool:
+    return not re.search(r"--|/-|-/", string)

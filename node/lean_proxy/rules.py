@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from node.lean_proxy.lexing import Lexed, lex
+from node.lean_proxy.lexing import Lexed, ambiguity, lex
 
 MAX_TACTIC_BYTES = 8 * 1024
 """A tactic is a line or a few; the longest of Mathlib's are about 4 KB."""
@@ -77,18 +77,25 @@ def tactic_problem(tactic: str) -> str:
     lexed = lex(tactic)
     if lexed.comments:
         return "comments have no place in a tactic"
-    return "" if lexed.problem else _words(lexed)
+    return "" if lexed.problem else _words(lexed) or ambiguity(lexed.bare)
 
 
 def proof_problem(script: str) -> str:
-    """Why the text of a proof (the tactic block behind `:= by`) is refused; empty when it is not."""
+    """Why the text of a proof (the tactic block behind `:= by`) is refused; empty when it is not.
+
+    This holds for the text without its comments (`Lexed.bare`): only that may be shown to Lean.
+    """
     if not script.strip():
         return "an empty proof"
     problem = _characters(script, MAX_PROOF_BYTES, "a proof")
     if problem:
         return problem
     lexed = lex(script)
-    return f"the proof is not closed in itself: {lexed.problem}" if lexed.problem else _words(lexed)
+    if lexed.problem:
+        return f"the proof is not closed in itself: {lexed.problem}"
+    return (
+        _words(lexed) or ambiguity(lexed.bare) or ("" if lexed.bare.strip() else "an empty proof: nothing but comments")
+    )
 
 
 def statement_problem(binders: str, conclusion: str) -> str:
@@ -100,9 +107,11 @@ def statement_problem(binders: str, conclusion: str) -> str:
             return f"{name}: {problem or lexed.problem}"
         if lexed.comments:
             return f"{name}: comments have no place in a statement"
-        words = [word for word in _WORDS.findall(lexed.code) if word in _STATEMENT_WORDS]
-        if words:
-            return f"{name}: `{words[0]}` has no place in a statement"
+        words = _WORDS.findall(lexed.code.replace("«", " ").replace("»", " "))
+        if found := next((word for word in words if word in _STATEMENT_WORDS or _reason(word) in _RUNS), ""):
+            return f"{name}: `{found}` has no place in a statement"
+        if problem := ambiguity(lexed.bare):
+            return f"{name}: {problem}"
     outside = _outside_brackets(lex(binders).code)
     if not re.fullmatch(r"[\w\s'✝.«»_]*", outside):
         return f"the binders hold more than binders: {outside.strip()[:60]!r}"
@@ -145,7 +154,10 @@ _HEADER_WORDS = set(_CODE.split())
 HEADER_STOPS = (set(_COMMANDS.split()) | {"in"}) - {"scoped"}
 """Words that would begin another command in a header's line, or end one early."""
 
-_STATEMENT_WORDS = set(_COMMANDS.split()) | {"sorry", "admit", "sorryAx", "by_elab", "run_tac", "native_decide"}
+_STATEMENT_WORDS = set(_COMMANDS.split()) | {"sorry", "admit", "sorryAx"}
+
+_RUNS = {"it runs code while Lean elaborates", "it trusts the compiler"}
+"""Reasons for which a word has no place in a statement either."""
 
 
 def _outside_brackets(code: str) -> str:

@@ -8,9 +8,10 @@ The first is ours and compiled once per statement; the second is the only one wi
 has a `leanchecker`, it has the kernel check the compiled proof once more.
 
 No text of the proof can change the statement that the last asks for. The text rules stand before that, because some
-options would switch the kernel's check of the second file off. The proof stands in parentheses: they close behind the
-tactic block or not at all, so no command can follow it. Each process may write into a folder of its own only, where
-the system allows that; of the proof's folder nothing but the compiled proof goes on to the check.
+options would switch the kernel's check of the second file off; Lean is shown what they have read, comments left out.
+The proof stands in parentheses: they close behind the tactic block or not at all, so no command can follow it. Each
+process may write into a folder of its own only, where the system allows that; of the proof's folder nothing but the
+compiled proof goes on to the check.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pathlib import Path
 from common.lean import Theorem
 from common.messages import LeanVerifyReply
 from node.lean_proxy.fresh import Finished, Limits, OutOfLimits, run_fresh
+from node.lean_proxy.lexing import lex
 from node.lean_proxy.recheck import Rechecker
 from node.lean_proxy.rules import header_problem, proof_problem, statement_problem
 from node.lean_proxy.toolchain import LeanToolchain
@@ -67,10 +69,10 @@ class Verifier:
     def __init__(self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int) -> None:
         """`seconds` and `memory_mb`: limits of each process."""
         self._toolchain = toolchain
-        self._limits = Limits(seconds=seconds, memory_mb=memory_mb)
+        self.limits = Limits(seconds=seconds, memory_mb=memory_mb)
         self._gate = asyncio.Semaphore(at_once)
         self.folder = _scratch()
-        self._rechecker = Rechecker(toolchain, self._limits, self.folder)
+        self._rechecker = Rechecker(toolchain, self.limits, self.folder)
         self._statements: OrderedDict[str, asyncio.Task[Path]] = OrderedDict()
         self._version = ""
 
@@ -109,7 +111,8 @@ class Verifier:
         root = Path(tempfile.mkdtemp(prefix="proof-", dir=self.folder))
         try:
             folder = _made(root / "proof")
-            (folder / f"{PROOF}.lean").write_text(proof_text(self._toolchain.header(theorem.header), theorem, script))
+            text = proof_text(self._toolchain.header(theorem.header), theorem, lex(script).bare)
+            (folder / f"{PROOF}.lean").write_text(text)
             statement, proof = await asyncio.gather(
                 self._statement(theorem), self._compile(folder, PROOF), return_exceptions=True
             )
@@ -191,7 +194,7 @@ class Verifier:
             [*self._toolchain.command, *options, *arguments],
             environment=self._toolchain.with_modules(path),
             folder=folder,
-            limits=self._limits,
+            limits=self.limits,
             keeper=self._toolchain.protections.keeper([folder] if writable else []),
         )
 
@@ -200,7 +203,7 @@ class Verifier:
             [*self._toolchain.command, "--version"],
             environment=self._toolchain.environment,
             folder=self.folder,
-            limits=self._limits,
+            limits=self.limits,
             keeper=self._toolchain.protections.keeper(),
         )
         match = re.search(r"version ([^,)\s]+)", finished.output)

@@ -1,110 +1,148 @@
-"""`proofmesh verify FILE.lean`: is every proof in it a proof? Needs no broker.
+"""`proofmesh verify PATH...`: is every proof in these files and folders a proof? Needs no broker.
 
 Each theorem is checked by itself, as the learner has proofs checked: in fresh Lean processes, against its own
 statement, with its axioms.
 
-Exit code: 0 all accepted, 1 one or more rejected, 2 a file that cannot be read or a statement that
-Lean refuses.
+Exit code: 0 all accepted, 1 one or more rejected, 2 a file that cannot be read or a statement that Lean refuses
+(whatever became of the others).
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from common.config import check_flags, config_file, load_lean
+from common.lean_settings import LeanSettings
+from common.limits import Natural, Positive, Timeout
+
 if TYPE_CHECKING:
-    from common.messages import LeanVerifyReply
     from node.lean_proxy.lean_file import WrittenProof
     from node.lean_proxy.verification import Verifier
-
-ACCEPTED, REJECTED, UNREADABLE = 0, 1, 2
+    from node.mesh.verify_report import Row
 
 
 @dataclass
 class VerifySettings:
-    """Check the proofs in a .lean file with Lean's kernel."""
+    """Check the proofs in .lean files with Lean's kernel."""
 
-    file: Annotated[Path, tyro.conf.Positional]
-    """The file: theorems, each `theorem NAME BINDERS : CONCLUSION := by` with a tactic block."""
+    paths: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Files, and folders with .lean files below them: theorems, each `theorem NAME BINDERS : CONCLUSION := by` with a
+    tactic block."""
 
-    toolchain: str = "pocket"
-    """`pocket`, or the command of another toolchain's `lean`."""
+    json: bool = False
+    """Print one JSON document instead of lines."""
 
-    seconds: float = 60.0
+    table: bool = False
+    """Print a table instead of lines, as on a terminal."""
+
+    jobs: Natural = 0
+    """Proofs checked at once; 0 takes one per two cores."""
+
+    lean: LeanSettings = field(default_factory=LeanSettings)
+    """Which Lean, with which project and header; section [lean] of --config."""
+
+    config: Path | None = None
+    """A TOML file with a section [lean]; flags win over it."""
+
+    seconds: Timeout = 60.0
     """Time limit for each Lean process."""
 
-    memory_mb: int = 2048
+    memory_mb: Positive = 2048
     """Memory limit for each Lean process."""
+
+    sandbox: bool = True
+    """Confine Lean processes as far as the system allows: no network, files read-only, no processes of their own."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Entry point; returns the exit code."""
-    settings = tyro.cli(VerifySettings, args=list(argv), prog="proofmesh verify")
-    from node.lean_proxy.lean_file import UnreadableFile, read_proofs
+    """Entry point; returns the exit code. Raises ConfigError."""
+    file = config_file(argv)
+    default = VerifySettings(paths=(), lean=load_lean(file), config=file)
+    settings = tyro.cli(VerifySettings, args=list(argv), default=default, prog="proofmesh verify")
+    from node.mesh.verify_report import UNREADABLE
 
-    try:
-        proofs = read_proofs(settings.file.read_text(encoding="utf-8"))
-    except OSError as error:
-        return _unreadable(f"{settings.file}: {error.strerror}")
-    except UnicodeDecodeError as error:
-        return _unreadable(f"{settings.file}: not UTF-8 ({error.reason} at byte {error.start})")
-    except UnreadableFile as error:
-        return _unreadable(f"{settings.file}: {error}")
-    return asyncio.run(_verify(settings, proofs))
+    check_flags(settings)
+    if not settings.paths:
+        print("proofmesh verify: give it files or folders to check", file=sys.stderr)
+        return UNREADABLE
+    return asyncio.run(_verify(settings))
 
 
-async def _verify(settings: VerifySettings, proofs: Sequence[WrittenProof]) -> int:
-    from node.lean_proxy.pocket.build import PocketBuildError
+async def _verify(settings: VerifySettings) -> int:
+    from node.lean_proxy.finding.find import find
+    from node.lean_proxy.finding.problems import LeanProblem
     from node.lean_proxy.settings import LeanProxySettings
-    from node.lean_proxy.toolchain import LeanToolchain
     from node.lean_proxy.verification import Verifier
+    from node.mesh.verify_report import UNREADABLE, Report
 
     try:
-        toolchain = LeanToolchain.named(settings.toolchain)
-    except PocketBuildError as error:
-        return _unreadable(str(error))
-    at_once = LeanProxySettings().resolved_verifications()
+        toolchain = find(settings.lean)
+    except LeanProblem as error:
+        print(f"proofmesh verify: {error}", file=sys.stderr)
+        return UNREADABLE
+    if settings.sandbox:
+        toolchain = toolchain.confined()
+        if gaps := toolchain.protections.gaps():
+            print(f"proofmesh verify: Lean processes are not confined in: {', '.join(gaps)}", file=sys.stderr)
+    at_once = settings.jobs or LeanProxySettings().resolved_verifications()
     verifier = Verifier(toolchain, at_once=at_once, seconds=settings.seconds, memory_mb=settings.memory_mb)
+    table = settings.table or (sys.stdout.isatty() and not settings.json)
+    report = Report("json" if settings.json else "table" if table else "lines")
     try:
-        checks = [asyncio.create_task(_verify_one(verifier, settings.file, proof)) for proof in proofs]
-        codes = []
-        for check in checks:  # in the file's order, each as soon as it is known
-            code, told = await check
-            print(told, file=sys.stderr if code == UNREADABLE else sys.stdout, flush=True)
-            codes.append(code)
-        return max(codes)
+        async for row in _rows(verifier, settings.paths):
+            report.add(row)
+        return report.finish()
     finally:
         verifier.close()
 
 
-async def _verify_one(verifier: Verifier, file: Path, proof: WrittenProof) -> tuple[int, str]:
-    """The exit code of one proof, and what to print."""
-    from node.lean_proxy.verification import VerificationFailed
+async def _rows(verifier: Verifier, paths: Sequence[Path]) -> AsyncIterator[Row]:
+    """The verdicts, in the order of files and theorems, each as soon as it and those before it are known."""
+    from node.mesh.verify_files import read
+    from node.mesh.verify_report import Row
 
+    checks: list[Row | asyncio.Task[Row]] = []
+    for file, proofs, problem in read(paths):
+        if problem:
+            checks.append(Row(str(file), 0, "", "unreadable", problem))
+        checks += [asyncio.create_task(_verify_one(verifier, file, proof)) for proof in proofs]
+    try:
+        for check in checks:
+            yield check if isinstance(check, Row) else await check
+    finally:
+        for check in checks:
+            if isinstance(check, asyncio.Task):
+                check.cancel()
+
+
+async def _verify_one(verifier: Verifier, file: Path, proof: WrittenProof) -> Row:
+    """What became of one proof."""
+    from node.lean_proxy.verification import VerificationFailed
+    from node.mesh.verify_report import Row
+
+    name = proof.theorem.name
     try:
         verdict = await verifier.verify(proof.theorem, proof.script)
     except VerificationFailed as error:
-        return UNREADABLE, f"proofmesh verify: {file}:{proof.line}: {proof.theorem.name}: {error}"
-    return ACCEPTED if verdict.accepted else REJECTED, _told(file, proof, verdict)
-
-
-def _told(file: Path, proof: WrittenProof, verdict: LeanVerifyReply) -> str:
-    where = f"{file}:{proof.line}: {proof.theorem.name}"
-    if not verdict.accepted:
-        return f"rejected  {where}: {verdict.reason}"
-    axioms = ", ".join(verdict.axioms) or "none"
-    return f"accepted  {where} (axioms: {axioms}; Lean {verdict.lean_version}; {verdict.elapsed:.2f} s)"
-
-
-def _unreadable(message: str) -> int:
-    print(f"proofmesh verify: {message}", file=sys.stderr)
-    return UNREADABLE
+        return Row(str(file), proof.line, name, "unreadable", str(error))
+    return Row(
+        str(file),
+        proof.line,
+        name,
+        "accepted" if verdict.accepted else "rejected",
+        verdict.reason,
+        verdict.axioms,
+        verdict.lean_version,
+        round(verdict.elapsed, 3),
+        verdict.rechecked,
+    )
 
 
 if __name__ == "__main__":

@@ -5,11 +5,13 @@ import asyncio
 import pytest
 
 from common.lean import Theorem
+from node.lean_proxy.fresh import Limits
+from node.lean_proxy.lean_file import UnreadableFile, read_proofs
 from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.verdicts import LeanMessage, verdict
 from node.lean_proxy.verification import VerificationFailed, Verifier
 
-AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
+from .cheats import AND, BY_LEAN, BY_TEXT, FALSE, HEADERS
 
 HONEST = [
     (AND, "intro h\nexact ⟨h.2, h.1⟩", ()),
@@ -27,44 +29,6 @@ HONEST = [
     (Theorem("and.comm'", "(p : Prop)", "p → p"), "exact fun h => h", ()),
     (Theorem("forty_nine", "", "∃ n : Nat, n * n = 49"), "exists 7", ()),
     (Theorem("calc'", "(a b c : Nat) (h : a = b) (h' : b = c)", "a = c"), "calc a = b := h\n  _ = c := h'", ()),
-]
-
-REJECTED = [
-    ("intro h\nexact ⟨h.1, h.2⟩", "Lean rejects the proof at line 2"),
-    ("intro h\nconstructor\n· exact h.2", "unsolved goals"),
-    ("intro h", "unsolved goals"),
-    ("intro h\nsorry", "`sorry`"),
-    ("intro h\nexact sorryAx _ true", "`sorryAx`"),
-    ("intro h\nexact «sorryAx» _ true", "`sorryAx`"),
-    ("intro h\nadmit", "`admit`"),
-    ("stop\nintro h", "`stop`"),
-    ("intro h\nexact ⟨h.2, h.1⟩\naxiom bad : False", "`axiom`"),
-    ("intro h\nexact ⟨h.2, h.1⟩\n\ntheorem other : True := by\n  trivial", "`theorem`"),
-    ("intro h\nexact ⟨h.2, h.1⟩)\ninductive X : Prop where (x : X", "closes what was not opened"),
-    ("set_option debug.skipKernelTC true in\nexact fun h => ⟨h.2, h.1⟩", "`set_option`"),
-    ("import Init\nexact fun h => ⟨h.2, h.1⟩", "`import`"),
-    ("open Nat in exact fun h => ⟨h.2, h.1⟩", "`open`"),
-    ("#eval 1", "a command has no place"),
-    ("run_tac pure ()", "`run_tac`"),
-    ("native_decide", "`native_decide`"),
-    ("decide +native", "`native`"),
-    ("exact?", "`exact?`"),
-    ("intro h\nехаct?", "not allowed"),
-    ("exact lcProof", "`lcProof`"),
-    ("intro h\nexact ⟨h.2, h.1⟩\x00", "cannot be seen"),
-    ("intro h\nexact ⟨h.2, h.1⟩\u202e", "cannot be seen"),
-    ("intro h /- never closed", "never closed"),
-    ("intro h\nexact ⟨h.2, h.1⟩ -/ sorry /-", "comment"),
-    ("intro h\nexact t p q h", "termination"),
-    ("intro h\nexact ⟨h.2, h.1⟩\ntermination_by 1", "unexpected token"),
-    ("exact fun h => ⟨h.2, h.1⟩\n  where x := 1", "unexpected token"),
-    ("", "empty"),
-    ("  \n", "empty"),
-    ("skip " * 40_000, "at most"),
-    ("let rec f : Nat → False := fun n => f n\nexact (f 0).elim", "termination"),
-    ("all_goals try simp", "unsolved goals"),
-    ("exact (fun h => ⟨h.2, h.1⟩ : q ∧ p → p ∧ q)", "ype mismatch"),
-    ("intro h\nexact @proofmesh_nothing p q h", "Unknown identifier"),
 ]
 
 BAD_STATEMENTS = [
@@ -97,11 +61,52 @@ async def test_honest_proofs_are_accepted_with_their_axioms(verifier):
         assert reply.axioms == axioms and reply.lean_version == "4.35.0"
 
 
+@pytest.mark.timeout(900)  # dozens of Lean processes: about 8 s of CPU
 async def test_what_is_no_proof_is_rejected_with_its_reason(verifier):
-    verdicts = await asyncio.gather(*(verifier.verify(AND, script) for script, _ in REJECTED))
-    for (script, reason), reply in zip(REJECTED, verdicts, strict=True):
+    cheats = [cheat for group in BY_LEAN.values() for cheat in group]
+    verdicts = await asyncio.gather(*(verifier.verify(theorem, script) for theorem, script, _ in cheats))
+    for (_, script, reason), reply in zip(cheats, verdicts, strict=True):
         assert not reply.accepted, script
         assert reason in reply.reason, f"{script[:200]!r}\n{reply.reason}"
+
+
+async def test_what_only_pretends_to_be_a_proof_never_reaches_lean(verifier):
+    for script, reason in [cheat for group in BY_TEXT.values() for cheat in group]:
+        for theorem in (AND, FALSE):
+            reply = await verifier.verify(theorem, script)
+            assert not reply.accepted, script
+            assert reason in reply.reason, f"{script[:200]!r}\n{reply.reason}"
+            assert reply.elapsed == 0 and reply.lean_version == ""
+
+
+def test_a_files_header_gives_its_theorems_nothing():
+    for header, proof in HEADERS:
+        with pytest.raises(UnreadableFile):
+            read_proofs(f"{header}\n\ntheorem t : 1 = 2 := by\n  {proof}\n")
+
+
+def test_there_are_enough_cheats_and_each_is_another():
+    scripts = [script for group in BY_TEXT.values() for script, _ in group]
+    scripts += [script for group in BY_LEAN.values() for _, script, _ in group]
+    assert len(set(scripts)) == len(scripts) >= 60
+
+
+async def test_a_header_cannot_switch_checks_off_or_run_code(verifier):
+    for header, says in [
+        ("set_option debug.skipKernelTC true", "would switch a check off"),
+        ("open Nat set_option debug.byAsSorry true", "would switch a check off"),
+        ("initialize (pure ())", "runs code"),
+        ("macro_rules | `(tactic| rfl) => `(tactic| decide)", "runs code"),
+        ("set_option «debug».skipKernelTC true", "would switch a check off"),
+    ]:
+        with pytest.raises(VerificationFailed) as failure:
+            await verifier.verify(Theorem("t", "", "1 = 2", header=header), "decide +kernel")
+        assert failure.value.kind == "bad-statement" and says in str(failure.value)
+
+
+async def test_comments_are_not_shown_to_lean(verifier):
+    reply = await verifier.verify(AND, "intro h /- ( -/\nexact ⟨h.2, -- ⟩ sorry\n  h.1⟩")
+    assert reply.accepted, reply.reason
 
 
 async def test_a_statement_that_lean_refuses_has_no_verdict(verifier):
@@ -129,7 +134,9 @@ async def test_the_scratch_folder_holds_statements_only_and_goes_in_the_end(tool
 
 
 async def test_a_proof_that_never_ends_is_rejected(toolchain):
-    verifier = Verifier(toolchain, at_once=1, seconds=2, memory_mb=2048)
+    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
+    await verifier.verify(AND, "skip")  # the statement is compiled: it has the same limit
+    verifier.limits = Limits(seconds=2)
     reply = await verifier.verify(AND, "repeat (have := trivial)")
     verifier.close()
     assert not reply.accepted and "not done after 2 s" in reply.reason

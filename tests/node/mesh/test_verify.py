@@ -1,5 +1,6 @@
 """`proofmesh verify FILE.lean`, with real Lean."""
 
+import json
 import subprocess
 import sys
 
@@ -54,3 +55,61 @@ def test_what_cannot_be_read_exits_with_2(tmp_path, text, says):
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
     result = verify(file)
     assert result.returncode == 2 and says in result.stderr and result.stdout == ""
+
+
+GOOD = "theorem {} (p : Prop) (h : p) : p := by exact h\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "a.lean").write_text(GOOD.format("a"))
+    (tmp_path / "one" / "b.lean").write_text(GOOD.format("b") + "theorem c (p : Prop) : p := by skip\n")
+    (tmp_path / "one" / ".lake").mkdir()
+    (tmp_path / "one" / ".lake" / "theirs.lean").write_text("not ours\n")
+    (tmp_path / "d.lean").write_text(GOOD.format("d"))
+    return tmp_path
+
+
+def test_files_and_folders_are_checked_each_once_and_reported_as_json(folder):
+    result = verify(folder / "one", folder / "d.lean", folder / "one" / "a.lean", "--json", "--jobs", 2)
+    told = json.loads(result.stdout)
+    assert result.returncode == 1 and told["counts"] == {"accepted": 3, "rejected": 1, "unreadable": 0}
+    assert [(row["theorem"], row["verdict"]) for row in told["theorems"]] == [
+        ("a", "accepted"),
+        ("b", "accepted"),
+        ("c", "rejected"),
+        ("d", "accepted"),
+    ]
+    assert told["theorems"][2]["line"] == 2 and "unsolved goals" in told["theorems"][2]["reason"]
+    assert told["theorems"][0]["axioms"] == [] and told["theorems"][0]["lean"] == "4.35.0"
+
+
+def test_a_table_shows_every_verdict_and_bad_input_wins_over_rejected(folder):
+    (folder / "one" / "empty").mkdir()
+    result = verify(folder / "one" / "b.lean", folder / "one" / "empty", "--table")
+    assert result.returncode == 2
+    for word in ("accepted", "rejected", "unreadable", "no .lean file", "1 accepted, 1 rejected, 1 unreadable"):
+        assert word in result.stdout, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [((), "files or folders"), (("x.lean", "--seconds", "0"), "--seconds"), (("x.lean", "--jobs", "-1"), "--jobs")],
+)
+def test_senseless_arguments_exit_with_2(arguments, says):
+    result = verify(*arguments)
+    assert result.returncode == 2 and says in result.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "open Nat set_option debug.skipKernelTC true\ntheorem f : 1 = 2 := by decide +kernel\n",
+        'theorem t : True := by\n  trivial\n-- "\ntheorem f : 1 = 2 := by\n  exact r"\\"\n  sorry -- "\n',
+        "theorem t : ∀ x : {n : Nat //-1 = n}, True := by\n  trivial\n-- -/\ntheorem f : 1 = 2 := by\n  sorry\n",
+    ],
+)
+def test_a_file_that_would_smuggle_something_in_is_not_accepted(tmp_path, text):
+    (tmp_path / "f.lean").write_text(text)
+    assert verify(tmp_path / "f.lean").returncode in (1, 2)

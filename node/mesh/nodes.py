@@ -1,0 +1,144 @@
+"""`proofmesh status`: the nodes of a mesh, as its registry knows them, and how its Lean processes are protected.
+
+Exit code: 0 there is a mesh and all of it is healthy, 1 a node is not or nothing answers, 2 bad input. Without a broker
+it says what would protect Lean processes on this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+
+from common.config import check_flags, load_node
+from common.limits import Timeout
+from node.mesh.status import duration
+
+if TYPE_CHECKING:
+    from common.messages import NodeInfo
+    from common.settings import NodeSettings
+
+HEALTHY, NOT_HEALTHY = 0, 1
+
+_COLOURS = {"running": "green", "unhealthy": "red", "draining": "yellow", "starting": "yellow"}
+
+
+@dataclasses.dataclass
+class StatusSettings:
+    """List the nodes of a mesh."""
+
+    config: Path | None = None
+    """The mesh's configuration file: its run and its broker."""
+
+    run: str = ""
+    """Name of the run; empty takes the file's, or `demo`."""
+
+    url: str = ""
+    """Address of the broker; empty takes the file's, or the local one."""
+
+    wait: Timeout = 3.0
+    """Seconds to wait for the broker."""
+
+    json: bool = False
+    """Print one JSON document instead of tables."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code. Raises ConfigError."""
+    settings = tyro.cli(StatusSettings, args=list(argv), prog="proofmesh status", description=__doc__)
+    check_flags(settings)
+    node = load_node(settings.config)
+    node = dataclasses.replace(node, run=settings.run or node.run)
+    if settings.url:
+        node = dataclasses.replace(node, bus=dataclasses.replace(node.bus, url=settings.url))
+    return asyncio.run(_status(settings, node))
+
+
+async def _status(settings: StatusSettings, node: NodeSettings) -> int:
+    from common import logging
+    from common.bus import BusError
+
+    logging.configure("error")  # what fails is said below
+    try:
+        nodes = await _nodes(node, settings.wait)
+    except BusError as error:
+        return _without_broker(settings, node, str(error))
+    if settings.json:
+        print(json.dumps({"run": node.run, "broker": node.bus.url, "nodes": [_entry(info) for info in nodes]}))
+    else:
+        _show(node, nodes)
+    return HEALTHY if nodes and all(info.state != "unhealthy" for info in nodes) else NOT_HEALTHY
+
+
+async def _nodes(node: NodeSettings, wait: float) -> list[NodeInfo]:
+    """The registry's entries, by role and name. Raises BusError."""
+    from common.bus import Bus
+
+    bus = await Bus.connect(node.bus, run=node.run, name="status", wait=wait)
+    try:
+        return sorted(await bus.nodes(), key=lambda info: (info.role, info.node_id))
+    finally:
+        await bus.close()
+
+
+def _entry(info: NodeInfo) -> dict[str, object]:
+    import msgspec
+
+    return {"uptime_s": round(time.time() - info.started, 1), **msgspec.structs.asdict(info)}
+
+
+def _show(node: NodeSettings, nodes: Sequence[NodeInfo]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not nodes:
+        console.print(f"no node of run {node.run!r} is registered at {node.bus.url}", markup=False)
+        return
+    table = Table(title=f"run {node.run} at {node.bus.url}", title_justify="left")
+    for heading in ("node", "state", "host", "process", "up", "capacity", "metrics"):
+        table.add_column(heading, overflow="fold")
+    for info in nodes:
+        capacity = ", ".join(f"{number} {what}" for what, number in info.capacity.items())
+        cells = (info.host, str(info.pid), duration(time.time() - info.started), capacity, info.metrics_url)
+        table.add_row(Text(info.node_id), Text(info.state, style=_COLOURS.get(info.state, "")), *map(Text, cells))
+    console.print(table)
+    for info in nodes:
+        if info.facts:
+            _facts(f"{info.node_id}:", info.facts)
+
+
+def _facts(title: str, facts: dict[str, str]) -> None:
+    """One line each; what is missing stands out."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    console.print(Text(title))
+    for name, told in facts.items():
+        console.print(Text(f"  {name:<10} {told}", style="yellow" if told.startswith("NOT ") else ""))
+
+
+def _without_broker(settings: StatusSettings, node: NodeSettings, problem: str) -> int:
+    """What can be said without a mesh: how Lean processes would be protected here."""
+    from node.lean_proxy.sandbox.protections import detect
+
+    facts = detect().facts()
+    if settings.json:
+        print(json.dumps({"run": node.run, "broker": node.bus.url, "problem": problem, "local": facts}))
+    else:
+        print(f"proofmesh status: {problem}", file=sys.stderr)
+        _facts("Lean processes on this machine, if a lean-proxy ran here:", facts)
+    return NOT_HEALTHY
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
