@@ -45,7 +45,8 @@ ROLES: dict[str, Role] = {
 TOOLS: dict[str, Command] = {
     "up": Command("all roles as child processes, from one file", "node.mesh.up:main"),
     "prove": Command("prove one theorem", "node.mesh.prove:main"),
-    "verify": Command("check a proof in a .lean file with Lean's kernel", "node.mesh.verify:main"),
+    "verify": Command("check the proofs in .lean files and folders with Lean's kernel", "node.mesh.verify:main"),
+    "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.nodes:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
     "leantree-server": Command(
         "LeanTree's HTTP protocol, served over our Lean workers", "node.lean_proxy.leantree.service:main"
