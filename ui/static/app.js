@@ -22,6 +22,14 @@ const CHARTS = {
   "chart-solve": [["solve_rate", "train attempts"], ["eval_solve_rate", "test statements"]],
 };
 const SPEEDS = [["prover.expansions", "expansions"], ["inference.states", "states"], ["lean-proxy.candidates", "candidates"]];
+const LAYOUTS = { // title and options of the vertical axis
+  "chart-loss": ["nats per token"],
+  "chart-solve": ["", { range: [0, 1], tickformat: ".0%" }],
+  "chart-speed": ["per second"],
+};
+const MINUTE = 60e3, DAY = 86400e3; // milliseconds between ticks from which seconds, then hours, say nothing new
+const TICKS = [{ dtickrange: [null, MINUTE - 1], value: "%H:%M:%S" }, { dtickrange: [MINUTE, DAY - 1], value: "%H:%M" },
+  { dtickrange: [DAY, null], value: "%b %-d" }];
 const COLOURS = ["#6d5df6", "#16a37b", "#e08a1e"];
 
 const gauge = (overview, role, name) => overview.nodes.find((n) => n.role === role && name in n.values)?.values[name];
@@ -70,7 +78,9 @@ function nodeRow(node) {
   const values = element("td", "values");
   for (const [name, value] of Object.entries(node.values)) {
     if (name === "loop_lag_ms" && value < LAG_SHOWN) continue;
-    values.append(`${name.replaceAll("_", " ")} `, element("b", "", number(value)), "  ");
+    const pair = element("span", "", `${name.replaceAll("_", " ")} `);
+    pair.append(element("b", "", number(value)));
+    values.append(pair, " ");
   }
   row.append(element("td", "", node.role), element("td", `dot ${node.state}`, node.state),
     element("td", "", `${node.host} : ${node.pid}`), element("td", "number", duration(node.uptime)), values);
@@ -90,33 +100,44 @@ function layout(yTitle, extra = {}) {
   const axis = { gridcolor: line, zerolinecolor: line, color: ink };
   return { margin: { l: 46, r: 8, t: 6, b: 34 }, paper_bgcolor: "transparent", plot_bgcolor: "transparent",
     font: { color: ink, size: 11 }, legend: { orientation: "h", y: 1.14 }, showlegend: true,
-    xaxis: { ...axis, type: "date" }, yaxis: { ...axis, title: { text: yTitle }, rangemode: "tozero", ...extra } };
+    xaxis: { ...axis, type: "date", nticks: 5, tickformatstops: TICKS }, yaxis: { ...axis, title: { text: yTitle }, rangemode: "tozero", ...extra } };
 }
 
-function newChart(id, names, yTitle, extra) {
+const drawn = new Set();
+
+function newChart(id, names) {
   const traces = names.map(([, label], i) => ({ x: [], y: [], name: label, mode: "lines+markers",
     marker: { size: 4 }, line: { color: COLOURS[i], width: 2 } }));
-  Plotly.newPlot(id, traces, layout(yTitle, extra), { displayModeBar: false, responsive: true });
+  $(id).replaceChildren();
+  Plotly.newPlot(id, traces, layout(...LAYOUTS[id]), { displayModeBar: false, responsive: true });
+  drawn.add(id);
 }
 
 function drawCharts(history) {
-  newChart("chart-loss", CHARTS["chart-loss"], "nats per token");
-  newChart("chart-solve", CHARTS["chart-solve"], "", { range: [0, 1], tickformat: ".0%" });
-  newChart("chart-speed", SPEEDS, "per second");
+  for (const id of Object.keys(LAYOUTS)) {
+    if (drawn.delete(id)) Plotly.purge(id);
+    $(id).replaceChildren(element("p", "quiet empty", "Nothing measured yet."));
+  }
   for (const [id, names] of Object.entries(CHARTS)) extend(id, names, history.points.map((p) => [p.time, p.values]));
   extend("chart-speed", SPEEDS, history.speeds.map((s) => [s.time, s]));
 }
 
+// A chart is drawn when it has something to show: before, its axis of time would have no time.
 function extend(id, names, rows) {
   names.forEach(([name], trace) => {
     const known = rows.filter(([, values]) => values[name] !== undefined);
     if (known.length === 0) return;
+    if (!drawn.has(id)) newChart(id, names);
     Plotly.extendTraces(id, { x: [known.map(([time]) => new Date(1000 * time))], y: [known.map(([, v]) => v[name])] }, [trace], 4000);
   });
 }
 
 const addPoint = (point) => Object.entries(CHARTS).forEach(([id, names]) => extend(id, names, [[point.time, point.values]]));
 const addSpeed = (speed) => extend("chart-speed", SPEEDS, [[speed.time, speed]]);
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const id of drawn) Plotly.relayout(id, layout(...LAYOUTS[id]));
+});
 
 // --- proofs and log -------------------------------------------------------------------------------------------------
 function leanText(text) {
