@@ -48,6 +48,9 @@ TOOLS: dict[str, Command] = {
     "verify": Command("check the proofs in .lean files and folders with Lean's kernel", "node.mesh.verify:main"),
     "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.nodes:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
+    "repl": Command(
+        "the community REPL's protocol on stdin and stdout, over a Lean worker", "node.lean_proxy.repl.service:main"
+    ),
     "leantree-server": Command(
         "LeanTree's HTTP protocol, served over our Lean workers", "node.lean_proxy.leantree.service:main"
     ),
