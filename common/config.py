@@ -95,7 +95,7 @@ def load(cls: type[T], file: Path | None, section: str, flags: Sequence[str] | N
     if "dir" in content.get("run", {}) and "directory" in _fields(cls):
         table.setdefault("directory", content["run"]["dir"])
     if "lean" in content and _fields(cls).get("lean") is LeanSettings and isinstance(table.get("lean", {}), dict):
-        convert(LeanSettings, content["lean"], _where(file, "lean"))  # what is wrong is told by the section's own name
+        load_lean(file)  # what is wrong is told by the section's own name
         table["lean"] = content["lean"] | table.get("lean", {})
     settings = convert(cls, table, _where(file, section))
     if not flags:
@@ -122,6 +122,11 @@ def load_node(file: Path | None) -> NodeSettings:
     bus = convert(BusSettings, content.get("bus", {}), _where(file, "bus"))
     node = convert(LifeSettings, content.get("node", {}), _where(file, "node"))
     return NodeSettings(run=run.name, bus=bus, **dataclasses.asdict(node))
+
+
+def load_lean(file: Path | None) -> LeanSettings:
+    """Section [lean], for tools that run Lean. Raises ConfigError."""
+    return convert(LeanSettings, read(file).get("lean", {}), _where(file, "lean"))
 
 
 def read(file: Path | None) -> dict[str, Any]:
