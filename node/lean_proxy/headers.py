@@ -12,6 +12,12 @@ def imports(header: str) -> list[str]:
     return [line.group().strip() for line in _IMPORT.finditer(header)]
 
 
+def import_lines(header: str) -> int:
+    """Number of lines up to the last import."""
+    ends = [line.end() for line in _IMPORT.finditer(header)]
+    return header.count("\n", 0, ends[-1]) + 1 if ends else 0
+
+
 def completed(own: str, configured: str) -> str:
     """A theorem's header with the configured one: before it, unless it imports by itself; alone where it is empty."""
     if not own.strip():
