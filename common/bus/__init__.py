@@ -16,6 +16,7 @@ from common.bus.errors import (
 from common.bus.leases import Lease
 from common.bus.names import ACK_WAIT, NODE_TTL
 from common.bus.objects import file_digest
+from common.bus.persistence import persistently
 from common.bus.subscriptions import ServedSubscription, Subscription
 from common.settings import BusSettings
 
@@ -43,4 +44,5 @@ __all__ = [
     "Unanswered",
     "file_digest",
     "names",
+    "persistently",
 ]

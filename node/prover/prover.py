@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import math
+import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import structlog
 
 from common import faults, metrics, subjects
-from common.bus import Bus, BusError, Lease
+from common.bus import Bus, BusError, Lease, persistently
 from common.messages import Attempt, AttemptResult
 from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment
@@ -26,9 +26,6 @@ from node.prover.results import divide
 from node.prover.settings import ProverSettings
 
 log = structlog.get_logger("prover")
-
-DELIVER_PAUSES = (0.5, 1.0, 2.0, 5.0)
-"""Seconds between tries to publish a result while the broker is away or its stream is full; the last one repeats."""
 
 ACK_TRIES = 3
 """Without the broker's word after that many, the lease may run out and the attempt be played once more: harmless."""
@@ -186,7 +183,8 @@ class Prover:
         for part in divide(result):
             await self._publish(part)
         faults.reach("prover:published-not-acked")
-        await persistently(lease.ack, "lease not acknowledged yet", tries=ACK_TRIES, attempt=result.attempt_id)
+        with contextlib.suppress(BusError):
+            await persistently(lease.ack, "lease not acknowledged yet", tries=ACK_TRIES, attempt=result.attempt_id)
         self._errors.pop(result.attempt_id, None)
         self._count_attempt(result)
 
@@ -214,19 +212,3 @@ class Prover:
     def _tell(self) -> None:
         SEARCHES.set(len(self._running))
         self._report(searches=len(self._running), **self.counts)
-
-
-async def persistently(
-    send: Callable[[], Coroutine[Any, Any, None]], complaint: str, *, tries: float = math.inf, **context: str
-) -> None:
-    """Repeat until the broker has confirmed: one that is away or full is waited for. After `tries` it is left at
-    that."""
-    turn = 0
-    while turn < tries:
-        try:
-            await send()
-            return
-        except BusError as error:
-            log.warning(complaint, error=str(error), **context)
-        await asyncio.sleep(DELIVER_PAUSES[min(turn, len(DELIVER_PAUSES) - 1)])
-        turn += 1
