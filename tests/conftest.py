@@ -62,7 +62,7 @@ async def lean_proxy_process(
     process = await spawn_child([*argv, "--run", run_name, "--bus.url", broker.url])
     try:
         ready = LeanRunRequest(theorem=Theorem("ready", "", "True"))
-        await bus.request_patiently(subjects.LEAN_RUN, ready, LeanRunReply, timeout=10, deadline=60)
+        await bus.request_patiently(subjects.LEAN_RUN, ready, LeanRunReply, timeout=30, deadline=180)
         yield process
     finally:
         await kill_group(process, grace=10)

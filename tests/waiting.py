@@ -1,4 +1,6 @@
-"""Waiting for conditions in tests: polled until a deadline, never slept for."""
+"""Waiting for conditions in tests: polled until a deadline, never slept for.
+
+Deadlines cost nothing when a test passes: they are as long as a busy machine with two cores may need."""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 
-async def eventually(condition: Callable[[], bool], timeout: float = 10.0, what: str = "the condition") -> None:
+async def eventually(condition: Callable[[], bool], timeout: float = 60.0, what: str = "the condition") -> None:
     """Wait until a condition holds; fails the test after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while not condition():
@@ -18,7 +20,7 @@ async def eventually(condition: Callable[[], bool], timeout: float = 10.0, what:
         await asyncio.sleep(0.01)
 
 
-async def until(condition: Callable[[], Awaitable[bool]], timeout: float = 30.0, what: str = "the condition") -> None:
+async def until(condition: Callable[[], Awaitable[bool]], timeout: float = 90.0, what: str = "the condition") -> None:
     """The same for a condition that has to be asked for, such as the broker's state."""
     deadline = time.monotonic() + timeout
     while not await condition():

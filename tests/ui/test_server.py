@@ -26,7 +26,7 @@ async def monitor() -> AsyncIterator[tuple[Monitor, str]]:
 
 
 async def next_event(response) -> tuple[str, dict]:  # type: ignore[no-untyped-def]
-    text = (await asyncio.wait_for(response.content.readuntil(b"\n\n"), 10)).decode()
+    text = (await asyncio.wait_for(response.content.readuntil(b"\n\n"), 60)).decode()
     kind, data = text.strip().split("\n")
     return kind.removeprefix("event: "), json.loads(data.removeprefix("data: "))
 

@@ -122,7 +122,7 @@ async def test_theorem_is_given_to_a_running_mesh(
     arguments = (SWAP, "--url", broker.url, "--run", bus.run)
     run = await asyncio.to_thread(prove, *arguments, folder=tmp_path)
     stopping.set()
-    await asyncio.wait_for(proving, 10)
+    await asyncio.wait_for(proving, 60)
     assert run.returncode == PROVED, run.stderr
     assert run.stdout.startswith(f"{SWAP} := by\n")
     assert "private mesh" not in run.stderr

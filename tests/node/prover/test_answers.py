@@ -45,12 +45,12 @@ async def answer_lean(bus: Bus, answer: Callable[[LeanRunRequest], Message]) -> 
     await bus.serve(subjects.LEAN_RUN, LeanRunRequest, handler, queue="lean-proxy", limit=8)
 
 
-def policy(bus: Bus, patience: float = 10.0) -> InferencePolicy:
+def policy(bus: Bus, patience: float = 30.0) -> InferencePolicy:
     return InferencePolicy(bus, weights=7, timeout=5.0, patience=patience)
 
 
-def lean(bus: Bus) -> LeanEnvironment:
-    return LeanEnvironment(bus, Theorem("t", "", "True"), tactic_timeout=1.0, patience=1.0)
+def lean(bus: Bus, patience: float = 30.0) -> LeanEnvironment:
+    return LeanEnvironment(bus, Theorem("t", "", "True"), tactic_timeout=1.0, patience=patience)
 
 
 async def test_busy_and_unknown_weights_are_waited_out(bus: Bus) -> None:
@@ -68,7 +68,7 @@ async def test_busy_and_unknown_weights_are_waited_out(bus: Bus) -> None:
 async def test_weights_that_never_come_end_in_their_failure(bus: Bus) -> None:
     await answer_tactics(bus, [Failure(reason="no version 7", kind="unknown-weights")])
     with pytest.raises(RemoteFailure, match="no version 7"):
-        await policy(bus, patience=0.2).advise("⊢ True", 3, seed=1)
+        await policy(bus, patience=2.0).advise("⊢ True", 3, seed=1)
 
 
 async def test_value_that_is_no_number_is_refused(bus: Bus) -> None:
@@ -91,6 +91,7 @@ async def test_outcomes_that_contradict_themselves_are_lost(bus: Bus) -> None:
 
 
 async def test_busy_proxies_lose_outcomes_after_all_patience(bus: Bus) -> None:
-    await answer_lean(bus, lambda request: Busy(retry_after=0.05, reason="queue is full"))
-    outcomes = await lean(bus).run((), ["simp"])
+    # They say to come again after the patience is over: so it need not be waited out.
+    await answer_lean(bus, lambda request: Busy(retry_after=100.0, reason="queue is full"))
+    outcomes = await lean(bus, patience=2.4).run((), ["simp"])
     assert outcomes["simp"].kind is OutcomeKind.LOST and "queue is full" in outcomes["simp"].message

@@ -50,7 +50,7 @@ async def running(bus: Bus, **settings: object) -> AsyncIterator[Prover]:
         yield prover
     finally:
         stopping.set()
-        await asyncio.wait_for(work, 10)
+        await asyncio.wait_for(work, 60)
 
 
 async def test_no_more_attempts_are_taken_than_there_are_slots(bus: Bus) -> None:
@@ -108,9 +108,9 @@ async def test_absent_lean_proxies_are_an_error_and_no_failure(bus: Bus) -> None
 async def test_lease_is_renewed_while_an_attempt_is_played(bus: Bus) -> None:
     from broker import streams
 
-    await bus.ensure(streams.run_spec(bus.run, ack_wait=0.6))
+    await bus.ensure(streams.run_spec(bus.run, ack_wait=1.5))
     await publish(bus, 1)
-    async with running(bus, lean_patience=2.5):
+    async with running(bus, lean_patience=4.0):
         (result,) = await results(bus, 1)
     assert result.outcome == "error"
     assert await bus.lease("todo-train", Attempt, limit=1, wait=1.0) == []

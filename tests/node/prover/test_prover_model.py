@@ -37,7 +37,7 @@ async def inference(bus: Bus, broker: BusSettings, tmp_path: Path) -> AsyncItera
     work = asyncio.create_task(Serving(settings, context).run())
     yield context
     context.stopping.set()
-    await asyncio.wait_for(work, 20)
+    await asyncio.wait_for(work, 60)
     await context.cancel_tasks()
     await context.bus.close()
 

@@ -148,7 +148,7 @@ async def test_terminated_prover_hands_back_what_it_holds(bus: Bus, lean_proxy: 
     await dispatch(bus, attempts, simulations=5000)
     await until(lambda: leased(bus))
     prover.terminate()
-    assert await asyncio.wait_for(prover.wait(), 20) == 0
+    assert await asyncio.wait_for(prover.wait(), 60) == 0
     left: list[str] = []
     async with asyncio.timeout(10):
         while len(left) < len(attempts):
