@@ -67,6 +67,8 @@ class _Statement(msgspec.Struct, frozen=True):
     conclusion: str
     family: str
     level: int
+    header: str = ""
+    """Of imported statements (`proofmesh bank import`): imports, opens, definitions."""
 
 
 def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem]:
@@ -74,7 +76,9 @@ def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem
     if split not in SPLITS:
         raise BankError(f"no split {split!r}; there are {', '.join(SPLITS)}")
     rows = _rows(directory / f"{split}.jsonl.gz", _Statement)
-    return [BankTheorem(Theorem(row.name, row.binders, row.conclusion), row.family, row.level) for row in rows]
+    return [
+        BankTheorem(Theorem(row.name, row.binders, row.conclusion, row.header), row.family, row.level) for row in rows
+    ]
 
 
 def load_transitions(directory: Path = DIRECTORY, *, warm_start: bool = False) -> list[BankTransition]:

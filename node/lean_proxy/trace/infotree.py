@@ -65,7 +65,7 @@ class Info:
     @cached_property
     def name(self) -> NameInfo | None:
         """The name at one place of the source, if it is about a term that is no more than a name."""
-        match = _TERM.fullmatch("\n".join([self.head, *self.body]))
+        match = _TERM.fullmatch("\n".join([self.head, *self.body]).rstrip())
         if match is None or match.group(5):
             return None
         numbers = [int(match.group(group)) for group in (3, 4, 6, 7)]

@@ -44,21 +44,21 @@ class Tracer:
         imports = tuple(source.imports)
         try:
             said = await self._elaborate(source)
-            theorems = await self._theorems(source, said)
+            in_full = await self._elaborate(source, FULL_NAMES) if _SHORTENS_NAMES.search(text) else said
+            known = declared(source, in_full.trees)
+            theorems = await self._theorems(source, said, names(in_full.trees))
         except TraceFailed as error:
             return TracedFile(path, imports, error=str(error), seconds=time.monotonic() - started)
-        known = tuple(declared(source, said.trees))
-        return TracedFile(path, imports, tuple(theorems), known, seconds=time.monotonic() - started)
+        full = {each.name_start: each.full_name for each in known}
+        named = (msgspec.structs.replace(each, name=full.get(each.name_start, each.name)) for each in theorems)
+        return TracedFile(path, imports, tuple(named), tuple(known), seconds=time.monotonic() - started)
 
-    async def _theorems(self, source: Source, said: Elaborated) -> list[TracedTheorem]:
-        """Raises TraceFailed."""
+    async def _theorems(self, source: Source, said: Elaborated, full: Mapping[Span, str]) -> list[TracedTheorem]:
+        """The declarations with tactic blocks. Raises TraceFailed."""
         found = declarations(source, said.trees)
         if not found and any(message.severity == "error" for message in said.messages):
             error = next(message for message in said.messages if message.severity == "error")
             raise TraceFailed(f"line {error.line}: {error.data}")
-        full = names(said.trees)
-        if found and _SHORTENS_NAMES.search(source.text):
-            full = names((await self._elaborate(source, FULL_NAMES)).trees)
         errors = [wrong(each.theorem, each.messages(said.messages)) for each in found]
         blocks = {
             Place(number, index): traced_block(source, block, full, WHOLE)

@@ -1,0 +1,91 @@
+"""What is traced can be done again: traced proofs of the bank's train set replay step by step to "proved".
+
+The proofs are written into .lean files as they are, traced, and every step is played through the lean-proxy's own code:
+the same state as recorded, the same branches, the same number of remaining steps, and nothing left at the end.
+"""
+
+import asyncio
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from common.bank import DIRECTORY, BankTransition, load_statements
+from common.lean import Theorem
+from node.lean_proxy.cache import OutcomeCache
+from node.lean_proxy.pool import Pool
+from node.lean_proxy.requests import Requests
+from node.lean_proxy.toolchain import LeanToolchain
+from node.lean_proxy.trace.records import TracedTheorem
+from node.lean_proxy.trace.tracing import Tracer
+from node.lean_proxy.worker.process import WorkerOptions
+from scripts.bank.replay import replay
+
+CHUNK = 250
+"""Theorems in one file: enough to hide Lean's start."""
+
+
+def proofs() -> list[tuple[Theorem, str]]:
+    """Every proof of the train set: of the statement, or of its negation."""
+    theorems = {each.theorem.name: each.theorem for each in load_statements("train")}
+    found = []
+    for line in gzip.decompress((DIRECTORY / "truth.jsonl.gz").read_bytes()).splitlines():
+        row = json.loads(line)
+        if row["name"] in theorems:
+            theorem = theorems[row["name"]]
+            found.append((theorem, row["proof"]) if row["true"] else (theorem.negation(), row["negation_proof"]))
+    return found
+
+
+def transitions(traced: TracedTheorem) -> list[BankTransition]:
+    [block] = traced.blocks
+    return [BankTransition(traced.name, 1, "", step.state, step.tactic, step.remaining_steps) for step in block.steps]
+
+
+async def replayed(theorems: list[tuple[Theorem, list[BankTransition]]]) -> list[str]:
+    """What went wrong, of all of them."""
+    pool = Pool(LeanToolchain.pocket(), WorkerOptions(), workers=2, queue=100_000)
+    pool.start()
+    requests = Requests(pool, OutcomeCache(10_000), longest=30)
+    problems = await asyncio.gather(*(replay(requests, theorem, rows) for theorem, rows in theorems))
+    await pool.stop()
+    return [problem for problem in problems if problem]
+
+
+async def round_trip(chosen: list[tuple[Theorem, str]], folder: Path) -> None:
+    tracer = Tracer(LeanToolchain.pocket(), folder)
+    for start in range(0, len(chosen), CHUNK):
+        part = chosen[start : start + CHUNK]
+        text = "\n\n".join(f"{theorem.signature} := by\n{proof}" for theorem, proof in part)
+        traced = (await tracer.trace(text, "bank.lean")).theorems
+        assert [each.name for each in traced] == [theorem.name for theorem, _ in part]
+        assert [(each.name, each.error) for each in traced if each.error] == []
+        assert [each.name for each in traced if not each.blocks[0].split] == []
+        both = zip(part, traced, strict=True)
+        assert await replayed([(theorem, transitions(each)) for (theorem, _), each in both]) == []
+
+
+async def test_traced_proofs_of_the_bank_replay_to_proved(tmp_path):
+    await round_trip(random.Random(5).sample(proofs(), 40), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+async def test_all_traced_proofs_of_the_banks_train_set_replay_to_proved(tmp_path):
+    everything = proofs()
+    assert len(everything) > 6000
+    await round_trip(everything, tmp_path)
+
+
+async def test_traced_examples_of_every_construct_replay_to_proved(theorems):
+    chosen = []
+    for name, traced in theorems.items():
+        # Those in the namespace need its variables; the others stand for themselves.
+        if name and "." not in name and not traced.error:
+            header, _, conclusion = traced.statement.removeprefix(f"theorem {name}").partition(") : ")
+            binders = f"{header.strip()})" if conclusion else ""
+            chosen.append((Theorem(name, binders, conclusion or header.lstrip(" :")), transitions(traced)))
+    assert len(chosen) == 15
+    assert await replayed(chosen) == []

@@ -1,0 +1,82 @@
+"""`proofmesh trace`: files, folders, resuming, errors; with genuine Lean."""
+
+import json
+
+from node.mesh import trace
+from tests.lean_project import environ, make_elan, make_project
+
+GOOD = "theorem {name} (n m : Nat) (h : n = m) : n + 0 = m := by\n  rw [Nat.add_zero, h]\n"
+BAD = "theorem broken (n : Nat) : n = n + 1 := by\n  rw [Nat.add_zero]\n"
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def make_files(folder):
+    (folder / "sub").mkdir(parents=True)
+    (folder / ".lake").mkdir()
+    (folder / "a.lean").write_text(GOOD.format(name="first") + BAD + GOOD.format(name="second"))
+    (folder / "sub" / "b.lean").write_text(GOOD.format(name="third"))
+    (folder / ".lake" / "c.lean").write_text(GOOD.format(name="not_ours"))
+    return folder
+
+
+def test_a_folder_is_traced_with_errors_by_theorem_and_a_second_run_does_nothing_again(tmp_path, capsys):
+    source, out = make_files(tmp_path / "source"), tmp_path / "out"
+    formats = ["--format", "proofmesh", "leandojo", "leantree", "transitions"]
+    assert trace.main([str(source), "--out", str(out), "--jobs", "2", *formats]) == 0
+    said = capsys.readouterr()
+    assert "2 files (0 of an earlier run, 0 failed); 4 theorems (1 that Lean does not accept)" in said.out
+    assert "a.lean:3: broken:" in said.err
+    steps = rows(out / "steps.jsonl")
+    assert [(row["file"], row["theorem"], row["tactic"]) for row in steps] == [
+        (file, name, tactic)
+        for file, name in (("a.lean", "first"), ("a.lean", "second"), ("sub/b.lean", "third"))
+        for tactic in ("rw [Nat.add_zero]", "rw [h]")
+    ]
+    assert len(rows(out / "theorems.jsonl")) == 4 and len(rows(out / "leantree.jsonl")) == 2
+    assert len(json.loads((out / "leandojo" / "theorems.json").read_text())) == 3
+    written = {path: path.read_bytes() for path in (out / "files").iterdir()}
+    (source / "sub" / "b.lean").write_text(GOOD.format(name="renamed"))
+    assert trace.main([str(source), "--out", str(out)]) == 0
+    assert "2 files (1 of an earlier run" in capsys.readouterr().out
+    assert sum(path.read_bytes() == text for path, text in written.items()) == 1
+    assert rows(out / "steps.jsonl")[-1]["theorem"] == "renamed"
+
+
+def test_a_file_that_cannot_be_traced_is_told_and_the_others_are_traced(tmp_path, capsys):
+    (tmp_path / "good.lean").write_text(GOOD.format(name="good"))
+    (tmp_path / "missing.lean").write_text("import Nowhere\n")
+    (tmp_path / "binary.lean").write_bytes(b"\xff\xfe")
+    assert trace.main([str(tmp_path), "--out", str(tmp_path / "out"), "--no-split"]) == 1
+    said = capsys.readouterr()
+    assert "missing.lean: line 1" in said.err and "binary.lean: cannot be read" in said.err
+    assert [row["tactic"] for row in rows(tmp_path / "out" / "steps.jsonl")] == ["rw [Nat.add_zero, h]"]
+
+
+def test_a_lake_project_is_traced_with_its_own_lean_and_modules(tmp_path, monkeypatch, capsys):
+    home = tmp_path / "elan"
+    toolchain = make_elan(home)
+    project = make_project(tmp_path / "project", toolchain)
+    (project / "Demo" / "Uses.lean").write_text(
+        "import Demo.Basic\n\ntheorem Demo.uses : Demo.double 0 = 0 := by\n  rw [Demo.double_zero]\n"
+    )
+    for name, value in environ(home, home / "bin").items():
+        monkeypatch.setenv(name, value)
+    assert trace.main([str(project), "--out", str(tmp_path / "out"), "--format", "leandojo"]) == 0
+    [theorem] = json.loads((tmp_path / "out" / "leandojo" / "theorems.json").read_text())
+    assert (theorem["file_path"], theorem["full_name"]) == ("Demo/Uses.lean", "Demo.uses")
+    [tactic] = theorem["traced_tactics"]
+    text, [premise] = tactic["annotated_tactic"]
+    assert text == "rw [<a>Demo.double_zero</a>]"
+    assert (premise["def_path"], premise["def_pos"]) == ("Demo/Basic.lean", [3, 9])
+    corpus = rows(tmp_path / "out" / "leandojo" / "corpus.jsonl")
+    assert [line["imports"] for line in corpus] == [[], ["Demo/Basic.lean"]]
+
+
+def test_paths_without_lean_are_refused(tmp_path, capsys):
+    assert trace.main([str(tmp_path / "nothing")]) == 2
+    assert "no such file or folder" in capsys.readouterr().err
+    assert trace.main([str(tmp_path)]) == 2
+    assert "no .lean file in it" in capsys.readouterr().err
