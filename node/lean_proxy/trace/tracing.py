@@ -13,7 +13,7 @@ import msgspec
 from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.trace.checking import Place, agreed, rewritten
 from node.lean_proxy.trace.elaborating import Elaborated, TraceFailed, TraceLimits, elaborate
-from node.lean_proxy.trace.infotree import Span
+from node.lean_proxy.trace.infotree import Position, Span
 from node.lean_proxy.trace.premises import names
 from node.lean_proxy.trace.records import TracedBlock, TracedFile, TracedTheorem
 from node.lean_proxy.trace.source import Source
@@ -49,7 +49,7 @@ class Tracer:
             theorems = await self._theorems(source, said, names(in_full.trees))
         except TraceFailed as error:
             return TracedFile(path, imports, error=str(error), seconds=time.monotonic() - started)
-        full = {each.name_start: each.full_name for each in known}
+        full: dict[Position | None, str] = {each.name_start: each.full_name for each in known}
         named = (msgspec.structs.replace(each, name=full.get(each.name_start, each.name)) for each in theorems)
         return TracedFile(path, imports, tuple(named), tuple(known), seconds=time.monotonic() - started)
 
