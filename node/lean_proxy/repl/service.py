@@ -9,6 +9,7 @@ Exit code: 0 at the end of input, 2 wrong configuration, or no Lean as configure
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from node.lean_proxy.repl.session import ReplSession
 
 DONE, WRONG = 0, 2
+
+CONFINED = "PROOFMESH_CONFINED"
+"""Set for a REPL that is confined already, and what it starts with it."""
 
 
 @dataclass
@@ -73,7 +77,7 @@ async def serve(settings: ReplSettings) -> int:
     except LeanProblem as error:
         print(f"proofmesh repl: {error}", file=sys.stderr)
         return WRONG
-    if settings.sandbox:
+    if settings.sandbox and not os.environ.get(CONFINED):
         toolchain = await asyncio.to_thread(toolchain.confined)
     options = ReplOptions(
         heartbeats=settings.heartbeats, memory_mb=settings.memory_mb, start_seconds=settings.lean.header_seconds
