@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from common.limits import Natural, Positive
+
 
 @dataclass(frozen=True)
 class EngineSettings:
     """Sizes of the engine."""
 
-    slots: int = 32
+    slots: Positive = 32
     """States that run at the same time."""
-    cells: int = 32
+    cells: Positive = 32
     """Samples of one state at most."""
-    new_tokens: int = 32
+    new_tokens: Positive = 32
     """Longest tactic in tokens; longer completions are cut off and marked."""
-    prompt_tokens: int = 1024
+    prompt_tokens: Positive = 1024
     """Prompt tokens that one forward pass takes in at most (one prompt always fits), so that running rows do not wait
     long."""
-    remember: int = 64
+    remember: Natural = 64
     """MiB of prefilled states kept for each weight version, least recently used dropped first (the demo: about
     0.4 MiB a state); 0: none."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
