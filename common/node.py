@@ -30,7 +30,14 @@ FAREWELL_SECONDS = 2.0
 
 
 class NodeFailure(Exception):
-    """The node cannot go on, for a reason that the person who started it can act on: shown without a traceback."""
+    """The node cannot go on, for a reason that the person who started it can act on: shown without a traceback.
+
+    `exit_code`: 2 where its configuration is wrong, 1 for all else.
+    """
+
+    def __init__(self, reason: str, exit_code: int = 1) -> None:
+        super().__init__(reason)
+        self.exit_code = exit_code
 
 
 def run_node(
@@ -92,8 +99,9 @@ async def _life(
     except Exception as error:
         _tell(ctx, error)
         return 1
-    ctx.log.info("node left", exit_code=1 if ctx.crash else 0)
-    return 1 if ctx.crash else 0
+    code = 0 if ctx.crash is None else getattr(ctx.crash, "exit_code", 1)
+    ctx.log.info("node left", exit_code=code)
+    return code
 
 
 def _tell(ctx: NodeContext, error: Exception) -> None:

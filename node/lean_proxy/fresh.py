@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.process import kill_group, spawn_child
-from node.lean_proxy.worker.process import resident_mb
+from node.lean_proxy.worker.process import own_mb
 
 OUTPUT_BYTES = 4 * 2**20
 """Read of a process's output; a flood beyond it ends the process."""
@@ -25,6 +25,7 @@ WATCH_SECONDS = 0.05
 class Limits:
     seconds: float = 60.0
     memory_mb: int = 2048
+    """Of its own: without the compiled modules that it maps."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ async def _read(stream: asyncio.StreamReader) -> str:
 
 async def _watch_memory(process: asyncio.subprocess.Process, memory_mb: int) -> None:
     """Kill the process when it takes more memory than it may; ends only then."""
-    while resident_mb(process.pid) <= memory_mb:  # noqa: ASYNC110 - the kernel tells nobody when memory grows
+    while own_mb(process.pid) <= memory_mb:  # noqa: ASYNC110 - the kernel tells nobody when memory grows
         await asyncio.sleep(WATCH_SECONDS)
     with contextlib.suppress(ProcessLookupError):
         process.kill()

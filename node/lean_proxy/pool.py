@@ -1,4 +1,5 @@
-"""A pool of Lean workers with a bounded queue. Requests go to the worker that has their theorem warm, when it is free.
+"""A pool of Lean workers with a bounded queue. Requests go to the worker that has their theorem warm, when it is free,
+or else to one that has loaded what their header imports.
 
 One slow tactic holds one worker; requests wait in one queue for whichever is free first. Beyond the queue's length the
 answer is Busy, with a guess when to ask again.
@@ -11,6 +12,7 @@ import contextlib
 from collections import deque
 from dataclasses import dataclass, field
 
+from common.lean import Theorem
 from node.lean_proxy.backend import BackendDown, BackendFull, BadStatement, Batch, BatchResult
 from node.lean_proxy.cache import state_key
 from node.lean_proxy.lexing import lex
@@ -18,6 +20,7 @@ from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.worker.plan import Plan
 from node.lean_proxy.worker.process import LeanProcess, WorkerEnded, WorkerOptions
 from node.lean_proxy.worker.runner import BadHeader, Runner
+from node.lean_proxy.worker.spares import Spares
 
 WATCH_SECONDS = 0.05
 """Between two looks at the workers' memory: Lean allocates at most about 1 GB/s, so this may overshoot by 50 MB."""
@@ -28,6 +31,10 @@ LOOK_AHEAD = 8
 FIRST_GUESS = 0.02
 """Seconds per request before any was measured."""
 
+CHEAP_START_SECONDS = 1.0
+"""A worker that starts faster is started for a new theorem, so that others keep theirs warm."""
+
+LOADING_RETRY_SECONDS = 2.0
 
 PROBE_ABOVE = 1.0
 """Candidates of a batch that probably do not parse, above which it pays to probe first. Each costs an edit of about
@@ -35,6 +42,14 @@ PROBE_ABOVE = 1.0
 
 GARBAGE_MEMORY = 0.02
 """Weight of a candidate in the running share of those that do not parse: about the last 50 count."""
+
+
+class StillLoading(BackendFull):
+    """Lean is importing what a header needs: ask again after `retry_after` seconds."""
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "Lean is still importing what this theorem's header needs")
+        self.retry_after = LOADING_RETRY_SECONDS
 
 
 @dataclass
@@ -45,6 +60,11 @@ class _Job:
     """What the worker should have warm: the theorem's key."""
     done: asyncio.Future[float]
 
+    def give_up(self) -> None:
+        """Answer without a result."""
+        if not self.done.done():
+            self.done.set_exception(StillLoading())
+
 
 @dataclass
 class _Slot:
@@ -52,6 +72,8 @@ class _Slot:
     warm: object = None
     job: _Job | None = None
     task: asyncio.Task[None] | None = None
+    last_used: int = 0
+    """Number of the last job that it took."""
 
 
 @dataclass
@@ -68,11 +90,14 @@ class Pool:
     _slots: list[_Slot] = field(default_factory=list)
     _waiting: deque[_Job] = field(default_factory=deque)
     _watcher: asyncio.Task[None] | None = None
+    _spares: Spares = field(default_factory=lambda: Spares(0))
+    _jobs: int = 0
     _seconds: float = FIRST_GUESS
 
     def start(self) -> None:
         """Begin to watch the workers' memory."""
-        self._slots = [_Slot(Runner(self.toolchain, self.options)) for _ in range(self.workers)]
+        self._spares = Spares(self.options.spares)
+        self._slots = [_Slot(Runner(self.toolchain, self.options, self._spares)) for _ in range(self.workers)]
         self._watcher = asyncio.create_task(self._watch(), name="memory of Lean workers")
 
     async def stop(self) -> None:
@@ -86,7 +111,26 @@ class Pool:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.gather(*(slot.runner.stop() for slot in self._slots))
+        await asyncio.gather(*(slot.runner.stop() for slot in self._slots), self._spares.stop())
+
+    async def prepare(self) -> LeanProcess:
+        """Have one worker load the configured header; the others do so on demand, or in `prepare_all`.
+
+        Returns its process. Raises BadHeader, WorkerEnded, OSError.
+        """
+        runner = self._slots[0].runner
+        await runner.load("")
+        assert runner.process is not None
+        return runner.process
+
+    def prepare_all(self) -> None:
+        """Have every idle worker load the configured header, in the background."""
+        for slot in self._slots:
+            if slot.job is None and slot.runner.process is None:
+                plan = Plan(Theorem("ready", "", "True"), (), {})
+                job = _Job(plan, 60.0, None, asyncio.get_running_loop().create_future())
+                job.done.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else looks
+                self._give(slot, job)
 
     async def attempt(self, batch: Batch) -> BatchResult:
         """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
@@ -151,8 +195,9 @@ class Pool:
         return sum(slot.runner.restarts for slot in self._slots)
 
     def processes(self) -> list[LeanProcess]:
-        """Live worker processes."""
-        return [slot.runner.process for slot in self._slots if slot.runner.process is not None]
+        """Live worker processes, and those that are kept for another header."""
+        running = [slot.runner.process for slot in self._slots if slot.runner.process is not None]
+        return running + self._spares.processes()
 
     def resident_mb(self) -> float:
         return sum(process.resident_mb() for process in self.processes())
@@ -164,12 +209,18 @@ class Pool:
             slot, job = choose(free, self._waiting)
             free.remove(slot)
             self._waiting.remove(job)
-            slot.job, slot.warm = job, job.warm
-            slot.task = asyncio.create_task(self._work(slot, job), name="Lean worker")
+            self._give(slot, job)
+
+    def _give(self, slot: _Slot, job: _Job) -> None:
+        self._jobs += 1
+        slot.job, slot.warm, slot.last_used = job, job.warm, self._jobs
+        slot.task = asyncio.create_task(self._work(slot, job), name="Lean worker")
 
     async def _work(self, slot: _Slot, job: _Job) -> None:
         try:
-            seconds = await slot.runner.run(job.plan, timeout=job.timeout)
+            if not slot.runner.has_loaded(job.plan.theorem.header):
+                await self._load(slot, job)
+            seconds = 0.0 if job.done.done() else await slot.runner.run(job.plan, timeout=job.timeout)
         except asyncio.CancelledError:
             job.done.cancel()
             raise
@@ -177,29 +228,42 @@ class Pool:
             if not job.done.done():
                 job.done.set_exception(error)
         else:
-            self._seconds += 0.05 * (seconds - self._seconds)
             if not job.done.done():
+                self._seconds += 0.05 * (seconds - self._seconds)
                 job.done.set_result(seconds)
         finally:
             slot.job = slot.task = None
             self._dispatch()
+
+    async def _load(self, slot: _Slot, job: _Job) -> None:
+        """Load what a job's header imports. Whoever waits for it is not left without a word for long, but the work goes
+        on: it is there when they ask again. Raises BadHeader, WorkerEnded."""
+        patience = asyncio.get_running_loop().call_later(self.options.loading_seconds, job.give_up)
+        try:
+            await slot.runner.load(job.plan.theorem.header)
+        finally:
+            patience.cancel()
 
     async def _watch(self) -> None:
         """Kill workers that take more memory than they may."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             for process in self.processes():
-                if process.resident_mb() > self.options.memory_mb:
+                if process.grown_mb() > self.options.memory_mb:
                     with contextlib.suppress(ProcessLookupError):
                         process.over_memory()
 
 
 def choose(free: list[_Slot], waiting: deque[_Job]) -> tuple[_Slot, _Job]:
-    """A free worker and a request for it: one that it has warm if possible, else the oldest for the first free one."""
+    """A free worker and a request for it: one that it has warm if possible, else the oldest request, for a worker that
+    has loaded what it imports, or for one without a process, or for the least recently used one."""
     ahead = [waiting[number] for number in range(min(LOOK_AHEAD, len(waiting)))]
     for job in ahead:
         for slot in free:
             if slot.warm == job.warm:
                 return slot, job
-    never_used = [slot for slot in free if slot.warm is None]
-    return (never_used or free)[0], waiting[0]
+    oldest = waiting[0]
+    loaded = [slot for slot in free if slot.runner.has_loaded(oldest.plan.theorem.header)]
+    idle = [slot for slot in free if slot.runner.process is None]
+    cheap = loaded and idle and loaded[0].runner.start_seconds < CHEAP_START_SECONDS
+    return min((idle if cheap else loaded) or idle or free, key=lambda slot: slot.last_used), oldest

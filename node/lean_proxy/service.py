@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from node.lean_proxy.backend import Backend
     from node.lean_proxy.requests import Counts, Requests
     from node.lean_proxy.sandbox.protections import Protections
+    from node.lean_proxy.toolchain import LeanToolchain
     from node.lean_proxy.verification import Verifier
 
 OPEN_REQUESTS = 4096
 """Handlers at once. The pool's own queue is far shorter and says `busy`; this only bounds what says so."""
 
 REPORT_SECONDS = 0.5
+
+LOADING_SECONDS = 5.0
+"""Provers wait a little longer for a word (their TRANSPORT_SECONDS, and some time for tactics), then ask again."""
 
 
 def main(settings: LeanProxySettings, node: NodeSettings) -> int:
@@ -34,22 +38,12 @@ def main(settings: LeanProxySettings, node: NodeSettings) -> int:
 
 async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     """The life of a lean-proxy, from a connected node to the end of its drain."""
-    from common.node import NodeFailure
-    from node.lean_proxy.pocket.build import PocketBuildError
-    from node.lean_proxy.toolchain import LeanToolchain
-
-    try:
-        # Pocket Lean's library may have to be compiled first, which takes seconds.
-        toolchain = await asyncio.to_thread(LeanToolchain.named, settings.toolchain)
-    except PocketBuildError as error:
-        raise NodeFailure(str(error)) from error
-    if settings.sandbox:
-        toolchain = await asyncio.to_thread(toolchain.confined)
-    _tell_protections(ctx, toolchain.protections)
+    toolchain = await _toolchain(ctx, settings)
     requests = _requests(settings, toolchain)
     verifier = _verifier(settings, toolchain)
     requests.backend.start()
     try:
+        await _prepare(ctx, requests.backend)
         handlers = Handlers(ctx, requests, verifier)
         await ctx.bus.serve(subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue="lean-proxy", limit=OPEN_REQUESTS)
         await ctx.bus.serve(
@@ -61,6 +55,51 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     finally:
         await requests.backend.stop()
         verifier.close()
+
+
+async def _toolchain(ctx: NodeContext, settings: LeanProxySettings) -> LeanToolchain:
+    """The Lean that is configured, confined. Raises NodeFailure."""
+    from common.node import NodeFailure
+    from node.lean_proxy.finding.find import find
+    from node.lean_proxy.finding.problems import LeanProblem
+
+    try:
+        # Pocket Lean's library may have to be compiled first, which takes seconds; `lake` may take as long.
+        toolchain = await asyncio.to_thread(find, settings.lean)
+    except LeanProblem as error:
+        raise NodeFailure(str(error), exit_code=2) from error
+    if settings.sandbox:
+        toolchain = await asyncio.to_thread(toolchain.confined)
+    _tell_protections(ctx, toolchain.protections)
+    ctx.facts.update(toolchain.facts())
+    ctx.changed.set()
+    ctx.log.info("Lean found", command=" ".join(toolchain.command), **toolchain.facts())
+    return toolchain
+
+
+async def _prepare(ctx: NodeContext, backend: Backend) -> None:
+    """Load the configured header, unless told to stop meanwhile: it may take minutes. Raises NodeFailure."""
+    from common.node import NodeFailure
+    from node.lean_proxy.finding.problems import LeanProblem
+    from node.lean_proxy.pool import Pool
+    from node.lean_proxy.preparing import prepare
+
+    if not isinstance(backend, Pool):
+        return
+    preparing = asyncio.create_task(prepare(backend), name="header")
+    stopping = asyncio.create_task(ctx.stopping.wait())
+    try:
+        await asyncio.wait({preparing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if preparing.done():
+            process = preparing.result()
+            seconds, memory = round(process.started_in, 2), round(process.header_mb)
+            ctx.log.info("Lean is ready", header_seconds=seconds, header_mb=memory)
+    except LeanProblem as error:
+        raise NodeFailure(str(error), exit_code=2) from error
+    finally:
+        stopping.cancel()
+        preparing.cancel()
+        await asyncio.gather(stopping, preparing, return_exceptions=True)
 
 
 def _tell_protections(ctx: NodeContext, protections: Protections) -> None:
@@ -152,8 +191,14 @@ def _requests(settings: LeanProxySettings, toolchain: object) -> Requests:
     from node.lean_proxy.worker.process import WorkerOptions
 
     assert isinstance(toolchain, LeanToolchain)
+    options = WorkerOptions(
+        heartbeats=settings.heartbeats,
+        memory_mb=settings.memory_mb,
+        start_seconds=settings.lean.header_seconds,
+        loading_seconds=LOADING_SECONDS,
+        spares=settings.spares,
+    )
     workers = settings.resolved_workers()
-    options = WorkerOptions(heartbeats=settings.heartbeats, memory_mb=settings.memory_mb)
     pool = Pool(toolchain, options, workers=workers, queue=workers * settings.queue)
     return Requests(pool, OutcomeCache(settings.cache), longest=settings.tactic_seconds)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from common.lean_settings import LeanSettings
 from common.limits import Megabytes, Natural, Positive, Timeout
 from common.sizing import read_machine, sizes
 
@@ -12,8 +13,8 @@ from common.sizing import read_machine, sizes
 class LeanProxySettings:
     """A lean-proxy owns Lean processes: it runs tactics on them, and verifies proofs in fresh ones."""
 
-    toolchain: str = "pocket"
-    """`pocket`, or the command of another toolchain's `lean`."""
+    lean: LeanSettings = field(default_factory=LeanSettings)
+    """Which Lean, with which project and header: section [lean] of the file."""
 
     workers: Natural = 0
     """Lean workers; 0 takes one per core but one, at least two, and no more than half of the memory holds."""
@@ -25,7 +26,10 @@ class LeanProxySettings:
     """Lean's `maxHeartbeats` for a batch or a candidate: about two seconds of elaboration."""
 
     memory_mb: Megabytes = 1024
-    """Resident memory at which a worker is killed; what it was running gets the outcome `memory`."""
+    """Memory that a worker may take beyond what its header took; what it was running then gets the outcome `memory`."""
+
+    spares: Natural = 2
+    """Lean processes kept beside the workers for headers that come again; the least recently used ends first."""
 
     tactic_seconds: Timeout = 10.0
     """Most seconds for a candidate, whatever a request asks for."""

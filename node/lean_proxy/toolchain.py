@@ -10,9 +10,6 @@ from pathlib import Path
 from node.lean_proxy.headers import completed
 from node.lean_proxy.sandbox.protections import Protections, detect
 
-CREDENTIALS = "PROOFMESH_NATS_"
-"""How the variables begin that hold the broker's user and password: Lean code could read and print them."""
-
 
 @dataclass(frozen=True)
 class LeanToolchain:
@@ -28,8 +25,6 @@ class LeanToolchain:
     version: str = ""
     project: str = ""
     """The Lake project whose modules it finds; empty without one."""
-    header_seconds: float = 60.0
-    """Most seconds to start and to elaborate a header."""
     protections: Protections = field(default_factory=Protections)
     """What its processes are confined by; nothing unless `confined` was asked for."""
 
@@ -39,17 +34,6 @@ class LeanToolchain:
         from node.lean_proxy.pocket import toolchain
 
         return cls(tuple(toolchain.command()), toolchain.environment())
-
-    @classmethod
-    def named(cls, command: str) -> LeanToolchain:
-        """`pocket`, or the command of another toolchain's `lean`, which gets this process's environment.
-
-        Not its credentials for the broker, though.
-        """
-        if command in ("", "pocket"):
-            return cls.pocket()
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(CREDENTIALS)}
-        return cls(tuple(command.split()), kept)
 
     def confined(self) -> LeanToolchain:
         """The same, with every protection that this system allows. Tries them for 0.5 s: call it in a thread."""

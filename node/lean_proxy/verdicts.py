@@ -84,21 +84,21 @@ def verdict(messages: Sequence[LeanMessage]) -> tuple[str, tuple[str, ...]]:
     return (f"it rests on other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""), axioms
 
 
-def rejection(finished: Finished, theorem: Theorem) -> str:
+def rejection(finished: Finished, header: str, theorem: Theorem) -> str:
     """Why Lean rejects the proof's file; empty when it does not."""
     for message in messages(finished):
         if message.severity == "error":
-            return f"Lean rejects the proof{_where(message, theorem)}: {message.data}"
+            return f"Lean rejects the proof{_where(message, header, theorem)}: {message.data}"
         if "declaration uses" in message.data and "sorry" in message.data:
             return "the proof is not finished: it uses sorry"
     return unclear(finished) if finished.code else ""
 
 
-def _where(message: LeanMessage, theorem: Theorem) -> str:
+def _where(message: LeanMessage, header: str, theorem: Theorem) -> str:
     """Where in the script an error is, as `at line:column`; empty outside of it."""
     if message.pos is None:
         return ""
-    line = message.pos.line - len(statement_lines("theorem", theorem)) - theorem.header.count("\n") - 2
+    line = message.pos.line - len(statement_lines("theorem", theorem)) - header.count("\n") - 2
     return f" at line {line}" if line >= 1 else ""
 
 

@@ -120,7 +120,7 @@ class Verifier:
                 raise statement
             if isinstance(proof, BaseException):
                 raise proof
-            reason = rejection(proof, theorem)
+            reason = rejection(proof, self._toolchain.header(theorem.header), theorem)
             if reason:
                 return reason, (), False
             return await self._judge(theorem, folder, _made(root / "check"), statement)

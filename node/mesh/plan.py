@@ -163,6 +163,7 @@ def _metrics(node: NodeSettings, index: int) -> list[str]:
 
 def _check_sections(file: Path | None) -> None:
     """Read every role's section once, so that a mistake in it is told here and not by a child. Raises ConfigError."""
+    config.load_lean(file)
     for section in config.read(file):
         for role in ROLES.values():
             if role.section == section:

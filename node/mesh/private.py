@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -9,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from common.lean_settings import LeanSettings
 from node.model.checkpoint_folders import newest_whole, none_whole
 
 if TYPE_CHECKING:
@@ -29,7 +31,9 @@ class MeshProblem(RuntimeError):
 
 
 @asynccontextmanager
-async def private_mesh(checkpoint: str, *, fixed: bool, note: Callable[[str], None]) -> AsyncIterator[tuple[Bus, Mesh]]:
+async def private_mesh(
+    checkpoint: str, lean: LeanSettings, *, fixed: bool, note: Callable[[str], None]
+) -> AsyncIterator[tuple[Bus, Mesh]]:
     """Broker, lean-proxy and prover, and inference when there is a model; gone at the end of the block."""
     import tomli_w
 
@@ -41,7 +45,7 @@ async def private_mesh(checkpoint: str, *, fixed: bool, note: Callable[[str], No
         os.environ["TMPDIR"] = folder  # for the nodes: so nothing of theirs stays behind
         weights = None if fixed else model_for(checkpoint, Path(folder), note)
         file = Path(folder) / "mesh.toml"
-        file.write_text(tomli_w.dumps(configuration(Path(folder), weights)), encoding="utf-8")
+        file.write_text(tomli_w.dumps(configuration(Path(folder), weights, lean)), encoding="utf-8")
         note(f"starting a private mesh with {weights.name if weights else 'a fixed list of tactics'}")
         async with Mesh.from_file(file) as mesh:
             bus = await Bus.connect(mesh.bus, run=mesh.run, name="prove", wait=START_SECONDS)
@@ -52,7 +56,7 @@ async def private_mesh(checkpoint: str, *, fixed: bool, note: Callable[[str], No
                 await bus.close()
 
 
-def configuration(folder: Path, weights: Path | None) -> dict[str, dict[str, object]]:
+def configuration(folder: Path, weights: Path | None, lean: LeanSettings) -> dict[str, dict[str, object]]:
     """The private mesh's file. Nothing is restarted: a node that dies ends the command with its last words.
 
     At the end all nodes are killed at once: nobody else uses them, and what they keep is below `folder`.
@@ -61,6 +65,7 @@ def configuration(folder: Path, weights: Path | None) -> dict[str, dict[str, obj
     return {
         "run": {"name": PRIVATE_RUN, "dir": str(folder)},
         "up": {"learner": 0, "ui": 0, "inference": int(weights is not None), "restarts": 0, "grace": 0.0},
+        "lean": dataclasses.asdict(lean),  # paths in it are from the folder that the nodes run in, too
         "broker": {"port": 0, "store": str(folder / "broker")},
         "prover": {"policy": policy, "searches": 1, "poll_seconds": 0.1, "drain_seconds": 0.0},
         **({"inference": {"weights": str(weights)}} if weights else {}),

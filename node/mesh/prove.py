@@ -2,8 +2,8 @@
 
 Without `--url` it starts a mesh of its own (broker, lean-proxy, prover, and inference when there is a model) and ends
 it afterwards; with `--url` it hands the theorem to the provers of a running mesh. Exit code: 0 proved (the theorem
-with its proof is on standard output), 1 not proved within the budget, 2 not a statement that Lean accepts, 3 the mesh
-failed.
+with its proof is on standard output), 1 not proved within the budget, 2 not a statement that Lean accepts, or no Lean
+as configured, 3 the mesh failed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import tyro
 
-from common.config import check_flags
+from common.config import check_flags, config_file, load_lean
 from common.lean import Theorem
+from common.lean_settings import LeanSettings
 from common.limits import Positive, Timeout
 from common.statement import StatementError, parse_statement
 from node.mesh.private import MeshProblem, private_mesh
@@ -36,6 +38,9 @@ R = TypeVar("R")
 
 CONNECT_SECONDS = 3.0
 """Patience with a broker that was named on the command line."""
+
+OPEN_SECONDS = 60.0
+"""Patience with the mesh's start, beyond what Lean may take for the header."""
 
 VERIFY_SECONDS = 60.0
 """Patience with the verification: three files in fresh processes take about 0.4 s, a busy proxy longer."""
@@ -69,6 +74,12 @@ class ProveSettings:
     json: bool = False
     """Print one JSON object in place of the proof's text."""
 
+    lean: LeanSettings = field(default_factory=LeanSettings)
+    """Which Lean, with which project and header; section [lean] of --config. A running mesh (--url) has its own."""
+
+    config: Path | None = None
+    """A TOML file with a section [lean]; flags win over it."""
+
 
 class NotAStatement(ValueError):
     """Lean, or our reading of the text, refuses the statement."""
@@ -89,7 +100,10 @@ class Answer:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code. Raises ConfigError."""
-    settings = tyro.cli(ProveSettings, args=argv, prog="proofmesh prove", description=__doc__)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    file = config_file(arguments)
+    default = ProveSettings(statement=tyro.MISSING, lean=load_lean(file), config=file)
+    settings = tyro.cli(ProveSettings, args=arguments, default=default, prog="proofmesh prove", description=__doc__)
     check_flags(settings)
     return run(settings)
 
@@ -99,18 +113,23 @@ def run(settings: ProveSettings) -> int:
     from broker.errors import BrokerError
     from common import logging
     from common.bus import BusError
+    from node.lean_proxy.finding.find import find
+    from node.lean_proxy.finding.problems import LeanProblem
+    from node.mesh.restarts import USAGE_ERROR
     from node.mesh.supervisor import ChildFailed
 
     logging.configure("error")  # what fails is said by the exceptions below
     try:
         theorem = parse_statement(settings.statement)
+        if settings.lean != LeanSettings() and not settings.url:
+            find(settings.lean)  # here, where what is wrong can be said in a line; the lean-proxy does it again
         answer = asyncio.run(prove(theorem, settings))
-    except (StatementError, NotAStatement) as error:
+    except (StatementError, NotAStatement, LeanProblem) as error:
         print(f"proofmesh prove: {error}", file=sys.stderr)
         return BAD_STATEMENT
     except (BrokerError, BusError, ChildFailed, MeshProblem) as error:
         print(f"proofmesh prove: {error}", file=sys.stderr)
-        return MESH_FAILED
+        return BAD_STATEMENT if isinstance(error, ChildFailed) and error.code == USAGE_ERROR else MESH_FAILED
     show(answer, settings)
     return PROVED if answer.outcome == "proved" else NOT_PROVED
 
@@ -135,6 +154,9 @@ async def prove(theorem: Theorem, settings: ProveSettings) -> Answer:
 
     start = time.monotonic()
     async with mesh_for(settings) as (bus, failure):
+        if not settings.url:
+            await unless(failure, opened(bus, theorem, settings))
+            start = time.monotonic()
         note(f"searching for a proof of {theorem.signature}")
         result = await unless(failure, search(bus, theorem, settings))
         simulations = result.statistics.simulations if isinstance(result, AttemptResult) else 0
@@ -156,6 +178,26 @@ async def prove(theorem: Theorem, settings: ProveSettings) -> Answer:
         axioms = ", ".join(verdict.axioms) or "none"
         lean = f"{theorem.signature} := by\n{result.script}"
         return answer("proved", f"accepted by Lean {verdict.lean_version}, axioms: {axioms}", lean)
+
+
+async def opened(bus: Bus, theorem: Theorem, settings: ProveSettings) -> None:
+    """Wait until Lean has started and loaded what the theorem imports: that is no time of the search.
+
+    Raises NotAStatement, BusError.
+    """
+    from common import subjects
+    from common.bus import RemoteFailure
+    from common.messages import LeanRunReply, LeanRunRequest
+
+    deadline = OPEN_SECONDS + settings.lean.header_seconds
+    try:
+        await bus.request_patiently(
+            subjects.LEAN_RUN, LeanRunRequest(theorem=theorem), LeanRunReply, timeout=OPEN_SECONDS, deadline=deadline
+        )
+    except RemoteFailure as error:
+        if error.kind == "bad-statement":
+            raise NotAStatement(error.reason) from error
+        raise
 
 
 async def search(bus: Bus, theorem: Theorem, settings: ProveSettings) -> AttemptResult | None:
@@ -230,7 +272,7 @@ async def mesh_for(settings: ProveSettings) -> AsyncIterator[tuple[Bus, Failure]
     from common.bus import Bus, BusSettings
 
     if not settings.url:
-        async with private_mesh(settings.checkpoint, fixed=settings.fixed, note=note) as (bus, mesh):
+        async with private_mesh(settings.checkpoint, settings.lean, fixed=settings.fixed, note=note) as (bus, mesh):
             yield bus, mesh.wait
         return
     bus = await Bus.connect(BusSettings(url=settings.url), run=settings.run, name="prove", wait=CONNECT_SECONDS)

@@ -95,7 +95,11 @@ class Child:
 
 
 class ChildFailed(RuntimeError):
-    """A child could not be kept running; the message has its last lines."""
+    """A child could not be kept running; the message has its last lines. `code`: its exit code, 1 if it has none."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 Listener = Callable[[str], None]
@@ -164,7 +168,7 @@ class Supervisor:
         how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
         decision = child.history.died(time.monotonic(), code)
         if isinstance(decision, GiveUp):
-            self._fail(child, f"{how}; {decision.reason}")
+            self._fail(child, f"{how}; {decision.reason}", code)
             return False
         child.state, child.note = ChildState.RESTARTING, how
         child.restarts += 1
@@ -190,7 +194,7 @@ class Supervisor:
         if self._end is not None and not self._end.done():
             self._end.set_result(name)
 
-    def _fail(self, child: Child, why: str) -> None:
+    def _fail(self, child: Child, why: str, code: int = 1) -> None:
         child.state, child.note = ChildState.FAILED, why
         words = child.last_words()
         shown = "".join(f"\n    {line}" for line in words.splitlines())
@@ -200,4 +204,4 @@ class Supervisor:
             self._listener(f"{message}\n  going on without it")
             return
         if self._end is not None and not self._end.done():
-            self._end.set_exception(ChildFailed(message))
+            self._end.set_exception(ChildFailed(message, code))

@@ -17,6 +17,7 @@ from common.sizing import read_machine, sizes
 from common.subjects import BadRunName
 from node.mesh.mesh import Mesh
 from node.mesh.plan import Plan, PortInUse, UpSettings, make_plan
+from node.mesh.restarts import USAGE_ERROR
 from node.mesh.status import Status
 from node.mesh.supervisor import ChildFailed
 
@@ -55,31 +56,31 @@ async def run(plan: Plan) -> int:
     with status.shown():
         following = asyncio.create_task(status.follow(mesh.bus, mesh.run))
         try:
-            failure = await _wait(mesh, told[0])
+            failure, code = await _wait(mesh, told[0])
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
             await _stop(mesh, told[1])
     if failure:
         print(f"proofmesh up: {failure}", file=sys.stderr)
-        return 1
-    return 0
+    return code
 
 
-async def _wait(mesh: Mesh, told: asyncio.Event) -> str:
-    """Wait for the end of the mesh or for a signal; returns why a node failed, or an empty string."""
+async def _wait(mesh: Mesh, told: asyncio.Event) -> tuple[str, int]:
+    """Wait for the end of the mesh or for a signal; returns why a node failed (or an empty string), and what `up` ends
+    with: 0, 1, or 2 where the node's configuration is wrong."""
     end = asyncio.create_task(mesh.wait())
     stopping = asyncio.create_task(told.wait())
     await asyncio.wait({end, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if not end.done():
         end.cancel()
-        return ""
+        return "", 0
     try:
         end.result()
     except ChildFailed as error:
-        return str(error)
-    return ""
+        return str(error), USAGE_ERROR if error.code == USAGE_ERROR else 1
+    return "", 0
 
 
 async def _stop(mesh: Mesh, at_once: asyncio.Event) -> None:

@@ -47,7 +47,6 @@ def find(settings: LeanSettings, environ: Mapping[str, str] | None = None) -> Le
         header,
         name=name,
         version=version,
-        header_seconds=settings.header_seconds,
     )
 
 
@@ -70,7 +69,6 @@ def _of_project(
         name=wanted[0] if (wanted := elan.wanted(project)) else str(found.lean),
         version=version,
         project=str(project),
-        header_seconds=settings.header_seconds,
     )
 
 
@@ -109,7 +107,12 @@ def _check_version(project: Path, version: str, lean: Path) -> None:
 
 
 def _pocket(settings: LeanSettings, header: str, modules: Sequence[Path]) -> LeanToolchain:
-    pocket = LeanToolchain.pocket()
+    from node.lean_proxy.pocket.build import PocketBuildError
+
+    try:
+        pocket = LeanToolchain.pocket()
+    except PocketBuildError as error:
+        raise LeanProblem(str(error)) from error
     path = [Path(each) for each in pocket.environment["LEAN_PATH"].split(os.pathsep)]
     lake.check_modules(settings.imports, [*path, *modules], [], None)
     environment = pocket.with_modules(modules)
@@ -120,7 +123,6 @@ def _pocket(settings: LeanSettings, header: str, modules: Sequence[Path]) -> Lea
         header,
         name="pocket Lean",
         version=version,
-        header_seconds=settings.header_seconds,
     )
 
 

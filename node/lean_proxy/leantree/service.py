@@ -3,7 +3,7 @@
 Whoever reaches the port can have Lean run commands of theirs: it listens on loopback unless told otherwise, and Lean
 processes are confined as far as the system allows.
 
-Exit code: 0 stopped, 1 the port or Lean is not to be had, 2 wrong configuration.
+Exit code: 0 stopped, 1 the port is not to be had, 2 wrong configuration, or no Lean as configured.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from node.lean_proxy.leantree.server import LeanTreeServer
     from node.lean_proxy.toolchain import LeanToolchain
 
-STOPPED, FAILED = 0, 1
+STOPPED, FAILED, WRONG = 0, 1, 2
 
 
 @dataclass
@@ -70,16 +70,17 @@ def main(argv: Sequence[str]) -> int:
 
 async def serve(settings: LeanTreeServerSettings) -> int:
     """Serve until SIGINT or SIGTERM; returns the exit code."""
-    from node.lean_proxy.pocket.build import PocketBuildError
-    from node.lean_proxy.toolchain import LeanToolchain
+    from node.lean_proxy.finding.find import find
+    from node.lean_proxy.finding.problems import LeanProblem
 
     told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
     try:
-        toolchain = await asyncio.to_thread(LeanToolchain.named, settings.lean.toolchain)
-    except PocketBuildError as error:
-        return _failed(str(error))
+        toolchain = await asyncio.to_thread(find, settings.lean.lean)
+    except LeanProblem as error:
+        _say(str(error))
+        return WRONG
     if settings.lean.sandbox:
         toolchain = await asyncio.to_thread(toolchain.confined)
     return await serve_on(settings, toolchain, told)

@@ -1,7 +1,7 @@
 """One `lean --worker` process: start it with a header, edit its document, wait until its diagnostics are final.
 
-The process has a group of its own, dies with us, and is killed with its group when a deadline or the memory limit
-passes. A worker that died is not repaired: its owner starts another.
+The process has a group of its own, dies with us, and is killed with its group when it passes the memory limit, or a
+deadline without giving up what it is at. A worker that died is not repaired: its owner starts another.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ STDERR_LINES = 50
 REPORT_DELAY_MS = 2
 """Between two reports of diagnostics and progress: the default of 200 would dominate every edit, and 0 costs a third
 more CPU for reports that nobody reads (measured with `proofmesh bench lean`)."""
+
+RECALL_LEAST_SECONDS, RECALL_MOST_SECONDS = 0.3, 10.0
+"""Patience with a worker that is to give up what it is at: what another start would take, within these limits (pocket
+Lean starts in 0.2 s and gives up in a few ms)."""
 
 CPU_SECONDS_BEYOND = 5
 """CPU seconds beyond a deadline at which the kernel kills a worker by itself, should this process be stopped."""
@@ -67,9 +71,13 @@ class WorkerOptions:
     heartbeats: int = 40_000
     """Lean's `maxHeartbeats` for one declaration: about two seconds of elaboration, a fifth of Lean's default."""
     memory_mb: int = 1024
-    """Resident memory at which the process is killed."""
+    """Memory beyond what its header took, at which the process is killed."""
     start_seconds: float = 60.0
     """Limit for start and header (a large library takes long to import)."""
+    loading_seconds: float = 60.0
+    """A request whose header is being loaded for longer is answered: ask again. The loading goes on."""
+    spares: int = 2
+    """Processes that are kept beside the workers for headers that come again; the least recently used ends first."""
     extra: tuple[str, ...] = ()
     """More arguments for `lean`."""
 
@@ -98,6 +106,12 @@ class LeanProcess:
     options: WorkerOptions
     process: asyncio.subprocess.Process
     edits: int = 0
+    started_in: float = 0.0
+    """Seconds that its start took, with the header."""
+    worked: float = 0.0
+    """Seconds that its edits took."""
+    header_mb: float = 0.0
+    """Memory of its own when the header was done."""
     _decoder: framing.Decoder = field(default_factory=framing.Decoder)
     _inbox: deque[framing.Incoming] = field(default_factory=deque)
     _stderr: deque[str] = field(default_factory=lambda: deque(maxlen=STDERR_LINES))
@@ -113,6 +127,7 @@ class LeanProcess:
 
         Raises WorkerEnded, FileNotFoundError. What Lean says about the text is in `opening`.
         """
+        started = time.monotonic()
         process = await spawn_child(
             [*toolchain.command, *options.arguments()],
             env=toolchain.environment,
@@ -135,6 +150,8 @@ class LeanProcess:
         except BaseException:
             await worker.kill()
             raise
+        worker.started_in = time.monotonic() - started
+        worker.header_mb = own_mb(process.pid)
         return worker
 
     opening: list[Diagnostic] = field(default_factory=list)
@@ -147,16 +164,37 @@ class LeanProcess:
         """Replace the whole document and return its final diagnostics.
 
         `silence`: seconds without progress after which the worker counts as stuck; `limit`: seconds in all.
-        Raises WorkerEnded; the process has been killed then.
+        Raises WorkerEnded; the process has been killed then, unless it ran out of time: `recall` or `kill` it.
         """
+        started = time.monotonic()
         self.edits += 1
         document = {"uri": URI, "version": self.edits}
         self._send("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
         try:
             return await self._final(silence, limit)
+        except WorkerEnded as end:
+            if end.ending is not Ending.TIMEOUT:
+                await self.kill()
+            raise
         except BaseException:  # cancelled in the middle of an edit it cannot be used again either
             await self.kill()
             raise
+        finally:
+            self.worked += time.monotonic() - started
+
+    async def recall(self, text: str) -> bool:
+        """After an edit that ran out of time: whether Lean gives it up for this text, and can be used again.
+
+        Lean looks whether its document has changed between two steps of a tactic; what never looks (the kernel) keeps
+        the process, which is killed then.
+        """
+        seconds = min(RECALL_MOST_SECONDS, max(RECALL_LEAST_SECONDS, self.started_in))
+        try:
+            await self.edit(text, silence=seconds, limit=seconds)
+        except WorkerEnded:
+            await self.kill()
+            return False
+        return True
 
     async def kill(self) -> None:
         """Kill the process and its group at once, and wait for its end."""
@@ -167,6 +205,10 @@ class LeanProcess:
     def resident_mb(self) -> float:
         """Resident memory in MB, 0 when the process is gone."""
         return resident_mb(self.process.pid)
+
+    def grown_mb(self) -> float:
+        """Memory in MB that it has taken since its header was done."""
+        return own_mb(self.process.pid) - self.header_mb
 
     def cpu_seconds(self) -> float:
         """CPU seconds that the process has used."""
@@ -192,7 +234,6 @@ class LeanProcess:
                 async with asyncio.timeout(max(patience, 0.001)):
                     message = await self._receive()
             except TimeoutError:
-                await self.kill()
                 raise self._ended(Ending.TIMEOUT, "no answer in time") from None
             if message is None:
                 code = await self.process.wait()
@@ -259,12 +300,25 @@ class LeanProcess:
 
 
 def resident_mb(pid: int) -> float:
-    """Resident memory of a process in MB, 0 when there is none (/proc/PID/statm, second field, pages)."""
+    """Resident memory of a process in MB, 0 when there is none."""
+    return _pages(pid)[0] * resource.getpagesize() / 2**20
+
+
+def own_mb(pid: int) -> float:
+    """Resident memory in MB without pages of files: compiled modules are mapped, so that all processes share them, and
+    the system takes these pages back when it needs room. (Mathlib's are gigabytes.)"""
+    resident, shared = _pages(pid)
+    return (resident - shared) * resource.getpagesize() / 2**20
+
+
+def _pages(pid: int) -> tuple[int, int]:
+    """Resident pages, and those of them that belong to files (/proc/PID/statm, second and third field)."""
     try:
         with open(f"/proc/{pid}/statm") as file:  # noqa: PTH123 - read ten times a second for every worker
-            return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+            fields = file.read().split()
+            return int(fields[1]), int(fields[2])
     except (FileNotFoundError, ProcessLookupError, IndexError):
-        return 0.0
+        return 0, 0
 
 
 def cpu_seconds(pid: int) -> float:

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from node.lean_proxy.headers import import_lines, imports
 from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.worker.document import Document, opening
 from node.lean_proxy.worker.framing import Diagnostic
 from node.lean_proxy.worker.plan import Plan
 from node.lean_proxy.worker.process import Ending, LeanProcess, WorkerEnded, WorkerOptions
 from node.lean_proxy.worker.reading import parser_refused, read, suspect_at
+from node.lean_proxy.worker.spares import Spares
 
 RECYCLE_EDITS = 5000
 """Edits after which a process is replaced, should it have a leak that the memory limit is too high to show."""
 
+RECYCLE_STARTS = 100
+"""It has worked that many times as long as it took to start, too: so a large library costs a hundredth at most."""
+
 
 class BadHeader(ValueError):
     """Lean refuses the header; the text is Lean's own message."""
-
-
-_IMPORT = re.compile(r"^[ \t]*(?:(?:public|meta|private)\s+)*(?:import\b|prelude\b|module\b).*", re.MULTILINE)
-
-
-def imports(header: str) -> list[str]:
-    """The lines of a header that decide what a process has loaded."""
-    return [line.group().strip() for line in _IMPORT.finditer(header)]
 
 
 def header_problem(said: Sequence[Diagnostic]) -> str:
@@ -42,15 +38,29 @@ class Runner:
 
     toolchain: LeanToolchain
     options: WorkerOptions
+    spares: Spares = field(default_factory=lambda: Spares(0))
+    """Where its process waits while another header is asked for; shared by the workers of a pool."""
     restarts: int = 0
     """Processes that ended on their own or were killed by a limit."""
     _process: LeanProcess | None = None
     _header: str = ""
-    _on_start: list[Callable[[LeanProcess | None], None]] = field(default_factory=list)
 
     @property
     def process(self) -> LeanProcess | None:
         return self._process
+
+    @property
+    def start_seconds(self) -> float:
+        """What the start of its process took, with the header; 0 without a process."""
+        return self._process.started_in if self._process is not None else 0.0
+
+    def has_loaded(self, header: str) -> bool:
+        """Whether a theorem with this header needs no library that is not loaded here."""
+        return self._process is not None and imports(self._header) == imports(self.toolchain.header(header))
+
+    async def load(self, header: str) -> None:
+        """Get ready for theorems with this header. Raises BadHeader, WorkerEnded."""
+        await self._ready(self.toolchain.header(header))
 
     async def run(self, plan: Plan, *, timeout: float) -> float:
         """Carry out a plan; returns the seconds that Lean worked. `timeout`: seconds for a candidate alone.
@@ -69,8 +79,8 @@ class Runner:
         try:
             diagnostics = await process.edit(document.text, silence=timeout, limit=timeout * blocks)
         except WorkerEnded as end:
-            self.restarts += 1
-            self._process = None
+            if end.ending is not Ending.TIMEOUT or not await process.recall(opening(header)):
+                self._lost()
             stuck = end.ending is Ending.TIMEOUT and end.seconds_stuck >= timeout
             suspect = suspect_at(document, end.lines)
             refused = "" if suspect is None else parser_refused(document, end.diagnostics, suspect)
@@ -80,44 +90,60 @@ class Runner:
 
     async def _ready(self, header: str) -> LeanProcess:
         """A live process with this header. Raises BadHeader, WorkerEnded."""
-        process = self._process
-        if process is not None and (not process.alive or self._worn(process)):
+        if self._process is not None and (not self._process.alive or self._worn(self._process)):
             await self.stop()
-            process = None
-        if process is not None and header != self._header:
-            process = await self._turned(process, header)
-        if process is None:
-            process = await LeanProcess.start(self.toolchain, self.options, opening(header))
-            if problem := header_problem(process.opening):
-                await process.kill()
-                raise BadHeader(problem)
-            self._process, self._header = process, header
+        if self._process is None or imports(header) != imports(self._header):
+            await self._change(header)
+        if self._process is not None and header != self._header:
+            await self._turn(self._process, header)
+        return self._process or await self._start(header)
+
+    async def _change(self, header: str) -> None:
+        """Park the process, and take one that has loaded what this header imports, if there is one."""
+        (process, old), spare = (self._process, self._header), self.spares.take(imports(header))
+        self._process, self._header = spare or (None, "")
+        if process is not None:
+            await self.spares.park(process, old)
+
+    async def _start(self, header: str) -> LeanProcess:
+        """A new process. Raises BadHeader, WorkerEnded."""
+        process = await LeanProcess.start(self.toolchain, self.options, opening(header))
+        self._process, self._header = process, header
+        if problem := header_problem(process.opening):
+            # Where the imports are good the process is, too: the next header is put in place of this one.
+            if any(item.is_error and item.range.start.line < import_lines(header) for item in process.opening):
+                await self.stop()
+            else:
+                self._header = "\n".join(imports(header))
+            raise BadHeader(problem)
         return process
 
-    async def _turned(self, process: LeanProcess, header: str) -> LeanProcess | None:
-        """The process with another header, if it imports the same: a library is not imported twice. None: it ended.
+    async def _turn(self, process: LeanProcess, header: str) -> None:
+        """Put another header in place of the process's, with the same imports: a library is not imported twice.
 
-        Raises BadHeader.
+        There is no process afterwards if it ended. Raises BadHeader.
         """
-        if imports(header) != imports(self._header):
-            await self.stop()
-            return None
         seconds = self.options.start_seconds
         try:
             said = await process.edit(opening(header), silence=seconds, limit=seconds)
         except WorkerEnded as end:
-            self.restarts += 1
-            self._process = None
+            if end.ending is not Ending.TIMEOUT or not await process.recall(opening(self._header)):
+                self._lost()
             if end.ending is not Ending.DIED:
                 raise BadHeader(f"Lean came to no end with the header: {end.reason}") from end
-            return None
+            return
         if problem := header_problem(said):
             raise BadHeader(problem)  # the process stays as good as it was: the next edit replaces the whole text
         self._header = header
-        return process
+
+    def _lost(self) -> None:
+        """The process has ended before it was told to."""
+        self.restarts += 1
+        self._process = None
 
     def _worn(self, process: LeanProcess) -> bool:
-        return process.edits >= RECYCLE_EDITS or process.resident_mb() > self.options.memory_mb / 2
+        old = process.edits >= RECYCLE_EDITS and process.worked >= RECYCLE_STARTS * process.started_in
+        return old or process.grown_mb() > self.options.memory_mb / 2
 
     async def stop(self) -> None:
         """End the process, if there is one."""

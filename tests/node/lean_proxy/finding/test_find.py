@@ -39,11 +39,11 @@ def test_pocket_lean_is_the_default():
 
 
 def test_a_project_gives_its_lean_and_its_modules(home, toolchain, project):
-    settings = LeanSettings(project=str(project), imports=["Demo.Basic"], header_seconds=7)
+    settings = LeanSettings(project=str(project), imports=["Demo.Basic"])
     found = find(settings, lean_project.environ(home, home / "bin"))
     assert found.command == (str(toolchain / "bin" / "lean"),) and found.version == "4.35.0"
     assert found.environment["LEAN_PATH"] == str(project / ".lake/build/lib/lean"), "absolute, though `lake` said ./"
-    assert found.name == lean_project.NAME and found.project == str(project) and found.header_seconds == 7
+    assert found.name == lean_project.NAME and found.project == str(project)
     assert found.facts() == {
         "Lean": f"4.35.0 ({lean_project.NAME})",
         "project": str(project),

@@ -11,7 +11,6 @@ import pytest
 
 from common.process import kill_group, spawn_child
 from node.lean_proxy.sandbox.protections import Protections, detect
-from node.lean_proxy.toolchain import LeanToolchain
 
 ROOT = Path(__file__).parents[4]
 FORBID = Path(__file__).with_name("forbid.py")
@@ -164,10 +163,3 @@ def test_a_lean_that_must_start_processes_is_confined_by_the_rest(tmp_path):
     assert "processes" not in found.mechanisms and set(found.mechanisms) == set(FOUND.mechanisms) - {"processes"}
     if "processes" in FOUND.mechanisms:
         assert "does not start with it" in found.facts()["processes"]
-
-
-def test_a_toolchain_of_the_user_gets_no_credentials(monkeypatch):
-    monkeypatch.setenv("PROOFMESH_NATS_PASSWORD", "secret")
-    monkeypatch.setenv("LEAN_SOMETHING", "kept")
-    environment = LeanToolchain.named("lean").environment
-    assert "secret" not in environment.values() and environment["LEAN_SOMETHING"] == "kept"

@@ -1,0 +1,95 @@
+"""A lean-proxy, `verify` and `prove` on a Lake project, as processes of their own."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from common import subjects
+from common.lean import OutcomeKind, Theorem
+from common.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
+from tests import lean_project
+from tests.conftest import lean_proxy_process
+
+PROOF = "theorem t : double 0 = 0 := by\n  exact double_zero\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A built project, and elan's `lake` first on PATH."""
+    home = tmp_path / "elan"
+    toolchain = lean_project.make_elan(home)
+    for name, value in lean_project.environ(home, home / "bin").items():
+        monkeypatch.setenv(name, value)
+    return lean_project.make_project(tmp_path / "demo", toolchain)
+
+
+@pytest.fixture
+def config(project, tmp_path):
+    """A configuration file for it."""
+    file = tmp_path / "mesh.toml"
+    file.write_text(f'[lean]\nproject = "{project}"\nimports = ["Demo.Basic"]\nopens = ["Demo"]\n')
+    return file
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "node.mesh.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+async def test_a_lean_proxy_serves_a_project_and_says_so(bus, broker, run_name, project, config):
+    async with lean_proxy_process(bus, broker, run_name, "--config", str(config)):
+        theorem = Theorem("t", "", "double 0 = 0")
+        request = LeanRunRequest(theorem=theorem, tactics=("exact double_zero",))
+        reply = await bus.request_patiently(subjects.LEAN_RUN, request, LeanRunReply, timeout=60, deadline=60)
+        assert reply.outcomes[0].kind is OutcomeKind.PROVED
+        check = LeanVerifyRequest(theorem=theorem, script="exact double_zero")
+        verdict = await bus.request_patiently(subjects.LEAN_VERIFY, check, LeanVerifyReply, timeout=60, deadline=60)
+        assert verdict.accepted
+        (info,) = [info for info in await bus.nodes() if info.role == "lean-proxy"]
+        assert info.facts["Lean"] == f"4.35.0 ({lean_project.NAME})"
+        assert info.facts["project"] == str(project) and info.facts["header"] == "import Demo.Basic; open Demo"
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--lean.opens", "Nowhere"], ["unknown namespace `Nowhere`", "correct opens and options in [lean]"]),
+        (["--lean.imports", "Demo.Nope"], ["there is no module Demo.Nope"]),
+        (["--lean.toolchain", "v4.9.0"], ["leave that out"]),
+    ],
+)
+async def test_a_lean_proxy_that_cannot_serve_ends_with_2_and_says_what_to_do(broker, run_name, config, flags, says):
+    arguments = ["lean-proxy", "--config", config, "--run", run_name, "--bus.url", broker.url, *flags]
+    result = await asyncio.to_thread(run, *arguments)
+    assert result.returncode == 2, result.stderr
+    told = result.stderr.replace("\\n", "\n")
+    assert all(text.lower() in told.lower() for text in says), told
+    assert "Traceback" not in told
+
+
+def test_verify_uses_the_project(project, config, tmp_path):
+    file = tmp_path / "proof.lean"
+    file.write_text(PROOF)
+    result = run("verify", "--config", config, file)
+    assert result.returncode == 0, result.stderr
+    own = tmp_path / "own.lean"
+    own.write_text(f"import Demo.Basic\nopen Demo\n{PROOF}")
+    assert run("verify", own, "--lean.project", project).returncode == 0, "a header of its own"
+    result = run("verify", own)
+    assert result.returncode == 2 and "Demo" in result.stderr, "pocket Lean knows no such module"
+    result = run("verify", file, "--lean.project", tmp_path)
+    assert result.returncode == 2 and "is no Lake project" in result.stderr
+
+
+@pytest.mark.slow
+def test_prove_uses_the_project(project, config):
+    statement = "theorem t : double 0 = 0"
+    flags = ["--fixed", "--lean.imports", "Demo.Basic", "--lean.opens", "Demo"]
+    result = run("prove", statement, "--lean.project", project, *flags)
+    assert result.returncode == 0 and result.stdout.startswith(f"{statement} := by"), result.stderr
+    result = run("prove", statement, "--lean.project", project, *flags, "Nowhere")
+    assert result.returncode == 2 and "unknown namespace" in result.stderr.lower()
+    result = run("prove", statement, "--lean.project", project.parent / "nowhere")
+    assert result.returncode == 2 and "there is no folder" in result.stderr
