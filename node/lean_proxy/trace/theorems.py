@@ -115,8 +115,9 @@ def _name(source: Source, tree: Info, keyword_end: int) -> tuple[str, Span | Non
     found: tuple[str, Span | None] = ("", None)
     for node in tree.walk():
         name = node.name
-        if name is not None and name.binder and name.span.start == place:
-            found = (name.name, name.span)  # the last one is the finished constant
+        # The constant, and the variable that stands for it while it is elaborated, without namespace.
+        if name is not None and name.binder and name.span.start == place and len(name.name) > len(found[0]):
+            found = (name.name, name.span)
     return found
 
 

@@ -20,8 +20,10 @@ from node.lean_proxy.trace.source import Source
 from node.lean_proxy.trace.splitting import SPLIT, WHOLE
 from node.lean_proxy.trace.theorems import Declaration, declarations, declared, traced_block, wrong
 
-_SHORTENS_NAMES = re.compile(r"^\s*(open|namespace|export)\b", re.MULTILINE)
-"""Commands under which Lean prints names without their namespace."""
+_SHORTENS_NAMES = re.compile(
+    r"^\s*(?:open|namespace|export)\b|\b(?:theorem|lemma|def|instance|abbrev)\s+[\w'«»]+\.", re.MULTILINE
+)
+"""Where Lean prints names without their namespace: `theorem A.b` opens `A` for itself."""
 
 FULL_NAMES = ("-Dpp.fullNames=true",)
 
