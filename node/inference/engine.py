@@ -94,7 +94,9 @@ class Engine:
         self._cache = self.network.cache(settings.slots, settings.cells, capacity)
         if static:
             self._replays = Replays(self.network, self._cache)
-        self._running = Running(settings.slots, settings.cells, settings.new_tokens, self.tokenizer.vocab_size)
+        self._running = Running(
+            settings.slots, settings.cells, settings.new_tokens, self.tokenizer.vocab_size, self.tokenizer.specials
+        )
         self._free = list(range(settings.slots))
         self._slots: dict[int, _Slot] = {}
         self._waiting: deque[Job] = deque()

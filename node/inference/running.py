@@ -47,9 +47,9 @@ def _none() -> Ints:
 class Running:
     """The samples of up to `slots` states, at most `cells` each, at most `limit` new tokens long."""
 
-    def __init__(self, slots: int, cells: int, limit: int, vocab_size: int) -> None:
+    def __init__(self, slots: int, cells: int, limit: int, vocab_size: int, specials: int = len(SPECIAL)) -> None:
         self.slots, self.cells, self.limit = slots, cells, limit
-        self.vocab_size = vocab_size
+        self.vocab_size, self.specials = vocab_size, specials
         self.cell = np.full((slots, cells), -1, dtype=np.int64)
         """Cell of the row that each sample is in; -1: no such sample, or finished."""
         self.prompt = np.zeros(slots, dtype=np.int64)
@@ -124,7 +124,7 @@ class Running:
         self.log_probability.reshape(-1)[samples] += log_probability
         self.log_sampled.reshape(-1)[samples] += log_sampled
         ended = (token[:, None] == self.stop[slot]).any(axis=1)
-        strange = ~ended & ((token < len(SPECIAL)) | (token >= self.vocab_size))
+        strange = ~ended & ((token < self.specials) | (token >= self.vocab_size))
         stop = ended | strange | (drawn + 1 >= self.limit)
         was = self.cell.reshape(-1)[samples]
         touched = np.unique(slot)

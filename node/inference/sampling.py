@@ -61,14 +61,15 @@ def draw(logits: Tensor, uniforms: Tensor, rules: Rules | None = None) -> Drawn:
         if logits.shape[-1] >= WIDE and logits.shape[-1] % BLOCK == 0:
             return _draw_wide(logits, uniforms, rules.temperatures)
         return _draw_plain(logits, uniforms, rules.temperatures)
-    weights = _softmax(logits, rules.temperatures)
+    scaled = logits if rules.temperatures is None else logits / rules.temperatures.clamp_min(COLDEST)[:, None]
     if rules.top_p is not None:
-        cut = (rules.top_p < 1.0).nonzero()[:, 0]
-        weights[cut] = nucleus(weights[cut], rules.top_p[cut])
-    tokens, sampled = _invert(weights, uniforms)
+        weights = scaled.softmax(-1)
+        outside = (nucleus(weights, rules.top_p) <= 0) & (rules.top_p < 1.0)[:, None]
+        scaled = scaled.masked_fill(outside, -torch.inf)
+    tokens, sampled = _invert(scaled.softmax(-1), uniforms)
     if rules.distinct is not None and rules.distinct.any():
         different = rules.distinct.nonzero()[:, 0]
-        tokens[different], sampled[different] = _without_replacement(weights[different], uniforms[different])
+        tokens[different], sampled[different] = _without_replacement(scaled[different], uniforms[different])
     return Drawn(tokens, logits.gather(1, tokens) - logits.logsumexp(-1, keepdim=True), sampled)
 
 
@@ -141,16 +142,17 @@ def nucleus(weights: Tensor, top_p: Tensor) -> Tensor:
     return weights.where(weights >= edge, torch.zeros_like(weights))
 
 
-def _without_replacement(weights: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:
+def _without_replacement(logits: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:
     """Different tokens in each row, in order of the columns; a row that has run out of tokens begins again.
 
-    The log-probability of a token is that given the columns before it: log(w / (total - weights drawn before)).
+    The log-probability of a token is that given the columns before it: log(p / (1 - what was drawn before)). What is
+    left is normalised anew for every column, so that at low temperatures the second likeliest follows the likeliest.
     """
-    left, columns = weights.clone(), []
+    left, columns = logits.clone(), []
     for column in range(uniforms.shape[1]):
-        empty = (left.sum(-1) <= 0).nonzero()[:, 0]
-        left[empty] = weights[empty]
-        token, share = _invert(left, uniforms[:, column : column + 1])
-        left.scatter_(1, token, 0.0)
+        empty = (left == -torch.inf).all(-1).nonzero()[:, 0]
+        left[empty] = logits[empty]
+        token, share = _invert(left.softmax(-1), uniforms[:, column : column + 1])
+        left.scatter_(1, token, -torch.inf)
         columns.append((token, share))
     return torch.cat([token for token, _ in columns], 1), torch.cat([share for _, share in columns], 1)

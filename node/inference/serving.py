@@ -18,6 +18,7 @@ from common.messages import Busy, Failure, Message, PauseHold, PauseRequest, Tac
 from common.node import NodeContext
 from common.sizing import read_machine, sizes
 from common.subjects import PAUSE, RESUME, TACTIC_REQUEST
+from node.inference.engine import Engine
 from node.inference.engine_set import Answer
 from node.inference.follower import WeightsFollower
 from node.inference.holding import Holding
@@ -25,7 +26,7 @@ from node.inference.job import Job
 from node.inference.settings import InferenceSettings
 from node.inference.shelf import WeightsId
 from node.inference.telemetry import Telemetry
-from node.inference.weights_store import WeightsStore
+from node.inference.weights_store import Builder, WeightsStore
 from node.inference.worker import Worker
 
 M = TypeVar("M", bound=Message)
@@ -45,7 +46,7 @@ PAUSED_RETRY = 1.0
 class Serving:
     """One inference node at work."""
 
-    def __init__(self, settings: InferenceSettings, context: NodeContext) -> None:
+    def __init__(self, settings: InferenceSettings, context: NodeContext, build: Builder = Engine) -> None:
         self._settings, self._context = settings, context
         self._bus, self._log = context.bus, context.log
         self._loop = asyncio.get_running_loop()
@@ -56,7 +57,7 @@ class Serving:
             failed=lambda error: self._on_loop(self._failure.set_exception, error),
         )
         self._telemetry = Telemetry(context)
-        self._store = WeightsStore(self._bus, settings.device, settings.engine, settings.cache)
+        self._store = WeightsStore(self._bus, settings.device, settings.engine, settings.cache, build)
         self._weights = WeightsFollower(
             self._bus,
             self._worker,

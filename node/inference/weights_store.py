@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from common.bus import Bus
@@ -12,14 +13,19 @@ from node.inference.engine import Engine
 from node.inference.engine_settings import EngineSettings
 from node.inference.shelf import WeightsId
 from node.model import weights as weights_file
-from node.model.weights import WeightsError
+from node.model.weights import Weights, WeightsError
+
+Builder = Callable[[Weights, EngineSettings], Engine]
+"""Makes an engine of weights: the class itself, but for measurements of what is around it."""
 
 
 class WeightsStore:
     """Fetches, checks and reads weights. Files are named by their digest, never by a name from a message."""
 
-    def __init__(self, bus: Bus, device: str, settings: EngineSettings, folder: str = "") -> None:
-        self._bus, self._device, self._settings = bus, device, settings
+    def __init__(
+        self, bus: Bus, device: str, settings: EngineSettings, folder: str = "", build: Builder = Engine
+    ) -> None:
+        self._bus, self._device, self._settings, self._engine = bus, device, settings, build
         self._temporary = not folder
         self._folder = Path(folder or tempfile.mkdtemp(prefix="proofmesh-weights-"))
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +52,7 @@ class WeightsStore:
     def _build(self, path: Path) -> Engine:
         weights = weights_file.read(path, self._device)
         try:
-            return Engine(weights, self._settings)
+            return self._engine(weights, self._settings)
         except ValueError as error:
             raise WeightsError(f"{path}: {error}") from error
 

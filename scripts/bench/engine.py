@@ -1,18 +1,23 @@
-"""Measures the generation engine: states and tokens per second with 1, 8 and 32 states waiting.
+"""Measures the generation engine: states and tokens per second with 1, 8 and 32 states waiting, and its requests.
 
-    python -m scripts.bench.engine --threads 1 --seconds 5 --repeats 3
+    python -m scripts.bench.engine --threads 2 --json OUT
 
-Weights are random. With `--sharpness 1` predictions are nearly uniform and samples of a state part at once: the worst
-case, and the one to compare with engines that share nothing. A trained policy is sharper, and samples that agree
-share their work.
+Weights are random and no completion ends by itself. With `--sharpness 1` predictions are nearly uniform and samples of
+a state part at once: the worst case, and the one to compare with engines that share nothing. A trained policy is
+sharper, and samples that agree share their work. No state comes twice unless `--again` says so.
+
+Of the shape `reference` ratios to the predecessor are given, which was measured on a 2-core CPU; so are those of the
+requests through the broker with a model that answers at once (scripts/bench/requests.py).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,6 +45,13 @@ SHAPES = {
     "reference": Shape(depth=4, width=256, heads=4, vocab_size=50_441, prompt=128, new_tokens=32),
 }
 
+PREDECESSOR = {
+    "waiting_1": {"states_per_s": 1.8, "tokens_per_s": 385.0},
+    "waiting_8": {"states_per_s": 2.3, "tokens_per_s": 597.0},
+    "waiting_32": {"states_per_s": 2.1, "tokens_per_s": 540.0},
+}
+"""nanoproof's engine with the shape `reference`, 6 samples a state, fp32, on a 2-core CPU (issue 4)."""
+
 
 @dataclass
 class BenchSettings:
@@ -52,15 +64,21 @@ class BenchSettings:
     samples: int = 6
     """Samples of each state."""
     threads: int = 1
-    """Threads of a forward pass."""
+    """Threads of a forward pass. More than one only on a machine with nothing else to do: they wait for each other."""
     seconds: float = 5.0
     """Length of one run."""
     repeats: int = 3
     """Runs; the median counts."""
     sharpness: float = 1.0
     """Factor on the logits of the random policy."""
+    again: float = 0.0
+    """Share of states that were asked for before, so that the engine may remember them."""
     device: str = "cpu"
     """Where the network runs."""
+    requests: bool = True
+    """Also measure requests through a broker to a node whose model answers at once."""
+    json: Path | None = None
+    """Write the numbers here as well."""
 
 
 def build(shape: Shape, settings: BenchSettings) -> Engine:
@@ -81,7 +99,8 @@ def build(shape: Shape, settings: BenchSettings) -> Engine:
         def vocab_size(self) -> int:
             return shape.vocab_size
 
-    tokenizer = Widened.from_json(Tokenizer.train(["p q"] * 10, 300).to_json())
+    # Both words of the states become one token each.
+    tokenizer = Widened.from_json(Tokenizer.train([" p q p q"] * 10, 300).to_json())
     torch.manual_seed(0)
     model = Transformer(
         ModelConfig(
@@ -97,65 +116,101 @@ def build(shape: Shape, settings: BenchSettings) -> Engine:
         model.policy.weight.normal_(0.0, settings.sharpness / shape.width**0.5)
         model.policy.weight[: len(SPECIAL)] = 0.0
     weights = Weights(model.to(settings.device).eval().requires_grad_(False), tokenizer)
-    return Engine(weights, EngineSettings(new_tokens=shape.new_tokens, remember=0))
+    return Engine(weights, EngineSettings(new_tokens=shape.new_tokens, dtype="float32"))
 
 
-def measure(engine: Engine, shape: Shape, waiting: int, settings: BenchSettings) -> dict[str, float]:
-    """One run: keep `waiting` states in the engine for `seconds`.
+def state_number(number: int, shape: Shape) -> str:
+    """A state of the shape's prompt length, another one for each number."""
+    words = shape.prompt - 3  # bos, state and tactic are the other three
+    return "".join(" q" if number >> bit & 1 else " p" for bit in range(words))
+
+
+def measure(engine: Engine, shape: Shape, waiting: int, settings: BenchSettings, first: int = 0) -> dict[str, float]:
+    """One run: keep `waiting` states in the engine for `seconds`; states are numbered from `first` on.
 
     `states_per_cpu_s` is what one core alone would do, also when the machine does other things meanwhile.
     """
-    from node.inference.engine import Counters, Job
+    import random
 
-    state = " p" * (shape.prompt - 3)  # bos, state and tactic are the other three
+    from node.inference.job import Counters, Job
+
+    rng = random.Random(first)
     engine.counters = Counters()
-    submitted = 0
+    submitted = first
     start, cpu_start = time.perf_counter(), time.process_time()
     while (elapsed := time.perf_counter() - start) < settings.seconds:
         while engine.running + engine.waiting < waiting:
+            old = submitted > first and rng.random() < settings.again
+            state = state_number(rng.randrange(first, submitted) if old else submitted, shape)
             engine.submit(Job(submitted, state, settings.samples, submitted))
             submitted += 1
         engine.step()
     cpu = time.process_time() - cpu_start
     counters = engine.counters
-    while engine.busy:  # leave nothing for the next run
-        engine.step()
-    return {
+    result = {
         "states_per_s": counters.states / elapsed,
         "states_per_cpu_s": counters.states / cpu,
         "tokens_per_s": counters.samples / elapsed,
         "prompt_tokens_per_s": counters.prompt_tokens / elapsed,
         "rows_per_pass": counters.rows / max(1, counters.passes),
         "ms_per_pass": 1e3 * elapsed / max(1, counters.passes),
+        "remembered": counters.remembered / max(1, counters.states),
     }
+    while engine.busy:  # leave nothing for the next run
+        engine.step()
+    return result
+
+
+def bench_shape(name: str, settings: BenchSettings) -> dict[str, Any]:
+    """Medians for every number of waiting states, and their ratios to the predecessor's."""
+    shape = SHAPES[name]
+    engine = build(shape, settings)
+    results: dict[str, Any] = {"parameters": engine.weights.model.parameter_count()}
+    first = 0
+    for waiting in settings.waiting:
+        runs = []
+        for _ in range(settings.repeats):
+            runs.append(measure(engine, shape, waiting, settings, first))
+            first += 1 << 20
+        medians: dict[str, Any] = {key: round(statistics.median(run[key] for run in runs), 2) for key in runs[0]}
+        reference = PREDECESSOR.get(f"waiting_{waiting}", {}) if name == "reference" else {}
+        medians["ratios"] = {key: round(medians[key] / value, 2) for key, value in reference.items()}
+        results[f"waiting_{waiting}"] = medians
+    return results
 
 
 def bench(settings: BenchSettings) -> dict[str, Any]:
-    """Medians for every shape and number of waiting states."""
-    import os
+    """All measurements, with the machine that they were made on."""
     import platform
 
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin for each other lose on a shared machine
     import torch
 
     torch.set_num_threads(settings.threads)
-    results: dict[str, Any] = {}
-    for name in settings.shapes:
-        engine = build(SHAPES[name], settings)
-        parameters = engine.weights.model.parameter_count()
-        results[name] = {"parameters": parameters}
-        for waiting in settings.waiting:
-            runs = [measure(engine, SHAPES[name], waiting, settings) for _ in range(settings.repeats)]
-            medians = {key: round(statistics.median(run[key] for run in runs), 2) for key in runs[0]}
-            results[name][f"waiting_{waiting}"] = medians
-    machine = {"cpus": os.cpu_count(), "machine": platform.machine(), "torch": torch.__version__}
-    return {"settings": vars(settings), "machine": machine, "results": results}
+    results: dict[str, Any] = {name: bench_shape(name, settings) for name in settings.shapes}
+    if settings.requests:
+        from scripts.bench.requests import bench as bench_requests
+
+        results["requests"] = bench_requests(settings.seconds, settings.repeats)
+    machine = {
+        "cpus": os.cpu_count(),
+        "load": [round(load, 1) for load in os.getloadavg()],
+        "machine": platform.machine(),
+        "torch": torch.__version__,
+    }
+    asked = {key: str(value) if isinstance(value, Path) else value for key, value in vars(settings).items()}
+    return {"settings": asked, "machine": machine, "results": results}
 
 
 def main() -> None:
     """Print the measurements as JSON."""
     import tyro
 
-    print(json.dumps(bench(tyro.cli(BenchSettings, description=__doc__)), indent=2))
+    settings = tyro.cli(BenchSettings, description=__doc__)
+    text = json.dumps(bench(settings), indent=2)
+    print(text)
+    if settings.json is not None:
+        settings.json.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
+from torch import Tensor
 
-from node.inference.engine import Job
 from node.inference.engine_settings import EngineSettings
+from node.inference.job import Job
 from node.inference.noise import uniforms
 from node.inference.sampling import COLDEST
 from node.model.names import Names
@@ -23,12 +24,13 @@ which differs with the shape of a matrix product: such a draw has two right answ
 
 @dataclass
 class NaiveSample:
-    tokens: list[int]
+    tokens: list[int] = field(default_factory=list)
     """Without the end."""
     log_probability: float = 0.0
+    sampled: float = 0.0
     ended: bool = False
     close: bool = False
-    """Some draw was within ROUNDING of a step."""
+    """Some draw was within ROUNDING of a step, or the edge of a nucleus was."""
 
 
 @torch.inference_mode()
@@ -37,24 +39,55 @@ def sample_naively(weights: Weights, settings: EngineSettings, job: Job) -> tupl
     model = weights.model
     prompt = prompt_tokens(weights.tokenizer, Names(job.state).state, model.config.context - settings.new_tokens)
     noise = uniforms(job.seed, job.samples, settings.new_tokens).tolist()
-    samples = [_sample(weights, prompt, numbers, max(job.temperature, COLDEST)) for numbers in noise]
+    taken: set[int] = set()
+    samples = []
+    for numbers in noise:
+        samples.append(_sample(weights, prompt, numbers, job, taken))
+        samples[-1].close |= job.distinct and any(sample.close for sample in samples)
     _, values = model(torch.tensor([prompt]), torch.tensor([0]), torch.tensor([len(prompt) - 1]))
     return samples, float(expected_value(values)[0])
 
 
-def _sample(weights: Weights, prompt: list[int], numbers: list[float], temperature: float) -> NaiveSample:
-    sample = NaiveSample([])
-    for number in numbers:
-        sequence = torch.tensor([prompt + sample.tokens])
-        last = torch.tensor([sequence.shape[1] - 1])
-        logits = weights.model(sequence, last, last)[0][0]
-        cumulative = (logits / temperature).softmax(-1).cumsum(-1)
+def _logits(weights: Weights, prompt: list[int], drawn: list[int]) -> Tensor:
+    sequence = torch.tensor([prompt + drawn])
+    states = weights.model.hidden(sequence, prefix=torch.tensor([len(prompt)]))
+    return weights.model.policy_logits(states[0, -1])
+
+
+def _shares(logits: Tensor, job: Job, taken: set[int], sample: NaiveSample) -> Tensor:
+    """What the next token is drawn from: temperature, then the nucleus, then what was not drawn before."""
+    scaled = logits.double() / max(job.temperature, COLDEST)
+    if job.top_p < 1.0:
+        ordered = scaled.softmax(-1).sort(descending=True)
+        before = ordered.values.cumsum(-1) - ordered.values
+        sample.close |= float((before - job.top_p).abs().min()) < ROUNDING
+        scaled[ordered.indices[before >= job.top_p]] = -torch.inf
+    if job.distinct and not sample.tokens:
+        if bool((scaled.index_fill(0, torch.tensor(sorted(taken), dtype=torch.int64), -torch.inf) == -torch.inf).all()):
+            taken.clear()
+        scaled[sorted(taken)] = -torch.inf
+    shares = scaled.softmax(-1)
+    if job.temperature < 0.1:  # the logits' own rounding, divided by so little, is no longer small
+        sample.close |= float(shares.topk(2).values[1]) > 1e-6
+    return shares
+
+
+def _sample(weights: Weights, prompt: list[int], numbers: list[float], job: Job, taken: set[int]) -> NaiveSample:
+    sample = NaiveSample()
+    ends = {EOS, *(weights.tokenizer.encode(text)[0] for text in job.stop)}
+    for index, number in enumerate(numbers):
+        logits = _logits(weights, prompt, sample.tokens)
+        shares = _shares(logits, job, taken, sample)
+        cumulative = shares.cumsum(-1)
         drawn = number * cumulative[-1]
         token = int(torch.searchsorted(cumulative, drawn, right=True))
         sample.close |= float((cumulative[:-1] - drawn).abs().min()) < ROUNDING
         sample.log_probability += float(logits.log_softmax(-1)[token])
-        sample.ended = token == EOS
-        if token < len(SPECIAL) or token >= weights.tokenizer.vocab_size:
+        sample.sampled += float(shares[token].log())
+        sample.ended = token in ends
+        if index == 0:
+            taken.add(token)
+        if sample.ended or token < len(SPECIAL) or token >= weights.tokenizer.vocab_size:
             break
         sample.tokens.append(token)
     return sample

@@ -105,3 +105,9 @@ def test_numbers_that_are_none_do_not_lead_outside_the_vocabulary() -> None:
     for width in (10, WIDE):
         drawn = draw(torch.full((2, width), torch.nan), numbers(2, 3))
         assert int(drawn.tokens.min()) >= 0 and int(drawn.tokens.max()) < width
+
+
+def test_distinct_draws_at_temperature_zero_are_the_likeliest_tokens_in_order() -> None:
+    logits = torch.tensor([[0.0, 3.0, 1.0, 2.0]])
+    rules = Rules(temperatures=torch.tensor([0.0]), distinct=torch.tensor([True]))
+    assert draw(logits, numbers(1, 4), rules).tokens.tolist() == [[1, 3, 2, 0]]
