@@ -18,10 +18,11 @@ import numpy as np
 
 from common.seeds import derive_seed
 from node.learner.data import Data
+from node.learner.errors import LearnerError
 from node.learner.replay import Ref, epochs
 from node.learner.settings import LearnerSettings
 from node.learner.trainer import Trainer
-from node.model.checkpoint_folders import complete, newest_whole
+from node.model.checkpoint_folders import CheckpointError, check, complete, newest_whole
 
 VERSION = 3
 """Raised when the way in which a warm start is made changes: earlier ones are not used any more."""
@@ -70,7 +71,9 @@ def key(settings: LearnerSettings, data: Data) -> str:
     trainer = dataclasses.asdict(settings.trainer)
     for name in ("ranks", "threads", "device", "timeout", "start_timeout", "restarts", "rl_factor"):
         del trainer[name]  # how it is computed, not what
-    parts = [VERSION, data.digest, settings.seed, trainer, settings.warm_start, settings.model.as_dict()]
+    warm = dataclasses.asdict(settings.warm_start)
+    del warm["checkpoint"]  # not there when this is asked for
+    parts = [VERSION, data.digest, settings.seed, trainer, warm, settings.model.as_dict()]
     return hashlib.blake2b(msgspec.json.encode(parts), digest_size=12).hexdigest()
 
 
@@ -78,10 +81,13 @@ Report = Callable[[int, dict[str, float]], Awaitable[None]]
 
 
 async def warm_start(settings: LearnerSettings, data: Data, trainer: Trainer, report: Report, log: Any) -> WarmStart:
-    """Leave a checkpoint of the warm-started network in the trainer's folder, from the cache or by training.
+    """Leave a checkpoint of the warm-started network in the trainer's folder: the one that the settings name, or one
+    from the cache or by training.
 
     Raises LearnerError.
     """
+    if settings.warm_start.checkpoint:
+        return await _given(settings, data, trainer, report, log)
     folder = cache_folder() / key(settings, data)
     found = await asyncio.to_thread(_cached, folder, log)
     if found is None:
@@ -96,6 +102,25 @@ async def warm_start(settings: LearnerSettings, data: Data, trainer: Trainer, re
     for step, loss in result.losses:
         await report(step, {"valid_loss": loss})
     return msgspec.structs.replace(result, cached=True)
+
+
+async def _given(settings: LearnerSettings, data: Data, trainer: Trainer, report: Report, log: Any) -> WarmStart:
+    """The network of another run. Its step number goes on."""
+    source = Path(settings.warm_start.checkpoint)
+    try:
+        steps = int((await asyncio.to_thread(check, source))["step"])
+        await trainer.stop()
+        shutil.rmtree(trainer.root, ignore_errors=True)
+        _copy(source, trainer.root / f"step-{steps:06d}")
+    except CheckpointError as error:
+        raise LearnerError(f"warm_start.checkpoint: {error}") from error
+    except OSError as error:
+        raise LearnerError(f"warm_start.checkpoint: {source} cannot be copied ({error.strerror})") from error
+    await trainer.start()
+    metrics = await trainer.evaluate(_sampled(data.validation, settings.warm_start.validation, settings.seed))
+    await report(steps, {"valid_loss": metrics["loss"], "value_loss": metrics["value_loss"]})
+    log.info("network of a checkpoint", folder=str(source), step=steps, valid_loss=round(metrics["loss"], 4))
+    return WarmStart(steps, 0.0, [(steps, metrics["loss"])])
 
 
 async def _train(settings: LearnerSettings, data: Data, trainer: Trainer, report: Report, log: Any) -> WarmStart:

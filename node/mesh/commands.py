@@ -47,8 +47,6 @@ TOOLS: dict[str, Command] = {
     "prove": Command("prove one theorem", "node.mesh.prove:main"),
     "verify": Command("check the proofs in .lean files and folders with Lean's kernel", "node.mesh.verify:main"),
     "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.nodes:main"),
-    "trace": Command("every tactic of Lean files, with the states before and after it", "node.mesh.trace:main"),
-    "bank": Command("import a dataset's statements into a theorem bank", "scripts.bank_import.command:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
     "repl": Command(
         "the community REPL's protocol on stdin and stdout, over a Lean worker", "node.lean_proxy.repl.service:main"
@@ -56,6 +54,8 @@ TOOLS: dict[str, Command] = {
     "leantree-server": Command(
         "LeanTree's HTTP protocol, served over our Lean workers", "node.lean_proxy.leantree.service:main"
     ),
+    "train": Command("train a network: pretrain, midtrain, sft, or all by a recipe", "node.training.cli:main"),
+    "tokenizer": Command("make, measure and show tokenizers", "node.training.tokenizer_cli:main"),
     "bench": Command("measure a part: bus, engine, search, ...", "scripts.bench.__main__:main"),
 }
 

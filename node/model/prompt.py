@@ -26,25 +26,25 @@ def tactic_tokens(tokenizer: Tokenizer, tactic: str) -> list[int]:
     return [*tokenizer.encode(tactic), EOS]
 
 
-def _entries(state: str) -> list[str]:
+def entries(state: str) -> list[str]:
     """The state cut before each hypothesis and each goal; indented lines belong to the entry above. Joined they are
     the state."""
-    entries: list[str] = []
+    found: list[str] = []
     for line in state.splitlines(keepends=True):
-        if entries and (line[0] in " \t\n" or not entries[-1].strip()):
-            entries[-1] += line
+        if found and (line[0] in " \t\n" or not found[-1].strip()):
+            found[-1] += line
         else:
-            entries.append(line)
-    return entries
+            found.append(line)
+    return found
 
 
 def _shortened(tokenizer: Tokenizer, state: str, room: int) -> list[int]:
     """Token ids of the state without as many of its first hypotheses as must go."""
-    entries = _entries(state)
-    lengths = [len(ids) for ids in tokenizer.encode_batch(entries)]
+    parts = entries(state)
+    lengths = [len(ids) for ids in tokenizer.encode_batch(parts)]
     excess = sum(lengths) - room
     kept = []
-    for entry, length in zip(entries, lengths, strict=True):
+    for entry, length in zip(parts, lengths, strict=True):
         if excess > 0 and not entry.startswith("⊢"):
             excess -= length
         else:

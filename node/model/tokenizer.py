@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,6 +12,13 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 SPECIAL = ("<|pad|>", "<|bos|>", "<|state|>", "<|tactic|>", "<|eos|>")
 PAD, BOS, STATE, TACTIC, EOS = range(len(SPECIAL))
 """Special tokens come first in the vocabulary, so their ids never change. Text that spells one is still text."""
+
+ROLES = ("<|text|>", "<|lean|>")
+"""Marks of what a document of the earlier training stages is; a tokenizer may have them, behind SPECIAL."""
+TEXT, LEAN = range(len(SPECIAL), len(SPECIAL) + len(ROLES))
+
+VALUE = "<|value-{}|>"
+"""Marks of remaining steps, one for each bin of the value head, behind ROLES."""
 
 PATTERN = "|".join(
     (
@@ -27,6 +35,9 @@ PATTERN = "|".join(
 """Spaces stick to the word that follows them, as in GPT-2. Names are cut before each part (`Nat`, `.add`, `_comm`),
 so that the policy can put together the name of a lemma that it never saw."""
 
+GPT2_PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+"""How GPT-2 cuts text (Radford et al., 2019): what ours is compared with."""
+
 
 class TokenizerError(ValueError):
     """Text that is not a tokenizer of ours; the message says what is wrong with it."""
@@ -42,21 +53,41 @@ class Tokenizer:
         # A state may spell "<|eos|>"; that is text, not an end. The setting is not kept in the JSON.
         inner.encode_special_tokens = True
         self._inner = inner
+        names = [token.content for _, token in sorted(inner.get_added_tokens_decoder().items())]
+        if names != [inner.id_to_token(index) for index in range(len(names))]:
+            raise TokenizerError("its special tokens are not the first ones of its vocabulary")
+        self.specials = len(names)
+        """Ids below this are special."""
+        self.value_bins = sum(name == VALUE.format(bin) for bin, name in enumerate(names[len(SPECIAL) + len(ROLES) :]))
+        """Tokens of remaining steps; 0: it has none."""
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int = 1024) -> Tokenizer:
-        """Learn merges from texts. The result may have fewer tokens than asked for when the texts are few."""
+    def train(
+        cls,
+        texts: Iterable[str],
+        vocab_size: int = 1024,
+        *,
+        roles: bool = False,
+        value_bins: int = 0,
+        gpt2_split: bool = False,
+    ) -> Tokenizer:
+        """Learn merges from texts. The result may have fewer tokens than asked for when the texts are few.
+
+        `roles`: with the marks ROLES; `value_bins`: with so many marks of remaining steps (and ROLES).
+        `gpt2_split`: cut as GPT-2 does in place of PATTERN, for comparisons.
+        """
+        marks = [*SPECIAL, *(ROLES if roles or value_bins else ()), *(VALUE.format(bin) for bin in range(value_bins))]
         inner = tokenizers.Tokenizer(models.BPE())
         inner.pre_tokenizer = pre_tokenizers.Sequence(
             [
-                pre_tokenizers.Split(tokenizers.Regex(PATTERN), behavior="isolated"),
+                pre_tokenizers.Split(tokenizers.Regex(GPT2_PATTERN if gpt2_split else PATTERN), behavior="isolated"),
                 pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
             ]
         )
         inner.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size,
-            special_tokens=list(SPECIAL),
+            special_tokens=marks,
             initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
             show_progress=False,
         )
@@ -91,12 +122,35 @@ class Tokenizer:
     def vocab_size(self) -> int:
         return self._inner.get_vocab_size()
 
+    @property
+    def has_roles(self) -> bool:
+        """Whether it has the marks TEXT and LEAN."""
+        return self.specials >= len(SPECIAL) + len(ROLES)
+
+    @property
+    def digest(self) -> str:
+        """Names the tokenizer: equal for equal ones."""
+        return hashlib.blake2b(self.to_json().encode(), digest_size=12).hexdigest()
+
+    def value_token(self, steps: float) -> int:
+        """The mark of so many remaining steps; the last one stands for more, too. Only where `value_bins` is not 0."""
+        return len(SPECIAL) + len(ROLES) + max(0, min(round(steps), self.value_bins - 1))
+
     def encode(self, text: str) -> list[int]:
         ids: list[int] = self._inner.encode(text, add_special_tokens=False).ids
         return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._inner.encode_batch(list(texts), add_special_tokens=False)]
+
+    def piece(self, token: int) -> str:
+        """How a token looks: its text, spaces as ␣ and line breaks as ⏎; bytes of a part of a character in brackets."""
+        if token < self.specials:
+            return str(self._inner.id_to_token(token))
+        text = self.decode([token])
+        if "\ufffd" in text:
+            return f"[{self._inner.id_to_token(token)}]"
+        return text.replace(" ", "␣").replace("\n", "⏎")
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids; special ids are left out. Bytes that are no UTF-8 become U+FFFD."""

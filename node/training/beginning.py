@@ -1,0 +1,136 @@
+"""How a stage begins: from its own newest checkpoint, from another stage's, or with a fresh network and tokenizer."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from common.seeds import derive_seed
+from node.model import checkpoint
+from node.model.checkpoint import Checkpoint, CheckpointError
+from node.model.checkpoint_folders import STATE, newest_whole, none_whole
+from node.model.names import canonical
+from node.model.tokenizer import Tokenizer, TokenizerError
+from node.model.transformer import Transformer
+from node.training.errors import InputError
+from node.training.rows import BadRow, steps_of, text_of
+from node.training.settings import DataSettings, StageSettings
+from node.training.sources import open_source, parse
+
+TOKENIZER_ROWS = 20_000
+"""Rows of each source that a tokenizer is trained on at most: some megabytes, seconds."""
+
+FIXED = ("length", "batch_tokens", "seed", "start", "value_weight", "value_targets")
+"""Settings that a run cannot change when it goes on, besides those of the data."""
+
+FREE_DATA = ("valid", "valid_tokens", "cache")
+"""Settings of the data that it can."""
+
+
+def resolve(start: str) -> Path:
+    """The checkpoint that a name means: itself, or the newest whole one of a run directory. Raises InputError."""
+    path = Path(start)
+    if (path / STATE).exists() or path.name.startswith("step-"):
+        return path
+    root = path / "checkpoints" if (path / "checkpoints").is_dir() else path
+    found, problems = newest_whole(root)
+    if found is None:
+        raise InputError(none_whole(root, problems))
+    return found
+
+
+def load(path: Path, *, optimizer: bool) -> Checkpoint:
+    """A checkpoint, or an InputError with the reason."""
+    try:
+        loaded = checkpoint.load(path, optimizer=optimizer)
+    except CheckpointError as error:
+        raise InputError(str(error)) from error
+    wanted = loaded.config.get("tokenizer")
+    if wanted is not None and wanted != loaded.tokenizer.digest:
+        raise InputError(
+            f"checkpoint {path}: its tokenizer is {loaded.tokenizer.digest}, it was trained with {wanted}: the ids "
+            "mean other texts. Put back the tokenizer.json that belongs to it"
+        )
+    return loaded
+
+
+def first_checkpoint(settings: StageSettings, stage: str, target: Path) -> None:
+    """Write the checkpoint of step 0: weights from `start`, or fresh ones. Raises InputError, OSError."""
+    if settings.start:
+        loaded = load(resolve(settings.start), optimizer=False)
+        model, tokenizer = loaded.model, loaded.tokenizer
+        if settings.tokenizer and _tokenizer(settings.tokenizer).digest != tokenizer.digest:
+            raise InputError(
+                f"{settings.tokenizer} is not the tokenizer of {settings.start}: the network would read other texts "
+                "than it was trained on. Leave --tokenizer out; the checkpoint has its own"
+            )
+    else:
+        tokenizer = _tokenizer(settings.tokenizer) if settings.tokenizer else train_tokenizer(settings)
+        # A small corpus fills fewer tokens than asked for; rows for the others would be sampled, and mean nothing.
+        model = Transformer(dataclasses.replace(settings.shape, vocab_size=tokenizer.vocab_size))
+        model.reset(torch.Generator().manual_seed(derive_seed(settings.seed, "network")))
+    if settings.length > model.config.context:
+        raise InputError(f"length is {settings.length}, and the network reads {model.config.context} tokens at most")
+    checkpoint.save(target, model, tokenizer, step=0, config=run_config(settings, stage, tokenizer))
+
+
+def run_config(settings: StageSettings, stage: str, tokenizer: Tokenizer) -> dict[str, Any]:
+    """What a checkpoint says of how it was made."""
+    return {"stage": stage, "settings": dataclasses.asdict(settings), "tokenizer": tokenizer.digest}
+
+
+def check_same(settings: StageSettings, found: Checkpoint, path: Path, ranks: int) -> None:
+    """Whether a run can go on from its checkpoint with these settings and be the same run. Raises InputError."""
+    before = found.config.get("settings", {})
+    now = _jsonable(dataclasses.asdict(settings))
+    changed = {name: (before.get(name), now[name]) for name in FIXED if before.get(name) != now[name]}
+    data_before, data_now = before.get("data", {}), now["data"]
+    for name in data_now:
+        if name not in FREE_DATA and data_before.get(name) != data_now[name]:
+            changed[f"data.{name}"] = (data_before.get(name), data_now[name])
+    if found.extra.get("ranks", ranks) != ranks:
+        changed["ranks"] = (found.extra["ranks"], ranks)
+    if changed:
+        told = "; ".join(f"{name} was {was!r}, is {is_!r}" for name, (was, is_) in changed.items())
+        raise InputError(f"{path} was made otherwise: {told}. Go on as it was, or begin another --run")
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _jsonable(each) for key, each in value.items()}
+    return [_jsonable(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _tokenizer(path: str) -> Tokenizer:
+    try:
+        return Tokenizer.load(Path(path))
+    except TokenizerError as error:
+        raise InputError(f"tokenizer {path}: {error}") from error
+
+
+def train_tokenizer(settings: StageSettings) -> Tokenizer:
+    """A tokenizer for the stage's data, with the marks of roles and of the value's bins. Raises InputError."""
+    texts = corpus(settings.data.sources, settings.data)
+    return Tokenizer.train(texts, settings.vocab_size, roles=True, value_bins=settings.shape.value_bins)
+
+
+def corpus(sources: tuple[str, ...], data: DataSettings) -> list[str]:
+    """Texts of sources as the network reads them. Raises InputError: nothing there, not readable, empty."""
+    texts: list[str] = []
+    for name in sources:
+        spec = parse(name)
+        source = open_source(spec, streaming=data.streaming, split=data.split, cache=data.cache)
+        for row in source.once(TOKENIZER_ROWS):
+            try:
+                if spec.kind == "transitions":
+                    texts += [text for step in steps_of(row) for text in canonical(step.transition)]
+                else:
+                    texts.append(text_of(row, data.text_field))
+            except BadRow as error:
+                raise InputError(f"data {name}: {error}") from error
+    if not any(text.strip() for text in texts):
+        raise InputError(f"data {', '.join(sources) or '(none)'}: there is no text in it")
+    return texts

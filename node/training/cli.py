@@ -1,0 +1,117 @@
+"""`proofmesh train STAGE`: one stage of training; `proofmesh train recipe FILE`: all of a recipe, by checkpoint.
+
+    proofmesh train pretrain --run first --steps 300
+    proofmesh train sft --start runs/first --data.sources transitions:traces.jsonl transitions:bank*0.5
+    proofmesh train sft --ranks 2 --dry-run
+    torchrun --nproc-per-node 8 -m node.training pretrain --preset small --data.streaming \\
+        --data.sources text:hub:nvidia/Nemotron-CC-Math-v1/4plus
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common import config
+from node.training.errors import InputError, NotFinite, TrainingError
+from node.training.settings import STAGES, StageSettings
+
+USAGE = f"""proofmesh train STAGE [OPTIONS]      STAGE: {", ".join(STAGES)} (each has --help)
+proofmesh train recipe FILE [--dry-run]   all stages of a recipe, by checkpoint
+
+The same command goes on where it was when it was stopped. --dry-run says what it would cost."""
+
+
+@dataclass
+class Invocation:
+    """What a command line asks for."""
+
+    stage: str
+    settings: StageSettings
+    dry_run: bool = False
+
+
+def main(argv: Sequence[str]) -> int:
+    """The command; returns its exit code: 1 for training that could not go on, 2 for what the person can put right."""
+    arguments = list(argv)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(USAGE)
+        return 0 if arguments else 2
+    try:
+        if arguments[0] == "recipe":
+            from node.training.recipe import main as recipe
+
+            return recipe(arguments[1:])
+        if arguments[0] not in STAGES:
+            raise InputError(f"no stage `{arguments[0]}`; there are {', '.join(STAGES)}, and recipe")
+        return run(parsed(arguments[0], arguments[1:]), arguments)
+    except config.ConfigError as error:
+        return refuse(str(error), 2)
+    except TrainingError as error:
+        quiet = isinstance(error, NotFinite) and os.environ.get("RANK", "0") != "0"  # every rank knows, one says it
+        return error.code if quiet else refuse(str(error), error.code)
+
+
+def refuse(message: str, code: int) -> int:
+    rank = os.environ.get("RANK")
+    where = f" (rank {rank})" if rank not in (None, "0") else ""
+    print(f"proofmesh train{where}: {message}", file=sys.stderr)
+    return code
+
+
+def parsed(stage: str, arguments: Sequence[str], default: StageSettings | None = None) -> Invocation:
+    """Flags over defaults. Raises ConfigError; wrong flags and --help end the process."""
+    import dataclasses
+    import typing
+
+    import tyro
+
+    arg = tyro.conf.arg
+    options = dataclasses.make_dataclass(
+        "Options",
+        [
+            ("settings", typing.Annotated[StageSettings, arg(name="")]),
+            ("dry_run", typing.Annotated[bool, arg(help="Print parameters, operations, memory and time, and end.")]),
+        ],
+    )
+    default = default or STAGES[stage]
+    flags: typing.Any = tyro.cli(
+        options,
+        args=list(arguments),
+        default=options(default, False),
+        prog=f"proofmesh train {stage}",
+        description=__doc__,
+    )
+    config.check_flags(flags.settings)
+    return Invocation(stage, flags.settings, flags.dry_run)
+
+
+def run(invocation: Invocation, arguments: Sequence[str]) -> int:
+    """Carry it out: here, or as several ranks. Raises TrainingError."""
+    stage, settings = invocation.stage, invocation.settings
+    try:
+        settings.rows(int(os.environ.get("WORLD_SIZE", settings.ranks)))
+        settings.check()
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    if invocation.dry_run:
+        from node.training.dry_run import dry_run
+
+        print("\n".join(dry_run(stage, settings)))
+        return 0
+    if settings.ranks > 1 and "RANK" not in os.environ:
+        from node.training.launch import launch
+
+        where = Path(settings.directory) / (settings.run or stage)
+        return launch(arguments, settings.ranks, settings.threads, where)
+    from node.training.stage import run_stage, summary
+
+    begun = time.monotonic()
+    metrics = run_stage(stage, settings)
+    if os.environ.get("RANK", "0") == "0":
+        print(summary(stage, metrics, time.monotonic() - begun))
+    return 0

@@ -1,0 +1,71 @@
+"""Curves of a stage: lines in metrics.jsonl as the monitor reads them, and progress for who watches."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+
+class Journal:
+    """Writes one line for each report: {"time", "step", "values"}; a run that goes on appends."""
+
+    def __init__(self, path: Path, total: int, *, first: bool) -> None:
+        """`first`: whether this is the rank that writes; the others' reports go nowhere."""
+        self._path, self._first, self._total = path, first, total
+        self._progress: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Journal:
+        if self._first and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+            self._progress = Progress(*columns, console=Console(stderr=True))
+            self._progress.start()
+            self._task = self._progress.add_task("", total=self._total)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def trim(self, step: int) -> None:
+        """Forget lines after a step: they come again. A torn last line goes, too."""
+        if not self._first or not self._path.exists():
+            return
+        kept = []
+        for line in self._path.read_text(encoding="utf-8").splitlines():
+            try:
+                if json.loads(line)["step"] <= step:
+                    kept.append(line + "\n")
+            except (ValueError, KeyError, TypeError):
+                continue
+        temporary = self._path.with_name(f".{self._path.name}.part")
+        temporary.write_text("".join(kept), encoding="utf-8")
+        temporary.replace(self._path)
+
+    def at(self, step: int, text: str) -> None:
+        """Move the bar."""
+        if self._progress is not None:
+            self._progress.update(self._task, completed=step, description=text)
+
+    def write(self, step: int, values: dict[str, float]) -> None:
+        """One line. Raises OSError."""
+        if not self._first:
+            return
+        line = json.dumps({"time": time.time(), "step": step, "values": values})
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+    def say(self, text: str) -> None:
+        """A line for who watches."""
+        if not self._first:
+            return
+        if self._progress is not None:
+            self._progress.console.print(text, highlight=False, markup=False)
+        else:
+            print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,113 @@
+"""The device, the precision and the process group of one rank."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+from common.sizing import read_machine
+from node.training.errors import InputError
+from node.training.settings import StageSettings
+
+RENDEZVOUS = "PROOFMESH_RENDEZVOUS"
+"""A file through which ranks that `launch` started find each other; torchrun's have its environment instead."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where this rank computes."""
+
+    device: torch.device
+    bf16: bool
+    rank: int = 0
+    ranks: int = 1
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+    def precision(self) -> torch.autocast:
+        """A context in which products are computed in bfloat16, if they are to be."""
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bf16)
+
+    def total(self, values: torch.Tensor) -> torch.Tensor:
+        """The sum over all ranks."""
+        if self.ranks > 1:
+            dist.all_reduce(values)
+        return values
+
+    def gather(self, value: object) -> list[object]:
+        """Every rank's value."""
+        found: list[object] = [value]
+        if self.ranks > 1:
+            found = [None] * self.ranks
+            dist.all_gather_object(found, value)
+        return found
+
+
+def ranks_from_environment() -> tuple[int, int, int]:
+    """(rank, ranks, rank on this machine), as torchrun and `launch` say it; alone without them."""
+    number = os.environ.get
+    return int(number("RANK", 0)), int(number("WORLD_SIZE", 1)), int(number("LOCAL_RANK", 0))
+
+
+def choose_device(settings: StageSettings, local_rank: int = 0) -> torch.device:
+    """Raises InputError for a GPU that is not there."""
+    there = torch.cuda.is_available()
+    if settings.device == "cuda" and not there:
+        raise InputError("device is `cuda`, and torch sees no GPU; use --device cpu, or `./start setup gpu`")
+    if settings.device == "cpu" or not there:
+        return torch.device("cpu")
+    if local_rank >= torch.cuda.device_count():
+        raise InputError(f"there are {torch.cuda.device_count()} GPUs, and a rank {local_rank}: fewer --ranks")
+    return torch.device("cuda", local_rank)
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Whether the hardware computes in bfloat16; a CPU that has to emulate it is many times slower (LOG.md)."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+@contextmanager
+def started(settings: StageSettings) -> Iterator[Machine]:
+    """This rank's machine, the process group joined; left at the end. Raises InputError."""
+    rank, ranks, local = ranks_from_environment()
+    device = choose_device(settings, local)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        torch.set_float32_matmul_precision("high")
+    else:
+        torch.set_num_threads(settings.threads or max(1, read_machine().cores // ranks))
+    torch.manual_seed(settings.seed)
+    if settings.bf16 == "on" and not has_bf16(device):
+        raise InputError(f"bf16 is `on`, and {device} does not compute in it; leave it at `auto`")
+    bf16 = settings.bf16 != "off" and has_bf16(device)
+    if ranks > 1:
+        _join(settings, device, rank, ranks)
+    try:
+        yield Machine(device, bf16, rank, ranks)
+    finally:
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+
+def _join(settings: StageSettings, device: torch.device, rank: int, ranks: int) -> None:
+    file = os.environ.get(RENDEZVOUS)
+    if file:
+        # All ranks are on this machine: gloo must not pick an address of another interface.
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    dist.init_process_group(
+        "nccl" if device.type == "cuda" else "gloo",
+        init_method=f"file://{file}" if file else "env://",
+        rank=rank,
+        world_size=ranks,
+        timeout=timedelta(seconds=settings.timeout),
+    )

@@ -1,0 +1,138 @@
+"""Losses of a packed batch, computed at predicted positions only, and the sums that all reported means come from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from node.model.cross_entropy import linear_cross_entropy
+from node.model.loss import value_loss
+from node.model.transformer import Transformer, expected_value
+from node.training.packing import PackedBatch
+
+CALIBRATION_BINS = 10
+"""Bins of confidence in the calibration error (Guo et al., arXiv 1706.04599, use 15 for far more samples)."""
+
+SUMS = (
+    "nats",
+    "tokens",
+    "right",
+    "characters",
+    "value_nats",
+    "values",
+    "value_error",
+    "value_bias",
+    "tactics",
+    "first_right",
+    "tactic_right",
+)
+"""What a batch is summed up in; behind these come (samples, confidence, right) of each calibration bin."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Of a whole step, on one rank's share: what sums are divided by to give means."""
+
+    tokens: float
+    values: float
+
+
+class Objective(nn.Module):
+    """The network with its loss, as one module for DistributedDataParallel to wrap."""
+
+    def __init__(self, model: Transformer, value_weight: float, value_targets: str) -> None:
+        super().__init__()
+        self.model = model
+        self.value_weight, self.value_targets = value_weight, value_targets
+
+    def forward(self, batch: PackedBatch, totals: Totals) -> tuple[Tensor, Tensor]:
+        """This micro-batch's part of the step's loss, and its sums: float64 (len(SUMS) + 3 · CALIBRATION_BINS,)."""
+        prefix = batch.prefix if self.model.config.prefix_lm else None
+        states = self.model.hidden(batch.tokens, prefix=prefix, documents=batch.documents).flatten(0, 1)
+        weights = torch.full(batch.targets.shape, 1 / totals.tokens, device=states.device)
+        predicted = states.index_select(0, batch.policy_at)
+        matrix = self.model.policy.weight
+        loss, nats, best = linear_cross_entropy(
+            predicted.to(_dtype(predicted)), matrix, batch.targets, weights, self.model.config.softcap
+        )
+        logits = self.model.value(states.index_select(0, batch.value_at)).float()
+        value = value_loss(logits, batch.remaining_steps, self.value_targets)
+        # A stage without values still gives the head's weights a gradient (of zero), which the ranks wait for.
+        loss = loss + self.value_weight * value / max(1.0, totals.values)
+        return loss, sums(batch, nats, best, logits, value)
+
+
+def _dtype(states: Tensor) -> torch.dtype:
+    """The products of the head run in what autocast says, which does not reach into functions of our own."""
+    kind = states.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
+
+
+@torch.no_grad()
+def sums(batch: PackedBatch, nats: Tensor, best: Tensor, logits: Tensor, value: Tensor) -> Tensor:
+    """SUMS and calibration of a batch, float64 on its device."""
+    device = nats.device
+    right = best == batch.targets
+    wrong = torch.zeros(batch.count, device=device).index_add_(0, batch.owner, (~right).float())
+    first = torch.ones_like(batch.owner, dtype=torch.bool)
+    first[1:] = batch.owner[1:] != batch.owner[:-1]
+    of_tactic = torch.zeros(batch.count, dtype=torch.bool, device=device)
+    of_tactic[batch.valued] = True
+    steps = batch.remaining_steps.clamp(0, logits.shape[-1] - 1)
+    difference = -expected_value(logits) - steps
+    numbers = [
+        nats.double().sum(),
+        batch.targets.numel(),
+        right.sum(),
+        batch.characters,
+        value.detach(),
+        steps.numel(),
+        difference.abs().sum(),
+        difference.sum(),
+        of_tactic.sum(),
+        (first & right & of_tactic[batch.owner]).sum(),
+        ((wrong == 0) & of_tactic).sum(),
+    ]
+    plain = torch.stack([torch.as_tensor(number, dtype=torch.float64, device=device) for number in numbers])
+    return torch.cat([plain, calibration(logits, steps).flatten()])
+
+
+def calibration(logits: Tensor, steps: Tensor) -> Tensor:
+    """(CALIBRATION_BINS, 3) float64: samples, summed confidence and hits of the likeliest value bin, by confidence."""
+    confidence, bin = logits.softmax(-1).max(-1)
+    hit = (bin == steps.round().long()).double()
+    place = (confidence.nan_to_num() * CALIBRATION_BINS).long().clamp_max(CALIBRATION_BINS - 1)
+    columns = torch.stack([torch.ones_like(hit), confidence.double(), hit], dim=1)
+    return torch.zeros(CALIBRATION_BINS, 3, dtype=torch.float64, device=logits.device).index_add_(0, place, columns)
+
+
+def report(total: Tensor, value_weight: float) -> dict[str, float]:
+    """Means from sums over all batches and ranks.
+
+    loss, policy_loss (nats a token), bits_per_byte (of predicted text), token_accuracy; where there are values, also
+    value_loss (nats), value_error (mean |V - target|, steps), value_bias (predicted minus actual steps), first_token
+    and tactic_accuracy (all its tokens right, greedily), value_calibration (expected calibration error of the likeliest
+    bin, arXiv 1706.04599, equation 3).
+    """
+    found = dict(zip(SUMS, total.tolist(), strict=False))
+    tokens, values, tactics = max(1.0, found["tokens"]), found["values"], found["tactics"]
+    result = {
+        "policy_loss": found["nats"] / tokens,
+        "bits_per_byte": found["nats"] / math.log(2) / max(1.0, found["characters"]),
+        "token_accuracy": found["right"] / tokens,
+        "tokens": found["tokens"],
+    }
+    result["loss"] = result["policy_loss"]
+    if values:
+        result["value_loss"] = found["value_nats"] / values
+        result["loss"] += value_weight * result["value_loss"]
+        result["value_error"] = found["value_error"] / values
+        result["value_bias"] = found["value_bias"] / values
+        result["first_token_accuracy"] = found["first_right"] / max(1.0, tactics)
+        result["tactic_accuracy"] = found["tactic_right"] / max(1.0, tactics)
+        bins = total[len(SUMS) :].reshape(CALIBRATION_BINS, 3)
+        result["value_calibration"] = float((bins[:, 1] - bins[:, 2]).abs().sum()) / values
+    return result

@@ -1,0 +1,175 @@
+"""A recipe: a TOML file that chains stages by checkpoint.
+
+    [recipe]   name, directory, stages
+    [all]      settings that every stage has
+    [pretrain], [midtrain], [sft]   one stage's own; each starts from the one before
+    [rl]       reinforcement learning from the last checkpoint: minutes, a mesh file, [rl.learner] over its [learner]
+
+A stage that is done is passed over, so the same command goes on where it was. `proofmesh train STAGE` runs one alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from common import config
+from common.config import ConfigError
+from node.training.errors import InputError, TrainingError
+from node.training.reinforcement import check, reinforce
+from node.training.settings import STAGES, StageSettings
+
+RL = "rl"
+ORDER = (*STAGES, RL)
+TABLES = ("recipe", "all", *ORDER)
+
+
+@dataclass
+class RecipeSettings:
+    """The recipe as a whole."""
+
+    name: str = "recipe"
+    """Begins the names of its runs: NAME-pretrain, ..."""
+    directory: str = "runs"
+    """Folder of the run directories."""
+    stages: tuple[str, ...] = tuple(STAGES)
+    """Which stages, in this order."""
+
+
+@dataclass
+class RecipeOptions:
+    """All stages of a recipe, by checkpoint."""
+
+    file: Path
+    """The recipe, a TOML file such as scripts/recipes/scratch.toml."""
+    dry_run: bool = False
+    """Print what each stage would cost, and end."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recipe that was read."""
+
+    settings: RecipeSettings
+    stages: dict[str, StageSettings]
+    """In order; each starts from the run of the one before."""
+    rl: dict[str, Any] | None
+    """Settings of the learner, if it is to run."""
+
+
+def read(file: Path) -> Recipe:
+    """Raises ConfigError."""
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: is not TOML: {error}") from error
+    for name in content:
+        if name not in TABLES:
+            raise ConfigError(f"{file}: [{name}]: unknown section; there are {', '.join(TABLES)}")
+    settings = config.convert(RecipeSettings, content.get("recipe", {}), f"{file}: [recipe]")
+    for stage in settings.stages:
+        if stage not in ORDER:
+            raise ConfigError(f"{file}: [recipe] stages: no stage `{stage}`; there are {', '.join(ORDER)}")
+    if RL in settings.stages and (settings.stages[-1] != RL or len(settings.stages) == 1):
+        raise ConfigError(f"{file}: [recipe] stages: `{RL}` comes last, after a stage")
+    stages: dict[str, StageSettings] = {}
+    previous = ""
+    for stage in settings.stages:
+        if stage == RL:
+            continue
+        table: dict[str, Any] = _merged(
+            _merged(_builtins(STAGES[stage]), content.get("all", {})), content.get(stage, {})
+        )
+        found = config.convert(StageSettings, table, f"{file}: [{stage}]")
+        run = found.run or f"{settings.name}-{stage}"
+        start = found.start or previous
+        stages[stage] = dataclasses.replace(found, run=run, start=start, directory=settings.directory)
+        previous = str(Path(settings.directory) / run)
+    check(content.get(RL, {}), f"{file}: [{RL}]")
+    return Recipe(settings, stages, content.get(RL, {}) if RL in settings.stages else None)
+
+
+def _builtins(settings: StageSettings) -> dict[str, Any]:
+    found = msgspec.to_builtins(settings)
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables merged key by key."""
+    result = dict(base)
+    for key, value in over.items():
+        inner = result.get(key)
+        result[key] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+    return result
+
+
+def main(argv: Sequence[str]) -> int:
+    """`proofmesh train recipe FILE [--dry-run]`. Raises ConfigError, TrainingError."""
+    import tyro
+
+    positional = (tyro.conf.PositionalRequiredArgs,)
+    options = tyro.cli(RecipeOptions, args=list(argv), prog="proofmesh train recipe", config=positional)
+    recipe = read(options.file)
+    return _dry(recipe) if options.dry_run else run(recipe)
+
+
+def _dry(recipe: Recipe) -> int:
+    from node.training.dry_run import dry_run
+
+    for stage, settings in recipe.stages.items():
+        there = not settings.start or Path(settings.start).exists()
+        print("\n".join(dry_run(stage, settings if there else dataclasses.replace(settings, start=""))), end="\n\n")
+    if recipe.rl is not None:
+        print(f"rl from {recipe.stages[list(recipe.stages)[-1]].run}: {recipe.rl}")
+    return 0
+
+
+def run(recipe: Recipe) -> int:
+    """Every stage in a process of its own: what one leaves behind in memory cannot disturb the next."""
+    begun = time.monotonic()
+    for stage, settings in recipe.stages.items():
+        code = subprocess.run(
+            [sys.executable, "-m", "node.training", stage, *flags(stage, settings)], check=False
+        ).returncode
+        if code:
+            raise (InputError if code == 2 else TrainingError)(
+                f"{stage} ended with exit code {code}; the stages before it are done; the same command goes on there"
+            )
+    last = list(recipe.stages.values())[-1]
+    result = Path(last.directory) / last.run
+    print(f"all stages: {time.monotonic() - begun:.0f} s; the result is in {result}")
+    if recipe.rl is not None:
+        return reinforce(recipe.settings.name, result, recipe.settings.directory, recipe.rl)
+    return 0
+
+
+def flags(stage: str, settings: StageSettings) -> list[str]:
+    """Flags that give these settings: what differs from the stage's defaults."""
+    return list(_flags(_builtins(STAGES[stage]), _builtins(settings), ""))
+
+
+def _flags(before: Mapping[str, Any], now: Mapping[str, Any], outer: str) -> list[str]:
+    found: list[str] = []
+    for key, value in now.items():
+        name = f"{outer}{key.replace('_', '-')}"
+        if isinstance(value, Mapping):
+            found += _flags(before.get(key) or {}, value, f"{name}.")
+        elif before.get(key) != value:
+            if isinstance(value, bool):
+                found.append(f"--{name}" if value else f"--{outer}no-{key.replace('_', '-')}")
+            elif isinstance(value, (list, tuple)):
+                found += [f"--{name}", *map(str, value)]
+            else:
+                found += [f"--{name}", str(value)]
+    return found

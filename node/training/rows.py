@@ -1,0 +1,104 @@
+"""Formats of rows: what a line of JSON, a row of a dataset or a file holds. Pure.
+
+Transitions come as the bank writes them (`state`, `tactic`, `remaining_steps`), as our traces (`theorems` with
+`blocks` of `steps`) and as LeanTree's files (`theorems` with `by_blocks` of trees; the schema of
+github.com/Kripner/leantree, `proof_depth` being the remaining steps). Errors that a trace recorded are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from common.messages import Transition
+
+Row = Mapping[str, Any]
+
+TEXT_FIELDS = ("text", "content", "code", "formal_statement")
+"""Where the text of a row is, in this order, unless the settings name a field."""
+
+REFUSED = ("sorry", "admit")
+"""A tactic with one of these words proves nothing."""
+
+
+class BadRow(ValueError):
+    """A row of no known format; the text says what it has and what was expected."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A transition and the theorem that it is of; held-out data is chosen by theorem."""
+
+    theorem: str
+    transition: Transition
+
+
+def text_of(row: Row, field: str = "") -> str:
+    """The text of a row. Raises BadRow."""
+    for name in (field,) if field else TEXT_FIELDS:
+        if isinstance(row.get(name), str):
+            return str(row[name])
+    wanted = f"`{field}`" if field else " or ".join(f"`{name}`" for name in TEXT_FIELDS)
+    raise BadRow(f"no text in {wanted}; the row has {_fields(row)}")
+
+
+def steps_of(row: Row) -> Iterator[Step]:
+    """The transitions of a row, in order. Raises BadRow."""
+    try:
+        if "state" in row and "tactic" in row:
+            yield _plain(row)
+        elif "theorems" in row:
+            for theorem in row["theorems"] or ():
+                yield from _theorem(row, theorem)
+        else:
+            raise BadRow(f"no transitions: expected `state` and `tactic`, or `theorems`; the row has {_fields(row)}")
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise BadRow(f"not the transitions that it seems to be: {type(error).__name__} {error}") from error
+
+
+def _plain(row: Row) -> Step:
+    state, tactic, steps = row["state"], row["tactic"], row.get("remaining_steps", row.get("proof_depth"))
+    if not isinstance(state, str) or not isinstance(tactic, str):
+        raise BadRow("`state` and `tactic` must be texts")
+    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+        raise BadRow(f"`remaining_steps` is {steps!r}; it must be a whole number of at least 1")
+    # A row without a theorem's name is a theorem of its own.
+    return Step(str(row.get("theorem") or row.get("full_name") or state), Transition(state, tactic, steps))
+
+
+def _theorem(row: Row, theorem: Row) -> Iterator[Step]:
+    name = f"{row.get('path', '')}:{theorem.get('name') or theorem.get('span') or theorem.get('start')}"
+    if theorem.get("error"):
+        return
+    for block in theorem.get("blocks") or ():
+        for step in block.get("steps") or ():
+            yield from _useful(name, step["state"], step["tactic"], step["remaining_steps"])
+    for block in theorem.get("by_blocks") or ():
+        tree = None if block.get("error") else block["tree"]
+        if tree and not tree.get("error"):
+            yield from _leantree(name, tree["nodes"])
+
+
+def _leantree(name: str, nodes: list[Row]) -> Iterator[Step]:
+    for node in nodes:
+        if node.get("tactic") and node.get("state"):
+            state = "\n\n".join(_goal(goal) for goal in node["state"]["goals"])
+            yield from _useful(name, state, node["tactic"]["tactic_string"], node["proof_depth"])
+
+
+def _goal(goal: Row) -> str:
+    """A goal as Lean prints it."""
+    lines = [f"case {goal['tag']}"] if goal.get("tag") else []
+    for each in goal["hypotheses"]:
+        lines.append(f"{each['user_name']} : {each['type']}" + (f" := {each['value']}" if each.get("value") else ""))
+    return "\n".join([*lines, f"⊢ {goal['type']}"])
+
+
+def _useful(name: str, state: str, tactic: str, steps: int) -> Iterator[Step]:
+    if not any(word in tactic.split() for word in REFUSED):
+        yield Step(name, Transition(state, tactic, steps))
+
+
+def _fields(row: Row) -> str:
+    return ", ".join(f"`{name}`" for name in list(row)[:8]) or "no fields"

@@ -1,0 +1,165 @@
+"""Configuration of a training stage. Without torch, so that `--help` is quick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from common.limits import Duration, Factor, Natural, Positive, Share, Timeout
+from node.model.config import PRESETS, ModelConfig, ModelConfigError
+
+
+@dataclass
+class DataSettings:
+    """What is trained on; `proofmesh train` names the forms that a source can have."""
+
+    sources: tuple[str, ...] = ()
+    """KIND:WHERE*WEIGHT, KIND being text, lean or transitions. WHERE: bank, bank-all, pocket, hub:ORG/NAME[/CONFIG], or
+    a path of .jsonl, .txt, .lean or .parquet files, patterns allowed. Empty: the stage's own, from this repository."""
+    valid: tuple[str, ...] = ()
+    """Sources to evaluate on; empty: what is held out of `sources`."""
+    held_out: Natural = 20
+    """One theorem (or text) of so many is held out, by its name: the same ones on every machine; 0: none."""
+    valid_tokens: Positive = 16_384
+    """Tokens of the evaluation."""
+    streaming: bool = False
+    """Read as it comes, without copying to the cache of `datasets` first; for what is too large for the disk."""
+    split: str = "train"
+    """Split of a dataset of the hub."""
+    text_field: str = ""
+    """Field of a row that holds the text; empty: text, content, code or formal_statement."""
+    window: Positive = 32
+    """Rows of `length` tokens that are packed and mixed at a time, on each rank."""
+    shuffle_hypotheses: bool = False
+    """Hypotheses in a random order that Lean could have given them in, anew in every epoch."""
+    rename_hypotheses: bool = False
+    """Local names drawn anew; with canonical names it makes no difference."""
+    canonical_names: bool = True
+    """Local names as v0, v1, ...: what inference and the learner do. Switch it off only for experiments."""
+    transitions_as_text: bool = False
+    """Predict states, too, and a mark of the remaining steps behind the tactic (midtraining)."""
+    cache: str = ""
+    """Folder for copies that `datasets` makes; empty: its own default."""
+
+
+@dataclass
+class RateSettings:
+    """Learning rates and their course."""
+
+    matrix_rate: Factor = 0.02
+    """Of Muon, for the matrices inside the blocks."""
+    rate: Factor = 0.003
+    """Of AdamW, for embedding, heads and gains."""
+    momentum: Share = 0.95
+    """Muon's."""
+    weight_decay: Factor = 0.01
+    """Decoupled, of the matrices."""
+    clip: Factor = 1.0
+    """Largest norm of the whole gradient."""
+    warmup: Natural = 20
+    """Steps over which the rates rise."""
+    decay: Share = 0.3
+    """Share of the steps, at the end, over which they fall linearly."""
+    floor: Share = 0.0
+    """What is left of them at the end."""
+
+    def factor(self, step: int, steps: int) -> float:
+        """Of the rates at a step, counted from 0, besides the warm-up (which the optimizer does)."""
+        length = max(1, round(steps * self.decay))
+        left = (steps - step - 0.5) / length
+        return max(self.floor, min(1.0, left)) if self.decay > 0 else 1.0
+
+
+@dataclass
+class StageSettings:
+    """One stage of training."""
+
+    run: str = ""
+    """Name of the run, and of its folder; empty: the stage's name."""
+    directory: str = "runs"
+    """Folder of the run directories."""
+    start: str = ""
+    """Checkpoint to start from (weights, tokenizer, shape), or a run directory with checkpoints; empty: fresh."""
+    tokenizer: str = ""
+    """A tokenizer.json, for a fresh network; empty: one is trained on the data. With `start` it must be the same."""
+    vocab_size: Positive = 1024
+    """Of a tokenizer that is trained here."""
+    preset: str = ""
+    """Shape of a fresh network by name (demo, nano, small, base); empty: as in `model`."""
+    model: ModelConfig = field(default_factory=ModelConfig)
+    """Shape of a fresh network; the vocabulary is the tokenizer's."""
+    data: DataSettings = field(default_factory=DataSettings)
+    """What is trained on."""
+    steps: Positive = 300
+    """Optimizer steps of the stage."""
+    length: Positive = 256
+    """Tokens of a row, which documents are packed into; at most the network's context."""
+    batch_tokens: Positive = 4096
+    """Tokens of one step, over all ranks, padding included."""
+    micro_tokens: Positive = 4096
+    """Tokens of one forward pass of a rank at most; more are accumulated."""
+    rates: RateSettings = field(default_factory=RateSettings)
+    """Learning rates."""
+    value_weight: Factor = 0.001
+    """Weight of the value loss (AlphaProof's pseudocode)."""
+    value_targets: Literal["one-hot", "two-hot"] = "one-hot"
+    """Nearest bin, or the two bins around the target."""
+    ranks: Positive = 1
+    """Processes on this machine, one per GPU; under torchrun this is torchrun's."""
+    threads: Natural = 0
+    """Threads of each rank on a CPU; 0: all cores divided among the ranks."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """`auto`: a GPU if there is one."""
+    bf16: Literal["auto", "on", "off"] = "auto"
+    """Forward and backward in bfloat16; `auto`: where the hardware has it."""
+    compile: bool = False
+    """Compile the network with torch.compile."""
+    checkpoint_activations: bool = False
+    """Keep no activations inside blocks and compute them again: less memory, a third more work."""
+    evaluate_every: Positive = 100
+    """Steps between evaluations."""
+    save_every: Positive = 100
+    """Steps between checkpoints; the last step always makes one."""
+    log_every: Positive = 10
+    """Steps between lines in metrics.jsonl."""
+    keep: Positive = 2
+    """Newest checkpoints kept."""
+    seed: Natural = 0
+    """Of weights, order and augmentation."""
+    timeout: Timeout = 300.0
+    """Seconds that ranks wait for each other before they give up."""
+    minutes: Duration | None = None
+    """End after so many minutes, with a checkpoint from which the same command goes on; none: no limit."""
+
+    def check(self) -> None:
+        """Raises ValueError for settings that do not go together."""
+        if self.preset and self.preset not in PRESETS:
+            raise ModelConfigError(f"there is no preset `{self.preset}`; there are {', '.join(PRESETS)}")
+        if self.batch_tokens < self.length:
+            raise ValueError(f"batch_tokens is {self.batch_tokens}, less than one row of {self.length}")
+
+    @property
+    def shape(self) -> ModelConfig:
+        """Of a fresh network."""
+        return PRESETS[self.preset] if self.preset else self.model
+
+    def rows(self, ranks: int) -> int:
+        """Rows of a step on each rank. Raises ValueError if there are fewer than ranks."""
+        rows = self.batch_tokens // self.length
+        if rows < ranks:
+            raise ValueError(
+                f"a step of {rows} rows ({self.batch_tokens} tokens) cannot be divided among {ranks} ranks"
+            )
+        return rows // ranks
+
+
+def _stage(data: DataSettings, **changes: object) -> StageSettings:
+    return replace(StageSettings(data=data), **changes)  # type: ignore[arg-type]
+
+
+STAGES = {
+    "pretrain": _stage(DataSettings(sources=("text:bank", "lean:pocket"))),
+    "midtrain": _stage(DataSettings(sources=("lean:pocket", "transitions:bank*4"), transitions_as_text=True)),
+    "sft": _stage(DataSettings(sources=("transitions:bank",), shuffle_hypotheses=True)),
+}
+"""Stages with their defaults, all from data in this repository."""

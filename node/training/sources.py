@@ -1,0 +1,255 @@
+"""Where training data comes from: the bank and the Lean files of this repository, local files, the Hugging Face hub.
+
+A source is named `KIND:WHERE` or `KIND:WHERE*WEIGHT`. KIND: `text`, `lean` or `transitions`. WHERE: `bank`, `bank-all`
+(with what reinforcement learning is to find), `pocket` (pocket Lean's library), `hub:ORG/NAME`, `hub:ORG/NAME/CONFIG`,
+or a path, patterns allowed, of .jsonl, .json, .txt, .lean or .parquet files (the first four also .gz).
+
+Everything else is read through Hugging Face `datasets`. Lines of JSON are decoded here, one by one, so that rows may
+differ in shape and an error names its row.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+
+from common import bank
+from common.seeds import derive_seed
+from node.training.errors import InputError
+from node.training.rows import Row
+
+KINDS = ("text", "lean", "transitions")
+HUB = "hub:"
+POCKET = Path(__file__).parent.parent / "lean_proxy" / "pocket" / "lean"
+"""Read as files; this is no import of another role."""
+
+BUILDERS = {".jsonl": "text", ".json": "text", ".txt": "document", ".lean": "document", ".parquet": "parquet"}
+"""How `datasets` reads a file, by its ending: lines, whole files, or tables."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One source, as it was asked for."""
+
+    kind: str
+    where: str
+    weight: float = 1.0
+
+
+def parse(text: str) -> Spec:
+    """`KIND:WHERE*WEIGHT`. Raises InputError."""
+    kind, _, rest = text.partition(":")
+    found = re.fullmatch(r"(.+?)(?:\*(\d+(?:\.\d+)?))?", rest)
+    if kind not in KINDS or found is None:
+        raise InputError(f"data `{text}`: expected KIND:WHERE with KIND one of {', '.join(KINDS)}, such as text:bank")
+    weight = float(found[2] or 1)
+    if weight <= 0:
+        raise InputError(f"data `{text}`: the weight must be more than 0")
+    return Spec(kind, found[1], weight)
+
+
+class Source(Protocol):
+    """Rows of one rank without an end: epoch after epoch."""
+
+    spec: Spec
+
+    def next(self) -> Row:
+        """The next row. Raises InputError."""
+
+    def state(self) -> dict[str, Any]:
+        """Where it is, as JSON values."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+
+    def once(self, limit: int) -> Iterator[Row]:
+        """All rows of all ranks in stored order, at most `limit`, apart from `next`."""
+
+
+class Table:
+    """Rows with random access, in an order drawn anew for every epoch; rank r takes every n-th from r on."""
+
+    def __init__(self, spec: Spec, rows: Sequence[Row], *, rank: int, ranks: int, seed: int) -> None:
+        if not len(rows):
+            raise InputError(f"data {spec.kind}:{spec.where}: there is nothing in it")
+        self.spec, self._rows, self._rank, self._ranks, self._seed = spec, rows, rank, ranks, seed
+        self._taken = 0
+        self._order: tuple[int, np.ndarray] = (-1, np.zeros(0, np.int64))
+
+    def next(self) -> Row:
+        epoch, place = divmod(self._taken * self._ranks + self._rank, len(self._rows))
+        if self._order[0] != epoch:
+            seed = derive_seed(self._seed, "order", self.spec.kind, self.spec.where, epoch)
+            self._order = (epoch, np.random.default_rng(seed).permutation(len(self._rows)))
+        row = self._row(int(self._order[1][place]))
+        self._taken += 1
+        return row
+
+    def state(self) -> dict[str, Any]:
+        return {"taken": self._taken}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._taken = int(state["taken"])
+
+    def once(self, limit: int) -> Iterator[Row]:
+        for place in range(min(limit, len(self._rows))):
+            yield self._row(place)
+
+    def _row(self, place: int) -> Row:
+        return decoded(self._rows[place], self.spec, place)
+
+
+class Stream:
+    """Rows that are read as they come, by an IterableDataset; ranks share its files or take turns.
+
+    It keeps its own place through `datasets`' state. The order is that of the files; the loader mixes within its
+    window.
+    """
+
+    def __init__(self, spec: Spec, dataset: Any, *, rank: int, ranks: int) -> None:
+        from datasets.distributed import split_dataset_by_node
+
+        self.spec, self._whole = spec, dataset
+        self._mine = split_dataset_by_node(dataset, rank=rank, world_size=ranks) if ranks > 1 else dataset
+        self._rows: Iterator[Row] | None = None
+        self._epoch = self._number = 0
+
+    def next(self) -> Row:
+        for _ in range(2):
+            if self._rows is None:
+                self._rows = iter(self._mine)
+            with explained(self.spec):
+                row = next(self._rows, None)
+            if row is not None:
+                self._number += 1
+                return decoded(row, self.spec, self._number - 1)
+            if self._number == 0:
+                raise InputError(f"data {self.spec.kind}:{self.spec.where}: there is nothing in it (for this rank)")
+            self._rows, self._number, self._epoch = None, 0, self._epoch + 1
+            self._rewind(None)
+        raise InputError(f"data {self.spec.kind}:{self.spec.where}: has no rows any more")
+
+    def state(self) -> dict[str, Any]:
+        inner = self._mine.state_dict() if self._rows is not None else None
+        return {"epoch": self._epoch, "number": self._number, "inner": inner}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._epoch, self._number, self._rows = int(state["epoch"]), int(state["number"]), None
+        self._rewind(state["inner"])
+
+    def _rewind(self, state: dict[str, Any] | None) -> None:
+        self._mine.load_state_dict(state)
+
+    def once(self, limit: int) -> Iterator[Row]:
+        with explained(self.spec):
+            for place, row in enumerate(self._whole.take(limit)):
+                yield decoded(row, self.spec, place)
+
+
+def decoded(row: Row, spec: Spec, place: int) -> Row:
+    """A row whose only field is a line of JSON is what that says. Raises InputError."""
+    if not is_lines(spec.where) or set(row) != {"text"}:
+        return row
+    line = row["text"]
+    try:
+        value = msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        raise InputError(f"{spec.where}: line {place + 1} is not JSON ({error}): {line[:80]!r}") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{spec.where}: line {place + 1} is no JSON object: {line[:80]!r}")
+    return value
+
+
+def is_lines(where: str) -> bool:
+    return _builder(Path(where)) == "text" and not where.startswith(HUB)
+
+
+def _builder(path: Path) -> str | None:
+    suffix = path.suffix if path.suffix != ".gz" else path.with_suffix("").suffix
+    return BUILDERS.get(suffix)
+
+
+def open_source(
+    spec: Spec,
+    *,
+    rank: int = 0,
+    ranks: int = 1,
+    seed: int = 0,
+    streaming: bool = False,
+    split: str = "train",
+    cache: str = "",
+) -> Source:
+    """A source, ready at its first row. Raises InputError: nothing there, not readable, empty."""
+    built_in = _built_in(spec)
+    if built_in is not None:
+        return Table(spec, built_in, rank=rank, ranks=ranks, seed=seed)
+    dataset = _dataset(spec, streaming=streaming, split=split, cache=cache)
+    if streaming:
+        return Stream(spec, dataset, rank=rank, ranks=ranks)
+    return Table(spec, dataset, rank=rank, ranks=ranks, seed=seed)
+
+
+def _built_in(spec: Spec) -> list[Row] | None:
+    try:
+        if spec.where in ("bank", "bank-all") and spec.kind == "transitions":
+            rows = bank.load_transitions(warm_start=spec.where == "bank")
+            return [msgspec.structs.asdict(row) for row in rows]
+        if spec.where == "bank" and spec.kind in ("text", "lean"):
+            return [{"text": each.theorem.signature} for each in bank.load_statements("train")]
+    except bank.BankError as error:
+        raise InputError(str(error)) from error
+    if spec.where == "pocket" and spec.kind in ("text", "lean"):
+        return [{"text": path.read_text(encoding="utf-8")} for path in sorted(POCKET.rglob("*.lean"))]
+    return None
+
+
+def _dataset(spec: Spec, *, streaming: bool, split: str, cache: str) -> Any:
+    import datasets
+
+    datasets.disable_progress_bars()
+    options: dict[str, Any] = {"streaming": streaming, "split": split, "cache_dir": cache or None}
+    with explained(spec):
+        if spec.where.startswith(HUB):
+            organisation, _, rest = spec.where[len(HUB) :].partition("/")
+            name, _, config = rest.partition("/")
+            return datasets.load_dataset(f"{organisation}/{name}", config or None, **options)
+        files = sorted(glob.glob(spec.where, recursive=True))  # noqa: PTH207 - patterns may be absolute
+        if not files:
+            raise InputError(f"data {spec.kind}:{spec.where}: there is no such file")
+        builders = {_builder(Path(file)) for file in files}
+        if None in builders or len(builders) > 1:
+            raise InputError(f"data {spec.kind}:{spec.where}: give files of one kind: {', '.join(sorted(BUILDERS))}")
+        if all(Path(file).stat().st_size == 0 for file in files):
+            raise InputError(f"data {spec.kind}:{spec.where}: there is nothing in it")
+        options["split"] = "train"  # the only one that files without names of splits have
+        if (builder := builders.pop()) == "document":
+            return datasets.load_dataset("text", data_files=files, sample_by="document", **options)
+        return datasets.load_dataset(builder, data_files=files, **options)
+
+
+@contextmanager
+def explained(spec: Spec) -> Iterator[None]:
+    """Turn what `datasets` and pyarrow raise for unreadable data into an InputError that names the source.
+
+    They raise classes of their own, of pyarrow's and of fsspec's, without a common base.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        text = str(cause).strip().splitlines()
+        reason = f"{type(cause).__name__}: {text[0] if text else 'it says no more'}"
+        hint = "is the name right?" if spec.where.startswith(HUB) else "is it corrupt, or of another format?"
+        raise InputError(f"data {spec.kind}:{spec.where}: cannot be read, {hint} ({reason})") from error

@@ -1,0 +1,313 @@
+"""A stage from start to end on one rank: data, steps, evaluations, checkpoints, curves.
+
+The run directory is DIRECTORY/RUN: config.toml, metrics.jsonl, checkpoints/step-N, and checkpoints/STABLE, which names
+the newest checkpoint that is whole. A run that is killed at any moment goes on from there, with the losses that it
+would have had.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import filelock
+import tomli_w
+import torch
+
+from node.model import checkpoint
+from node.model.checkpoint import Checkpoint
+from node.model.checkpoint_folders import newest_whole, none_whole, prune, set_aside
+from node.training.beginning import check_same, first_checkpoint, load, run_config
+from node.training.errors import InputError, NotFinite, TrainingError
+from node.training.estimate import duration
+from node.training.journal import Journal
+from node.training.loader import Loader, Prefetch, Ready, batches, held_out, readers
+from node.training.machine import Machine, started
+from node.training.packing import Packed, PackedBatch, pack
+from node.training.settings import StageSettings
+from node.training.trainer import Trainer
+
+STABLE = "STABLE"
+"""Beside the checkpoints: the name of the newest whole one."""
+
+COLLECT_EVERY = 500
+"""Steps between garbage collections, which are off otherwise: one at the wrong moment holds all ranks up (half a second
+in nanochat). What a step makes is freed by counting references."""
+
+
+def run_stage(stage: str, settings: StageSettings) -> dict[str, float]:
+    """Train until the stage's last step, from wherever it is; returns the last evaluation, or the last step's metrics.
+
+    Raises TrainingError, InputError.
+    """
+    directory = run_directory(stage, settings)
+    with (
+        started(settings) as machine,
+        owned(directory, machine),
+        Journal(directory / "metrics.jsonl", settings.steps, first=machine.first) as journal,
+    ):
+        found, path = begin(stage, settings, directory, machine)
+        run = _Run(stage, settings, directory, machine, journal, found, path)
+        return run.train()
+
+
+def run_directory(stage: str, settings: StageSettings) -> Path:
+    return Path(settings.directory) / (settings.run or stage)
+
+
+@contextmanager
+def owned(directory: Path, machine: Machine) -> Iterator[None]:
+    """Hold the run directory: one trainer at a time. Raises InputError."""
+    if not machine.first:
+        yield
+        return
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(directory / ".lock", blocking=False):
+            yield
+    except filelock.Timeout as error:
+        raise InputError(f"{directory}: another process trains there; wait for it, or choose another --run") from error
+    except OSError as error:
+        raise TrainingError(f"{error.filename or directory}: cannot be written ({error.strerror})") from error
+
+
+def begin(stage: str, settings: StageSettings, directory: Path, machine: Machine) -> tuple[Checkpoint, Path]:
+    """The checkpoint that every rank starts from. Raises InputError."""
+    root = directory / "checkpoints"
+    if machine.first:
+        _first_rank(stage, settings, directory, root)
+    machine.gather(0)  # nobody looks before the first rank has written
+    path, problems = newest_whole(root)
+    if path is None:
+        raise InputError(none_whole(root, problems))
+    found = load(path, optimizer=True)
+    if found.config.get("stage", stage) != stage:
+        raise InputError(f"{directory} is a run of {found.config['stage']}, not of {stage}: choose another --run")
+    check_same(settings, found, path, machine.ranks)
+    return found, path
+
+
+def _first_rank(stage: str, settings: StageSettings, directory: Path, root: Path) -> None:
+    path, problems = newest_whole(root)
+    if path is None and problems:
+        raise InputError(none_whole(root, problems))
+    for damaged in problems:
+        set_aside(damaged)
+    if path is None:
+        first_checkpoint(settings, stage, root / checkpoint_name(0))
+    content = {key: value for key, value in dataclasses.asdict(settings).items() if value is not None}
+    (directory / "config.toml").write_text(tomli_w.dumps({stage: content}), encoding="utf-8")
+
+
+def checkpoint_name(step: int) -> str:
+    return checkpoint.name_of_step(step)
+
+
+class _Run:
+    """The parts of one stage at work."""
+
+    def __init__(
+        self,
+        stage: str,
+        settings: StageSettings,
+        directory: Path,
+        machine: Machine,
+        journal: Journal,
+        found: Checkpoint,
+        path: Path,
+    ) -> None:
+        self.stage, self.settings, self.machine, self.journal = stage, settings, machine, journal
+        self.root, self.tokenizer, self.newest = directory / "checkpoints", found.tokenizer, path
+        self.packed = not found.model.config.prefix_lm
+        self.micro_rows = max(1, settings.micro_tokens // settings.length)
+        self.trainer = Trainer(found.model, settings, machine)
+        self.trainer.step_number = found.step
+        if found.optimizer is not None:
+            self.trainer.optimizer.load_state_dict(found.optimizer)
+        self.loader = self._loader(found)
+        self.valid = self._valid()
+        self.latest: dict[str, float] = {}
+        self._stop = False
+
+    def _loader(self, found: Checkpoint) -> Loader:
+        settings, machine = self.settings, self.machine
+        if settings.length > found.model.config.context:
+            raise InputError(f"length is {settings.length}; the network reads {found.model.config.context} tokens")
+        sources = readers(
+            settings.data, self.tokenizer, settings.length, settings.seed, rank=machine.rank, ranks=machine.ranks
+        )
+        loader = Loader(sources, settings.length, settings.data.window, settings.seed, packed=self.packed)
+        if "data" in found.extra:
+            loader.restore(found.extra["data"][machine.rank])
+        return loader
+
+    def _valid(self) -> list[PackedBatch]:
+        settings = self.settings
+        documents = held_out(settings.data, self.tokenizer, settings.length, settings.seed)
+        if self.packed:
+            rows: list[Packed] = pack(documents, settings.length)
+        else:
+            rows = [(document,) for document in documents]
+        mine = rows[self.machine.rank :: self.machine.ranks]
+        return batches(mine, settings.length, self.micro_rows, packed=self.packed)
+
+    def _next(self) -> Ready:
+        """Micro-batches of a step, and where the loader is after them."""
+        rows = self.loader.rows(self.settings.rows(self.machine.ranks))
+        made = batches(rows, self.settings.length, self.micro_rows, packed=self.packed)
+        if self.machine.device.type == "cuda":
+            made = [batch.pinned() for batch in made]
+        return made, self.loader.state()
+
+    def train(self) -> dict[str, float]:
+        """Steps until the end, a signal or the time limit."""
+        trainer, settings = self.trainer, self.settings
+        self.journal.trim(trainer.step_number)
+        self.journal.say(self._beginning())
+        if trainer.step_number >= settings.steps:
+            return self._evaluate()
+        feed = Prefetch(self._next)
+        begun = time.monotonic()
+        with self._signals():
+            try:
+                for number, (made, place) in enumerate(feed):
+                    self._step(made, time.perf_counter())
+                    _collect(number)
+                    late = settings.minutes is not None and time.monotonic() - begun > settings.minutes * 60
+                    ended = self._agreed(self._stop or late)
+                    self._after(place, ended)
+                    if ended or trainer.step_number >= settings.steps:
+                        break
+            except NotFinite as error:
+                raise NotFinite(
+                    f"{error}. Nothing was updated; the last good checkpoint is {self.newest}. Lower the learning "
+                    "rates, or look at the data, and begin another --run with --start"
+                ) from error
+            finally:
+                feed.close()
+                gc.unfreeze()
+                gc.enable()
+        if trainer.step_number < settings.steps and self._stop:
+            raise TrainingError(
+                f"stopped after step {trainer.step_number}; the same command goes on from {self.newest}"
+            )
+        return self.latest
+
+    def _step(self, made: list[PackedBatch], start: float) -> None:
+        metrics = self.trainer.step(made)
+        step = self.trainer.step_number
+        if self.machine.device.type == "cuda":
+            torch.cuda.synchronize()
+        seconds = time.perf_counter() - start
+        used = sum(batch.used for batch in made) * self.machine.ranks
+        metrics |= {"tokens_per_s": used / seconds, "step_s": seconds}
+        if step % self.settings.log_every == 0 or step in (1, self.settings.steps):
+            self.journal.write(step, metrics)
+        self.journal.at(step, f"loss {metrics['loss']:.3f}, {metrics['tokens_per_s']:,.0f} tokens/s")
+        self.latest = metrics
+
+    def _after(self, place: dict[str, Any], ended: bool) -> None:
+        step, settings = self.trainer.step_number, self.settings
+        last = ended or step >= settings.steps
+        if last or step % settings.save_every == 0:
+            self._save(place)
+        if last or step % settings.evaluate_every == 0:
+            self.latest = self._evaluate() or self.latest
+
+    def _agreed(self, stop: bool) -> bool:
+        """Whether any rank wants to stop: then all do, after the same step."""
+        if self.machine.ranks == 1:
+            return stop
+        return bool(self.machine.total(torch.tensor([float(stop)], device=self.machine.device)) > 0)
+
+    def _evaluate(self) -> dict[str, float]:
+        if not self.settings.data.held_out and not self.settings.data.valid:
+            return {}
+        metrics = self.trainer.evaluate(self.valid)
+        if not metrics["tokens"]:
+            return {}
+        values = {f"valid_{name}": value for name, value in metrics.items() if name != "tokens"}
+        self.journal.write(self.trainer.step_number, values)
+        told = ", ".join(f"{name[6:].replace('_', ' ')} {value:.3f}" for name, value in values.items())
+        self.journal.say(f"{self.stage} step {self.trainer.step_number}: {told}")
+        return values
+
+    def _save(self, place: dict[str, Any]) -> None:
+        """A checkpoint; the first rank writes it, with every rank's place in the data."""
+        places = self.machine.gather(place)
+        if self.machine.first:
+            trainer, step = self.trainer, self.trainer.step_number
+            path = self.root / checkpoint_name(step)
+            try:
+                checkpoint.save(
+                    path,
+                    trainer.model,
+                    self.tokenizer,
+                    step=step,
+                    optimizer=trainer.optimizer.state_dict(),
+                    config=run_config(self.settings, self.stage, self.tokenizer),
+                    extra={"data": places, "ranks": self.machine.ranks},
+                )
+                _mark(self.root / STABLE, path.name)
+                prune(self.root, self.settings.keep)
+            except OSError as error:
+                raise TrainingError(
+                    f"checkpoint {path}: cannot be written ({error.strerror}); {self.newest} is whole. Free some space "
+                    "and give the same command again"
+                ) from error
+            self.newest = path
+
+    def _beginning(self) -> str:
+        model, step = self.trainer.model, self.trainer.step_number
+        where = f"{self.machine.ranks} x {self.machine.device.type}{', bfloat16' if self.machine.bf16 else ''}"
+        how = f"goes on after step {step}" if step else "begins"
+        return (
+            f"{self.stage}: {model.parameter_count():,} parameters, {where}; {how}, {self.settings.steps} steps in all"
+        )
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """SIGTERM and Ctrl-C end the stage after the step, with a checkpoint; a second one ends it at once."""
+
+        def stop(number: int, _: object) -> None:
+            if self._stop:
+                os._exit(128 + number)
+            self._stop = True
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _collect(number: int) -> None:
+    """Garbage collection when it suits: what is there after the first step stays for good."""
+    if number == 0:
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+    elif number % COLLECT_EVERY == 0:
+        gc.collect()
+
+
+def _mark(path: Path, name: str) -> None:
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_text(name + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def summary(stage: str, metrics: dict[str, float], seconds: float) -> str:
+    """One line for the end of a stage."""
+    chosen = [
+        name for name in ("valid_loss", "valid_bits_per_byte", "valid_tactic_accuracy", "loss") if name in metrics
+    ]
+    return f"{stage}: " + ", ".join(f"{name} {metrics[name]:.3f}" for name in chosen[:3]) + f" ({duration(seconds)})"

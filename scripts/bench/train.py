@@ -1,0 +1,211 @@
+"""Measures training steps: tokens per second at the shape on which the predecessor was measured, and at others.
+
+    python -m scripts.bench.train --json train.json
+    python -m scripts.bench.train --cases transitions --threads 1 --repeats 5
+    python -m scripts.bench.train --shape small --device cuda --cases 1024 --batch-tokens 65536     (MFU)
+
+A case is a length (rows filled with tokens that are all predicted) or `transitions` (the bank's, packed). A step is a
+whole one: forward, backward, clipping, Muon and AdamW. `per_core` is for one core's time: other work on the machine
+changes it less than wall time.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from node.model.config import ModelConfig
+    from node.training.packing import PackedBatch
+    from node.training.trainer import Trainer
+
+PREDECESSOR = {"256": 690.0, "768": 604.0, "transitions": 833.0}
+"""Tokens per second of the predecessor: 2-core CPU, float32, depth 4, width 256, vocabulary 50,441 (from the issue)."""
+
+AIMS = {"256": 1.5, "768": 1.5, "transitions": 3.0}
+"""Times the predecessor's, on the same kind of machine."""
+
+PEAK = {"NVIDIA H100": 989e12, "NVIDIA H200": 989e12, "NVIDIA A100": 312e12}
+"""Dense bfloat16 FLOP/s, from the vendor's data sheets; for MFU."""
+
+
+@dataclass
+class BenchSettings:
+    """What to measure."""
+
+    cases: tuple[str, ...] = ("256", "768", "transitions")
+    """Lengths of rows, or `transitions`."""
+    shape: str = "reference"
+    """`reference` (the predecessor's), or a preset: demo, nano, small, base."""
+    batch_tokens: int = 3072
+    """Tokens of a step."""
+    micro_tokens: int = 3072
+    """Tokens of one forward pass."""
+    threads: int = 0
+    """Threads; 0: all cores."""
+    repeats: int = 5
+    """Steps that count, after one that does not; the median is given."""
+    device: str = "auto"
+    """auto, cpu or cuda."""
+    compile: bool = False
+    """With torch.compile."""
+    checkpoint_activations: bool = False
+    """Recompute activations."""
+    json: Path | None = None
+    """Also write the result here."""
+
+
+def shape(name: str) -> ModelConfig:
+    """A network's shape by name."""
+    from node.model.config import ModelConfig, preset
+
+    if name == "reference":
+        return ModelConfig(vocab_size=50_441, depth=4, width=256, heads=4, kv_heads=4, hidden=1024, context=1024)
+    return preset(name)
+
+
+def transitions(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
+    """Rows of the bank's transitions; ids spread over the vocabulary, whose size decides what the head costs."""
+    from dataclasses import replace
+
+    from node.model.tokenizer import Tokenizer
+    from node.training.documents import Document, Encoder
+    from node.training.packing import collate, pack
+    from node.training.settings import DataSettings
+    from node.training.sources import open_source, parse
+
+    source = open_source(parse("transitions:bank"))
+    texts = [str(row[name]) for row in source.once(500) for name in ("state", "tactic")]
+    encoder = Encoder(Tokenizer.train(texts, 1024), "transitions", DataSettings(held_out=0), length, 0)
+    documents: list[Document] = []
+    while sum(len(document.tokens) for document in documents) < rows * length:
+        documents += encoder.documents(source.next(), "train", 0)
+    spread = vocab_size // 1024
+    wide = [replace(each, tokens=tuple(token * spread for token in each.tokens)) for each in documents]
+    packed = pack(wide, length)[:rows]
+    return [collate(packed, length)]
+
+
+def full(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
+    """Rows of random tokens, all predicted."""
+    import torch
+
+    from node.training.documents import Document
+    from node.training.packing import collate
+
+    generator = torch.Generator().manual_seed(0)
+    tokens = torch.randint(5, vocab_size, (rows, length), generator=generator).tolist()
+    return [collate([(Document(tuple(row), 1, None, length),) for row in tokens], length)]
+
+
+def batches(case: str, settings: BenchSettings, vocab_size: int) -> list[PackedBatch]:
+    """The micro-batches of a step."""
+    length = 256 if case == "transitions" else int(case)
+    make = transitions if case == "transitions" else full
+    rows = max(1, settings.micro_tokens // length)
+    return make(rows, length, vocab_size) * max(1, settings.batch_tokens // (rows * length))
+
+
+def trainer(settings: BenchSettings) -> Trainer:
+    """With fresh weights."""
+    import torch
+
+    from node.model.transformer import Transformer
+    from node.training.machine import Machine, choose_device, has_bf16
+    from node.training.settings import StageSettings
+    from node.training.trainer import Trainer
+
+    stage = StageSettings(device=settings.device, compile=settings.compile, steps=10**6)  # type: ignore[arg-type]
+    stage.checkpoint_activations = settings.checkpoint_activations
+    device = choose_device(stage)
+    torch.manual_seed(0)
+    return Trainer(Transformer(shape(settings.shape)), stage, Machine(device, has_bf16(device)))
+
+
+def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
+    """Seconds of wall and of processor time that a step takes."""
+    import torch
+
+    start, cpu = time.perf_counter(), time.process_time()
+    work.step(made)
+    if work.machine.device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start, time.process_time() - cpu
+
+
+def bench(settings: BenchSettings) -> dict[str, Any]:
+    """Medians for every case, with the predecessor's numbers beside them."""
+    import os
+    import platform
+
+    import torch
+
+    from node.training.estimate import flops_per_token, product_speed
+
+    torch.set_num_threads(settings.threads or os.cpu_count() or 1)
+    work = trainer(settings)
+    config = work.model.config
+    results: dict[str, Any] = {}
+    for case in settings.cases:
+        made = batches(case, settings, config.vocab_size)
+        measure(work, made)
+        runs = [measure(work, made) for _ in range(settings.repeats)]
+        wall, cpu = (statistics.median(run[index] for run in runs) for index in range(2))
+        used = sum(batch.used for batch in made)
+        positions = sum(batch.tokens.numel() for batch in made)
+        supervised = sum(batch.targets.numel() for batch in made) / positions
+        per_token = flops_per_token(config, made[0].tokens.shape[1], supervised)
+        row = {
+            "tokens_per_s": used / wall,
+            "tokens_per_core_s": used / cpu,
+            "filled": used / positions,
+            "predicted": supervised,
+            "mflop_per_token": per_token / 1e6,
+            "gflop_per_s": per_token * positions / wall / 1e9,
+            "gflop_per_core_s": per_token * positions / cpu / 1e9,
+        }
+        if case in PREDECESSOR and settings.shape == "reference":
+            row |= {"times_predecessor": used / wall / PREDECESSOR[case], "aim": AIMS[case]}
+        if (peak := _peak(work.machine.device)) is not None:
+            row["mfu"] = per_token * positions / wall / peak
+        results[case] = {name: round(value, 3) for name, value in row.items()}
+    speed = product_speed(work.machine.device, work.machine.bf16)
+    machine = {
+        "cpus": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "machine": platform.machine(),
+        "torch": torch.__version__,
+        "device": str(work.machine.device),
+        "load": os.getloadavg()[0],
+        "products_gflop_per_s": round(speed / 1e9, 1),
+    }
+    asked = {name: str(value) if isinstance(value, Path) else value for name, value in vars(settings).items()}
+    return {"settings": asked, "machine": machine, "results": results}
+
+
+def _peak(device: Any) -> float | None:
+    import torch
+
+    if device.type != "cuda":
+        return None
+    name = torch.cuda.get_device_name(device)
+    return next((peak for known, peak in PEAK.items() if name.startswith(known)), None)
+
+
+def main() -> None:
+    """Print the measurements as JSON, and write them where asked."""
+    import tyro
+
+    settings = tyro.cli(BenchSettings, description=__doc__)
+    text = json.dumps(bench(settings), indent=2)
+    print(text)
+    if settings.json is not None:
+        settings.json.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

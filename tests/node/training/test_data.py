@@ -1,0 +1,323 @@
+"""Rows, sources, packing and the loader."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common.messages import Transition
+from node.model.names import Names
+from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
+from node.training.augment import augmented, renamed, shuffled
+from node.training.documents import Encoder
+from node.training.errors import InputError
+from node.training.loader import Loader, Prefetch, held_out, readers
+from node.training.packing import collate, first_fit_decreasing, pack
+from node.training.rows import BadRow, steps_of
+from node.training.settings import DataSettings
+from node.training.sources import open_source, parse
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
+from tests.node.training.small import rows, write_jsonl
+
+LEANTREE = {
+    "path": "Mathlib/A.lean",
+    "imports": [],
+    "theorems": [
+        {"error": "no proof"},
+        {
+            "name": "and_comm'",
+            "span": {"start": 0, "finish": 9},
+            "context": [],
+            "by_blocks": [
+                {"tree": {"error": "lost"}, "span": {}},
+                {
+                    "span": {},
+                    "tree": {
+                        "root_id": "a",
+                        "nodes": [
+                            {
+                                "id": "a",
+                                "state": {
+                                    "goals": [
+                                        {
+                                            "type": "q ∧ p",
+                                            "hypotheses": [
+                                                {"user_name": "p", "type": "Prop"},
+                                                {"user_name": "x", "type": "Nat", "value": "1"},
+                                            ],
+                                            "tag": "mp",
+                                        }
+                                    ]
+                                },
+                                "tactic": {"tactic_string": "constructor", "children": ["b"]},
+                                "proof_size": 3,
+                                "proof_depth": 2,
+                            },
+                            {
+                                "id": "b",
+                                "state": {"goals": [{"type": "q", "hypotheses": []}]},
+                                "tactic": {"tactic_string": "sorry"},
+                                "proof_depth": 1,
+                            },
+                        ],
+                    },
+                },
+            ],
+        },
+    ],
+}
+
+TRACE = {
+    "path": "A.lean",
+    "theorems": [
+        {"name": "t", "error": "uses sorry", "blocks": [{"steps": [{"state": "⊢ p", "tactic": "x"}]}]},
+        {
+            "name": "u",
+            "blocks": [{"steps": [{"state": "⊢ q", "tactic": "rfl", "remaining_steps": 4}]}, {"problem": "no"}],
+        },
+    ],
+}
+
+
+def data(*sources: str, **changes: Any) -> DataSettings:
+    return DataSettings(sources=sources, held_out=0, window=4, **changes)
+
+
+def loader(config: DataSettings, length: int = 96, rank: int = 0, ranks: int = 1, seed: int = 0) -> Loader:
+    opened = readers(config, tiny_tokenizer(), length, seed, rank=rank, ranks=ranks)
+    return Loader(opened, length, config.window, seed)
+
+
+# --- formats --------------------------------------------------------------------------------------------------------
+
+
+def test_transitions_come_in_the_formats_of_the_bank_of_traces_and_of_leantree() -> None:
+    assert [step.transition for step in steps_of(rows(1)[0])] == [
+        Transition("p u : Prop\nh0 : p ∧ u\n⊢ u ∧ p ∨ 0 = 0", "constructor", 1)
+    ]
+    (found,) = steps_of(TRACE)
+    assert (found.theorem, found.transition) == ("A.lean:u", Transition("⊢ q", "rfl", 4))
+    (found,) = steps_of(LEANTREE)
+    assert found.transition == Transition("case mp\np : Prop\nx : Nat := 1\n⊢ q ∧ p", "constructor", 2)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"text": "x"},
+        {"state": "⊢ p", "tactic": "x", "remaining_steps": 0},
+        {"state": "⊢ p", "tactic": None, "remaining_steps": 1},
+        {"theorems": [{"blocks": [{"steps": [{"state": "x"}]}]}]},
+        {"theorems": [{"by_blocks": [{"tree": {"nodes": 3}}]}]},
+    ],
+)
+def test_rows_of_no_format_are_refused(row: dict[str, Any]) -> None:
+    with pytest.raises(BadRow):
+        list(steps_of(row))
+
+
+def test_local_files_of_every_kind_are_read(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    plain = rows(6)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(plain), tmp_path / "a.parquet")
+    write_jsonl(tmp_path / "a.jsonl", [*plain, LEANTREE])
+    with gzip.open(tmp_path / "b.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in plain)
+    (tmp_path / "a.lean").write_text("theorem a : True :=\n  trivial\n\n-- \u2028 end", encoding="utf-8")
+    cache = str(tmp_path / "cache")
+    for streaming in (False, True):
+        found = {
+            name: list(open_source(parse(f"{kind}:{tmp_path / name}"), streaming=streaming, cache=cache).once(100))
+            for kind, name in [
+                ("transitions", "a.parquet"),
+                ("transitions", "a.jsonl"),
+                ("transitions", "b.jsonl.gz"),
+                ("lean", "*.lean"),
+            ]
+        }
+        assert found["a.parquet"] == found["b.jsonl.gz"] == plain
+        assert found["a.jsonl"] == [*plain, LEANTREE]
+        assert found["*.lean"] == [{"text": "theorem a : True :=\n  trivial\n\n-- \u2028 end"}]
+
+
+# --- documents ------------------------------------------------------------------------------------------------------
+
+
+def test_a_state_too_long_loses_hypotheses_from_its_start_and_never_its_goal() -> None:
+    tokenizer = tiny_tokenizer()
+    state = "".join(f"h{number} : p ∧ q\n" for number in range(20)) + "⊢ q ∧ p"
+    row = {"state": state, "tactic": "exact ⟨h19.2, h19.1⟩", "remaining_steps": 1}
+    (document,) = Encoder(tokenizer, "transitions", data(), 60, 0).documents(row, "train", 0)
+    assert len(document.tokens) <= 60
+    text = tokenizer.decode(document.tokens[: document.prompt])
+    assert text.endswith("v19 : p ∧ q\n⊢ q ∧ p")
+    assert "v0 :" not in text
+    assert document.tokens[-1] == EOS
+    assert document.tokens[document.prompt - 1] == TACTIC
+
+
+def test_texts_are_cut_and_transitions_as_text_carry_their_value() -> None:
+    tokenizer = Tokenizer.train(["p q : Prop"] * 9, 400, roles=True, value_bins=8)
+    pieces = list(Encoder(tokenizer, "lean", data(), 16, 0).documents({"text": "p q : Prop\n" * 9}, "train", 0))
+    assert all(piece.tokens[:2] == (BOS, LEAN) and len(piece.tokens) <= 16 for piece in pieces)
+    assert "".join(tokenizer.decode(piece.tokens) for piece in pieces) == "p q : Prop\n" * 9
+    assert abs(sum(piece.characters for piece in pieces) - 99) <= len(pieces)
+    settings = replace(data(), transitions_as_text=True)
+    (document,) = Encoder(tokenizer, "transitions", settings, 64, 0).documents(rows(3)[2], "train", 0)
+    assert document.tokens[:2] == (BOS, STATE)
+    assert document.tokens[-1] == tokenizer.value_token(3)
+    assert (document.prompt, document.remaining_steps) == (1, None)
+
+
+# --- augmentation ---------------------------------------------------------------------------------------------------
+
+STATE_TEXT = "n m : Nat\np : Prop\nh : n = m\nhp : p\nh₂ : m = n →\n  p\n⊢ n + m = m + n\n\ncase b\nx : Nat\n⊢ x = x"
+
+
+def test_shuffled_hypotheses_are_the_same_ones_after_what_they_mention() -> None:
+    before = Transition(STATE_TEXT, "rw [h]", 2)
+    orders = {shuffled(before, random.Random(seed)).state for seed in range(30)}
+    assert len(orders) > 5
+    for state in orders:
+        first, second = state.split("\n\n")
+        assert second == STATE_TEXT.split("\n\n")[1]
+        assert sorted(first) == sorted(STATE_TEXT.split("\n\n")[0])
+        place = {name: first.index(f"{name} :") for name in ("n m", "p", "h", "h₂")}
+        assert place["n m"] < place["h"] and place["n m"] < place["h₂"] and place["p"] < place["h₂"]
+        assert first.endswith("⊢ n + m = m + n")
+
+
+def test_renaming_means_the_same_to_the_network() -> None:
+    before = Transition(STATE_TEXT, "rcases h₂ h with ⟨a, b⟩", 2)
+    after = renamed(before, random.Random(1))
+    assert after.state != before.state
+    hidden, other = Names(before.state), Names(after.state)
+    assert other.state == hidden.state
+    assert other.hide(after.tactic) == hidden.hide(before.tactic)
+
+
+def test_inaccessible_names_keep_their_order() -> None:
+    before = Transition("h✝ : p\nx : Nat\n⊢ p", "assumption", 1)
+    assert augmented(before, random.Random(0), shuffle=True, rename=False) == before
+
+
+# --- packing --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 50), max_size=80))
+def test_first_fit_decreasing_agrees_with_its_definition(lengths: list[int]) -> None:
+    bins: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        for each in bins:
+            if sum(lengths[other] for other in each) + lengths[index] <= 50:
+                each.append(index)
+                break
+        else:
+            bins.append([index])
+    assert first_fit_decreasing(lengths, 50) == bins
+
+
+def test_packing_leaves_little_empty() -> None:
+    source = open_source(parse("transitions:bank"))
+    encoder = Encoder(tiny_tokenizer(), "transitions", data(), 512, 0)
+    documents = [each for row in source.once(300) for each in encoder.documents(row, "all", 0)]
+    packed = pack(documents, 512)
+    assert sum(len(each.tokens) for each in documents) > 0.97 * 512 * len(packed)
+
+
+def test_documents_of_one_row_do_not_see_each_other() -> None:
+    encoder = Encoder(tiny_tokenizer(), "transitions", data(), 96, 0)
+    documents = [each for row in rows(4) for each in encoder.documents(row, "all", 0)]
+    together = collate([tuple(documents)], sum(len(each.tokens) for each in documents) + 3)
+    model = tiny_model(context=256)
+    with torch.inference_mode():
+        packed = model(together.tokens, together.policy_at, together.value_at, documents=together.documents)
+        alone = []
+        for document in documents:
+            batch = collate([(document,)], len(document.tokens))
+            assert batch.documents is None
+            alone.append(model(batch.tokens, batch.policy_at, batch.value_at))
+    for part in (0, 1):
+        assert torch.allclose(packed[part], torch.cat([each[part] for each in alone]), atol=1e-4)
+    assert together.used == together.tokens.numel() - 3
+    assert together.owner.tolist() == sorted(together.owner.tolist())
+
+
+# --- the loader -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_the_loader_goes_on_at_the_exact_sample(tmp_path: Path, streaming: bool) -> None:
+    file = write_jsonl(tmp_path / "t.jsonl", rows(50))
+    config = data(
+        f"transitions:{file}",
+        "text:bank*0.5",
+        streaming=streaming,
+        cache=str(tmp_path / "cache"),
+        shuffle_hypotheses=True,
+    )
+    whole = loader(config).rows(23)
+    for cut in (0, 3, 11):
+        first = loader(config)
+        before = first.rows(cut)
+        state = json.loads(json.dumps(first.state()))
+        second = loader(config)
+        second.restore(state)
+        assert before + second.rows(23 - cut) == whole
+
+
+def test_ranks_share_the_data_and_a_seed_fixes_the_order() -> None:
+    config = data("transitions:bank")
+    one, two = (loader(config, rank=rank, ranks=2) for rank in range(2))
+    first, second = one.rows(8), two.rows(8)
+    seen = [{document.tokens for row in part for document in row} for part in (first, second)]
+    assert len(seen[0] & seen[1]) < 0.1 * len(seen[0])
+    assert loader(config, rank=1, ranks=2).rows(8) == second
+    assert loader(config, rank=1, ranks=2, seed=1).rows(8) != second
+
+
+def test_an_epoch_holds_every_row_once() -> None:
+    source = open_source(parse("text:pocket"))
+    count = len(list(source.once(1000)))
+    epochs = [sorted(str(source.next()["text"]) for _ in range(count)) for _ in range(2)]
+    assert epochs[0] == epochs[1] == sorted(str(row["text"]) for row in source.once(1000))
+
+
+def test_held_out_theorems_are_never_trained_on(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "t.jsonl", rows(60))
+    config = replace(data(f"transitions:{file}", cache=str(tmp_path / "cache")), held_out=3, valid_tokens=10_000)
+    kept = {document.tokens for document in held_out(config, tiny_tokenizer(), 96, 0)}
+    trained = {document.tokens for row in loader(config).rows(40) for document in row}
+    assert len(kept) + len(trained) == 60
+    assert not kept & trained
+
+
+def test_data_that_is_all_held_out_is_an_error_and_not_an_endless_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("node.training.loader.BARREN", 20)
+    file = write_jsonl(tmp_path / "t.jsonl", [{"text": " "}] * 5)
+    with pytest.raises(InputError, match="no documents to train on"):
+        loader(data(f"text:{file}", cache=str(tmp_path / "cache"))).rows(1)
+
+
+def test_what_fails_in_the_thread_is_raised_where_the_batch_is_wanted() -> None:
+    def make() -> Any:
+        raise InputError("no more")
+
+    feed = Prefetch(make)
+    with pytest.raises(InputError, match="no more"):
+        next(iter(feed))
+    feed.close()

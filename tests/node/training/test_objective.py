@@ -1,0 +1,143 @@
+"""The loss against autograd, its metrics against counting, and what a stage is said to cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from node.model import cross_entropy
+from node.model.config import PRESETS, ModelConfig
+from node.model.transformer import Transformer, expected_value
+from node.training.documents import Document
+from node.training.estimate import estimate, flops_per_token
+from node.training.machine import Machine
+from node.training.objective import CALIBRATION_BINS, Objective, Totals, calibration, report
+from node.training.packing import collate
+from node.training.settings import RateSettings, StageSettings
+from node.training.trainer import Trainer
+from tests.node.model.tiny import tiny_model
+from tests.node.training.small import SHAPE
+
+
+def documents(count: int = 7) -> list[Document]:
+    generator = torch.Generator().manual_seed(3)
+    found = []
+    for number in range(count):
+        tokens = tuple(torch.randint(5, 300, (6 + 3 * number,), generator=generator).tolist())
+        found.append(Document(tokens, 3 + number, float(number % 4) if number % 3 else None, 10))
+    return found
+
+
+@pytest.mark.parametrize("softcap", [0.0, 2.0])
+def test_cross_entropy_in_blocks_equals_autograd(softcap: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cross_entropy, "BLOCK_BYTES", 4 * 50 * 16)  # blocks of 16 positions, the last one smaller
+    generator = torch.Generator().manual_seed(0)
+    targets = torch.randint(0, 50, (37,), generator=generator)
+    weights = torch.rand(37, generator=generator)
+    parts = []
+    for function in (cross_entropy.linear_cross_entropy, cross_entropy.reference):
+        states = torch.randn(37, 8, generator=torch.Generator().manual_seed(1), requires_grad=True)
+        matrix = torch.randn(50, 8, generator=torch.Generator().manual_seed(2), requires_grad=True)
+        total, losses, best = function(states, matrix, targets, weights, softcap)
+        (3 * total).backward()
+        parts.append((total, losses, best, states.grad, matrix.grad))
+    for ours, theirs in zip(*parts, strict=True):
+        assert ours is not None and theirs is not None
+        assert torch.allclose(ours, theirs, atol=1e-5)
+
+
+def test_the_loss_of_a_packed_batch_is_that_of_its_documents() -> None:
+    model = tiny_model(context=256)
+    rows = documents()
+    batch = collate([tuple(rows)], 128)
+    objective = Objective(model, 0.5, "one-hot")
+    tokens = sum(len(each.tokens) - each.prompt for each in rows)
+    values = [each for each in rows if each.remaining_steps is not None]
+    loss, sums = objective(batch, Totals(tokens, len(values)))
+    metrics = report(sums, 0.5)
+    nats, value_nats, errors, whole = 0.0, 0.0, 0.0, 0
+    for each in rows:
+        single = collate([(each,)], len(each.tokens))
+        logits, value = model(single.tokens, single.policy_at, single.value_at)
+        nats += float(F.cross_entropy(logits, single.targets, reduction="sum").detach())
+        if each.remaining_steps is not None:
+            value_nats += float(F.cross_entropy(value, torch.tensor([int(each.remaining_steps)])).detach())
+            errors += float((-expected_value(value) - each.remaining_steps).abs().detach())
+            whole += bool((logits.argmax(-1) == single.targets).all())
+    assert float(loss.detach()) == pytest.approx(nats / tokens + 0.5 * value_nats / len(values), rel=1e-4)
+    assert metrics["loss"] == pytest.approx(float(loss.detach()), rel=1e-5)
+    assert metrics["bits_per_byte"] == pytest.approx(nats / math.log(2) / 70, rel=1e-4)
+    assert metrics["value_error"] == pytest.approx(errors / len(values), rel=1e-4)
+    assert metrics["tactic_accuracy"] == pytest.approx(whole / len(values))
+
+
+def test_calibration_is_the_gap_between_confidence_and_hits() -> None:
+    sure, unsure = torch.tensor([20.0, 0.0, 0.0]), torch.tensor([0.1, 0.0, 0.0])
+    logits = torch.stack([sure, sure, sure, unsure])
+    bins = calibration(logits, torch.tensor([0.0, 1.0, 1.0, 0.0]))
+    assert bins[:, 0].sum() == 4
+    assert bins[CALIBRATION_BINS - 1].tolist() == pytest.approx([3, 3, 1], abs=1e-3)
+    gap = float((bins[:, 1] - bins[:, 2]).abs().sum()) / 4
+    assert gap == pytest.approx((2 + 1 - float(unsure.softmax(-1)[0])) / 4, abs=1e-3)
+
+
+def steps(
+    settings: StageSettings, micro: int, shape: ModelConfig = SHAPE
+) -> tuple[list[float], dict[str, torch.Tensor]]:
+    torch.manual_seed(0)
+    model = Transformer(shape)
+    model.reset(torch.Generator().manual_seed(0))
+    trainer = Trainer(model, settings, Machine(torch.device("cpu"), bf16=False))
+    rows = [(each,) for each in documents(6)]
+    length = 32
+    made = [collate(rows[start : start + micro], length) for start in range(0, 6, micro)]
+    return [trainer.step(made)["loss"] for _ in range(3)], model.state_dict()
+
+
+def test_accumulated_and_recomputed_steps_are_the_same_steps() -> None:
+    settings = StageSettings(rates=RateSettings(warmup=1), steps=10)
+    losses, weights = steps(settings, micro=6)
+    assert losses[2] < losses[0]
+    for other in (steps(settings, micro=2), steps(replace(settings, checkpoint_activations=True), micro=6)):
+        assert other[0] == pytest.approx(losses, rel=1e-4)
+        assert other[1].keys() == weights.keys()
+        assert all(torch.allclose(other[1][name], weights[name], atol=2e-3) for name in weights)
+
+
+def test_rates_rise_stay_and_fall() -> None:
+    rates = RateSettings(decay=0.5, floor=0.1)
+    factors = [rates.factor(step, 100) for step in range(100)]
+    assert factors[:50] == [1.0] * 50
+    assert factors[74] == pytest.approx(0.51)
+    assert factors == sorted(factors, reverse=True)
+    assert factors[99] == 0.1
+
+
+def test_operations_are_counted_as_torch_counts_them() -> None:
+    from torch.utils.flop_counter import FlopCounterMode
+
+    shape = ModelConfig(vocab_size=500, depth=3, width=64, heads=4, kv_heads=2, hidden=128, context=64)
+    model = Transformer(shape)
+    tokens = torch.randint(5, 500, (2, 64))
+    with FlopCounterMode(display=False) as counter:
+        policy, value = model(tokens, torch.arange(128), torch.arange(0))
+        (policy.sum() + value.sum()).backward()
+    # Torch counts attention on some devices only, and there also the pairs behind the causal mask.
+    counts = {str(name): count for name, count in counter.get_flop_counts()["Global"].items()}
+    products = sum(count for name, count in counts.items() if "attention" not in name)
+    assert flops_per_token(shape, 0) == pytest.approx(products / 128, rel=0.01)
+    assert flops_per_token(shape, 64) - flops_per_token(shape, 0) == 12 * 64 * 32 * 3
+
+
+def test_what_a_stage_costs_is_said_before() -> None:
+    settings = StageSettings(steps=10, length=256, batch_tokens=1024)
+    found = estimate(PRESETS["nano"], settings, ranks=2, supervised=1.0, speed=1e10, bf16=False, kind="cpu")
+    assert found.parameters == Transformer(PRESETS["nano"]).parameter_count()
+    assert found.tokens == 10 * 1024
+    assert found.seconds == pytest.approx(10 * 1024 * found.flops_per_token / (2e10 * 0.6))
+    assert any("3,1" in line or "parameters" in line for line in found.lines())
+    assert found.memory > 12 * found.parameters

@@ -1,0 +1,170 @@
+"""A stage as its user sees it: it learns, it goes on where it was, it says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from common import faults
+from node.model import checkpoint
+from node.model.checkpoint_folders import complete, latest
+from node.model.tokenizer import Tokenizer
+from node.training import cli, recipe
+from node.training.errors import InputError, NotFinite
+from node.training.stage import STABLE, run_stage
+from node.training.trainer import Trainer
+from tests.node.training.small import curve, small
+
+ROOT = Path(__file__).parents[3]
+
+
+def checkpoints(folder: Path, run: str = "run") -> Path:
+    return folder / "runs" / run / "checkpoints"
+
+
+def command(stage: str, settings: object) -> list[str]:
+    return [sys.executable, "-m", "node.training", stage, *recipe.flags(stage, settings)]  # type: ignore[arg-type]
+
+
+def test_a_stage_learns_and_keeps_what_it_was(tmp_path: Path) -> None:
+    settings = small(tmp_path, steps=30, evaluate_every=30, save_every=30)
+    metrics = run_stage("sft", settings)
+    losses = curve(tmp_path)
+    assert losses[30] < 0.7 * losses[1]
+    assert {"valid_loss", "valid_bits_per_byte", "valid_tactic_accuracy", "valid_value_error"} <= metrics.keys()
+    assert (checkpoints(tmp_path) / STABLE).read_text().strip() == "step-000030"
+    found = checkpoint.load(checkpoints(tmp_path) / "step-000030")
+    assert found.config["settings"]["steps"] == 30
+    assert found.config["tokenizer"] == found.tokenizer.digest
+    assert found.tokenizer.value_bins == found.model.config.value_bins
+
+
+def test_a_stage_goes_on_with_the_losses_that_it_would_have_had(tmp_path: Path) -> None:
+    settings = small(tmp_path)
+    run_stage("sft", replace(settings, run="undisturbed"))
+    run_stage("sft", replace(settings, minutes=0.0))  # ends after a step, with a checkpoint
+    assert max(curve(tmp_path)) == 1
+    run_stage("sft", replace(settings, steps=6))
+    for name in ("loss", "gradient_norm", "valid_loss"):
+        undisturbed = curve(tmp_path, name, run="undisturbed")
+        assert {step: value for step, value in curve(tmp_path, name).items() if step in undisturbed} == undisturbed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_killed_in_a_step_it_goes_on_with_the_same_losses(tmp_path: Path, ranks: int) -> None:
+    settings = small(tmp_path, ranks=ranks, save_every=2)
+    undisturbed = replace(settings, run="undisturbed")
+    assert subprocess.run(command("sft", undisturbed), cwd=ROOT, check=False).returncode == 0
+    fault = {**os.environ, faults.VARIABLE: f"training-{ranks - 1}:in-step#4"}
+    died = subprocess.run(command("sft", settings), cwd=ROOT, env=fault, check=False, capture_output=True, text=True)
+    assert died.returncode != 0
+    if ranks > 1:
+        assert f"rank {ranks - 1} died (SIGKILL)" in died.stderr
+    assert subprocess.run(command("sft", settings), cwd=ROOT, check=False).returncode == 0
+    assert curve(tmp_path) == curve(tmp_path, run="undisturbed")
+    assert curve(tmp_path, "gradient_norm") == curve(tmp_path, "gradient_norm", run="undisturbed")
+
+
+def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = small(tmp_path)
+    plain = Trainer.step
+
+    def poisoned(self: Trainer, batches: object) -> dict[str, float]:
+        if self.step_number == 4:
+            with torch.no_grad():
+                self.model.blocks[0].feed_forward.up.weight[0, 0] = float("nan")
+        return plain(self, batches)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Trainer, "step", poisoned)
+    with pytest.raises(NotFinite, match=r"step 5: the loss is nan.*step-000003"):
+        run_stage("sft", settings)
+    assert latest(checkpoints(tmp_path)) == checkpoints(tmp_path) / "step-000003"
+    monkeypatch.undo()
+    run_stage("sft", settings)
+    assert max(curve(tmp_path)) == 6
+
+
+def test_stages_chain_by_checkpoint_and_tokenizer(tmp_path: Path) -> None:
+    run_stage("midtrain", small(tmp_path, "midtrain", run="first", steps=2))
+    run_stage("sft", small(tmp_path, run="second", steps=2, start=str(tmp_path / "runs" / "first")))
+    first, second = checkpoint.load(checkpoints(tmp_path, "first") / "step-000002"), checkpoints(tmp_path, "second")
+    begun = checkpoint.load(second / "step-000002")
+    assert begun.tokenizer.digest == first.tokenizer.digest
+    assert begun.model.config == first.model.config
+
+
+def test_what_does_not_fit_is_refused_with_the_reason(tmp_path: Path) -> None:
+    settings = small(tmp_path, steps=2)
+    run_stage("sft", settings)
+    with pytest.raises(InputError, match=r"batch_tokens was 192, is 288.*another --run"):
+        run_stage("sft", replace(settings, batch_tokens=288))
+    with pytest.raises(InputError, match="is a run of sft, not of midtrain"):
+        run_stage("midtrain", settings)
+    other = tmp_path / "other.json"
+    Tokenizer.train(["a b c"] * 5, 300).save(other)
+    start = str(tmp_path / "runs" / "run")
+    with pytest.raises(InputError, match=r"other\.json is not the tokenizer of"):
+        run_stage("sft", replace(settings, run="next", start=start, tokenizer=str(other)))
+    with pytest.raises(InputError, match="length is 200, and the network reads 96 tokens"):
+        run_stage("sft", replace(settings, run="long", start=start, length=200, batch_tokens=400))
+    with pytest.raises(InputError, match="there is no checkpoint"):
+        run_stage("sft", replace(settings, run="lost", start=str(tmp_path / "nowhere")))
+
+
+def test_a_checkpoint_with_another_tokenizer_is_refused(tmp_path: Path) -> None:
+    settings = small(tmp_path, steps=1)
+    run_stage("sft", settings)
+    found = checkpoint.load(checkpoints(tmp_path) / "step-000001")
+    other = Tokenizer.train(["p q : Prop"] * 9, 300)
+    swapped = tmp_path / "swapped"
+    checkpoint.save(swapped, found.model, other, step=1, config=found.config)
+    with pytest.raises(InputError, match="the ids mean other texts"):
+        run_stage("sft", replace(settings, run="next", start=str(swapped)))
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
+    settings = small(tmp_path)
+    run_stage("sft", settings)
+    losses = curve(tmp_path)
+    model = checkpoints(tmp_path) / "step-000006" / "model.safetensors"
+    model.write_bytes(model.read_bytes()[:-100])
+    run_stage("sft", settings)
+    assert curve(tmp_path) == losses
+    assert [path.name for path in complete(checkpoints(tmp_path))] == ["step-000003", "step-000006"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--data.sources", "transitions:{empty}"], "there is nothing in it"),
+        (["--data.sources", "transitions:{torn}"], "cannot be read, is it corrupt"),
+        (["--data.sources", "transitions:{lines}"], "line 2 is not JSON"),
+        (["--data.sources", "transitions:{none}"], "there is no such file"),
+        (["--data.sources", "poems:bank"], "KIND:WHERE"),
+        (["--preset", "huge"], "no preset `huge`"),
+        (["--batch-tokens", "64"], "less than one row"),
+        (["--steps", "0"], "at least 1"),
+    ],
+)
+def test_bad_input_ends_with_code_2_and_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], said: str
+) -> None:
+    files = {"empty": "e.jsonl", "torn": "torn.parquet", "lines": "lines.jsonl", "none": "none.jsonl"}
+    (tmp_path / "e.jsonl").write_text("")
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1 this is no table PAR1")
+    row = json.dumps({"state": "⊢ True", "tactic": "trivial", "remaining_steps": 1})
+    (tmp_path / "lines.jsonl").write_text(f"{row}\n{{torn\n", encoding="utf-8")
+    filled = [flag.format(**{name: tmp_path / file for name, file in files.items()}) for flag in flags]
+    code = cli.main(["sft", "--directory", str(tmp_path / "runs"), "--data.cache", str(tmp_path / "cache"), *filled])
+    assert code == 2
+    assert said in " ".join(capsys.readouterr().err.split())
