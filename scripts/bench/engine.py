@@ -138,7 +138,8 @@ def measure(engine: Engine, shape: Shape, waiting: int, settings: BenchSettings,
     engine.counters = Counters()
     submitted = first
     start, cpu_start = time.perf_counter(), time.process_time()
-    while (elapsed := time.perf_counter() - start) < settings.seconds:
+    # At least one state each, however slow the machine: a rate of nothing says nothing.
+    while (elapsed := time.perf_counter() - start) < settings.seconds or engine.counters.states < waiting:
         while engine.running + engine.waiting < waiting:
             old = submitted > first and rng.random() < settings.again
             state = state_number(rng.randrange(first, submitted) if old else submitted, shape)
