@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal
 
 from common.limits import Timeout
 
 POCKET = "pocket"
 
+_URL = re.compile(r"https?://[^\s/]+(?:/\S*)?")
 _MODULE = re.compile(r"[\w«»'.-]+")
 _OPTION = re.compile(r"([\w.«»]+)\s*=\s*(\"[^\"\n]*\"|[\w.-]+)")
 
@@ -42,8 +44,24 @@ class LeanSettings:
     header_seconds: Timeout = 600.0
     """Most seconds for Lean to start and to elaborate a header: a cold import of Mathlib can take minutes."""
 
+    backend: Literal["worker", "repl", "leantree"] = "worker"
+    """How lean-proxies run tactics: `worker` (Lean's own, nothing to build), `repl`, the community REPL's protocol, or
+    `leantree`, a LeanTree server (ours is `proofmesh leantree-server`).
+    Proofs are verified in fresh processes of Lean itself, whatever this is."""
+
+    repl_command: str = ""
+    """Command of a REPL for `backend = "repl"`, run in the project's folder: `lake env PATH/TO/repl`. Quotes as in a
+    shell; `proofmesh repl` is one, too."""
+
+    leantree_url: str = ""
+    """Address of the server for `backend = "leantree"`, http://HOST:PORT. It should have the same Lean and library."""
+
     def check(self) -> None:
-        """Raises ValueError for a header that is none."""
+        """Raises ValueError for a header that is none, and a backend that lacks something."""
+        if self.backend == "repl" and not self.repl_command.strip():
+            raise ValueError('repl_command: backend = "repl" needs one, as `lake env ../repl/.lake/build/bin/repl`')
+        if self.backend == "leantree" and not _URL.fullmatch(self.leantree_url):
+            raise ValueError(f'leantree_url = {self.leantree_url!r}: backend = "leantree" needs http://HOST:PORT')
         for module in self.imports:
             if not _MODULE.fullmatch(module):
                 raise ValueError(f"imports: {module!r} is no name of a module, such as Mathlib.Data.Nat.Prime.Basic")

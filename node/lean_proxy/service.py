@@ -184,8 +184,8 @@ class _Open:
 
 
 def _requests(settings: LeanProxySettings, toolchain: object) -> Requests:
+    from node.lean_proxy.backends import make_backend
     from node.lean_proxy.cache import OutcomeCache
-    from node.lean_proxy.pool import Pool
     from node.lean_proxy.requests import Requests
     from node.lean_proxy.toolchain import LeanToolchain
     from node.lean_proxy.worker.process import WorkerOptions
@@ -198,9 +198,8 @@ def _requests(settings: LeanProxySettings, toolchain: object) -> Requests:
         loading_seconds=LOADING_SECONDS,
         spares=settings.spares,
     )
-    workers = settings.resolved_workers()
-    pool = Pool(toolchain, options, workers=workers, queue=workers * settings.queue)
-    return Requests(pool, OutcomeCache(settings.cache), longest=settings.tactic_seconds)
+    backend = make_backend(settings, toolchain, options)
+    return Requests(backend, OutcomeCache(settings.cache), longest=settings.tactic_seconds)
 
 
 def _verifier(settings: LeanProxySettings, toolchain: object) -> Verifier:

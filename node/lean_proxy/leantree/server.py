@@ -17,6 +17,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
+import stamina
 import structlog
 from aiohttp import web
 
@@ -39,6 +40,7 @@ log = structlog.get_logger("leantree-server")
 
 T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Clock = Callable[[], float]
 
 MAX_BODY = 2**20
 """Bytes of a request: a theorem or a file to be checked; far more than Lean elaborates in reasonable time."""
@@ -53,6 +55,11 @@ INACTIVE_SECONDS = 60.0
 """Unused for so long, a session is counted as inactive in the status, as LeanTree's servers do."""
 
 
+TACTIC_PATIENCE, THEOREM_PATIENCE, COMMAND_PATIENCE = 20.0, 50.0, 300.0
+"""Seconds for which a request that no worker can take is tried again here, since LeanTree's clients do not: they wait
+30 s beyond a tactic's limit, 60 s for a theorem, 360 s for a command."""
+
+
 class NoAnswer(Exception):
     """No worker could take the request; ask again."""
 
@@ -64,12 +71,16 @@ class NoAnswer(Exception):
 class LeanTreeServer:
     """Handlers of the protocol, and what they share."""
 
-    def __init__(self, requests: Requests, sessions: Sessions, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, requests: Requests, sessions: Sessions, *, patience: float = 1.0, clock: Clock = time.monotonic
+    ) -> None:
+        """`patience`: factor of the times for which requests wait for a worker; 0 answers `busy` at once."""
         assert isinstance(requests.backend, Pool)  # commands go to its workers as whole texts
+        self._patience = patience
         self._requests = requests
-        self._pool = requests.backend
-        self._sessions = sessions
-        self._clock = clock
+        self.pool = requests.backend
+        self.sessions = sessions
+        self.clock = clock
         self._freed = asyncio.Condition()
         self._open: dict[int, tuple[str, float]] = {}
         """Paths and starting times of open requests."""
@@ -97,14 +108,14 @@ class LeanTreeServer:
         return app
 
     async def _life(self, _: web.Application) -> AsyncIterator[None]:
-        self._pool.start()
+        self.pool.start()
         reaper = asyncio.create_task(self._reap(), name="idle sessions")
         try:
             yield
         finally:
             reaper.cancel()
             await asyncio.gather(reaper, return_exceptions=True)
-            await self._pool.stop()
+            await self.pool.stop()
 
     async def _shut_down(self, _: web.Application) -> None:
         self._stopping.set()
@@ -113,9 +124,9 @@ class LeanTreeServer:
 
     async def _reap(self) -> None:
         while True:
-            await asyncio.sleep(min(LOOK_SECONDS, self._sessions.idle_seconds))
-            for number in self._sessions.expire(self._clock()):
-                log.warning("session taken back: idle", process=number, seconds=self._sessions.idle_seconds)
+            await asyncio.sleep(min(LOOK_SECONDS, self.sessions.idle_seconds))
+            for number in self.sessions.expire(self.clock()):
+                log.warning("session taken back: idle", process=number, seconds=self.sessions.idle_seconds)
                 async with self._freed:
                     self._freed.notify()
 
@@ -126,7 +137,7 @@ class LeanTreeServer:
         """Count the request, and turn what goes wrong into an answer."""
         self._last_request += 1
         number = self._last_request
-        self._open[number] = (request.path, self._clock())
+        self._open[number] = (request.path, self.clock())
         try:
             return await handler(request)
         except protocol.BadBody as error:
@@ -144,25 +155,25 @@ class LeanTreeServer:
     @contextlib.contextmanager
     def _session(self, request: web.Request) -> Any:
         """The session of a request, marked as used while the request is open. Raises UnknownProcess."""
-        session = self._sessions.get(_number(request, "process"), self._clock())
+        session = self.sessions.get(_number(request, "process"), self.clock())
         session.at_work += 1
         try:
             yield session
         finally:
             session.at_work -= 1
-            session.used = self._clock()
+            session.used = self.clock()
 
     # --- processes --------------------------------------------------------------------------------------------------
 
     async def _status(self, _: web.Request) -> web.Response:
-        now, sessions = self._clock(), self._sessions.all()
+        now, sessions = self.clock(), self.sessions.all()
         used = len(sessions)
         answer = {
             "status": "ready",
-            "available_processes": self._sessions.most - used,
+            "available_processes": self.sessions.most - used,
             "used_processes": used,
             "starting_processes": 0,
-            "max_processes": self._sessions.most,
+            "max_processes": self.sessions.most,
             "active_requests": [
                 {"request_id": number, "path": path, "duration_seconds": round(now - since, 2)}
                 for number, (path, since) in self._open.items()
@@ -171,8 +182,8 @@ class LeanTreeServer:
             "inactive_processes": sum(now - session.used > INACTIVE_SECONDS for session in sessions),
             "total_tracked_processes": used,
             "total_branches": sum(session.states for session in sessions),
-            "workers": len(self._pool.processes()),
-            "worker_restarts": self._pool.restarts,
+            "workers": len(self.pool.processes()),
+            "worker_restarts": self.pool.restarts,
             **machine_status(),
         }
         return _json(answer)
@@ -189,7 +200,7 @@ class LeanTreeServer:
 
         def settled() -> bool:
             nonlocal session
-            session = None if self._stopping.is_set() else self._sessions.open(self._clock())
+            session = None if self._stopping.is_set() else self.sessions.open(self.clock())
             return session is not None or self._stopping.is_set()
 
         async with self._freed:
@@ -201,7 +212,7 @@ class LeanTreeServer:
 
     async def _return(self, request: web.Request) -> web.Response:
         """Idempotent: a client that heard no answer says it again."""
-        if not self._sessions.close(_number(request, "process")):
+        if not self.sessions.close(_number(request, "process")):
             return _json({"status": "ok", "already_returned": True})
         async with self._freed:
             self._freed.notify()
@@ -214,7 +225,7 @@ class LeanTreeServer:
         with self._session(request) as session:
             asked = protocol.decode(await request.read(), protocol.Command)
             plan = TextPlan(joined(session.header, asked.command), skip=len(session.header.splitlines()))
-            problem = await self._elaborate(plan)
+            problem = await self._patiently(COMMAND_PATIENCE, lambda: self._elaborate(plan))
             if problem:
                 return _error(400, problem, OutcomeKind.ERROR)
             answer: dict[str, Any] = {"env": session.accept(asked.command)}
@@ -225,12 +236,12 @@ class LeanTreeServer:
         with self._session(request) as session:
             source = protocol.decode(await request.read(), protocol.Source).source
             plan = TextPlan(source) if imports(source) else TextPlan(session.header, source)
-            problem = await self._elaborate(plan)
+            problem = await self._patiently(THEOREM_PATIENCE, lambda: self._elaborate(plan))
             return _json({"is_valid": not (problem or plan.errors or plan.sorries)})
 
     async def _elaborate(self, plan: TextPlan) -> str:
         """Carry out a plan; returns why Lean refuses the text that stands first. Raises NoAnswer."""
-        pool = self._pool
+        pool = self.pool
         try:
             await pool.run(plan, timeout=pool.options.start_seconds, warm=plan.theorem.header)
         except BadHeader as error:
@@ -248,7 +259,7 @@ class LeanTreeServer:
                 theorem = read_theorem(text, session.header)
             except BadTheorem as error:
                 return _json(TheoremAnswer(error=str(error), kind="bad-statement"))
-            reply = await self._run(theorem, (), (), None)
+            reply = await self._patiently(THEOREM_PATIENCE, lambda: self._run(theorem, (), (), None))
             if isinstance(reply, Failure):
                 return _json(TheoremAnswer(error=reply.reason, kind=reply.kind))
             return _json(TheoremAnswer(value=_branch(session, State(theorem, (), reply.state))))
@@ -259,7 +270,9 @@ class LeanTreeServer:
             asked = protocol.decode(await request.read(), protocol.TryTactic)
             if not state.text:
                 return _json(TacticAnswer(error="no goals", kind=OutcomeKind.ERROR))
-            reply = await self._run(state.theorem, state.path, (asked.tactic,), asked.timeout)
+            reply = await self._patiently(
+                TACTIC_PATIENCE, lambda: self._run(state.theorem, state.path, (asked.tactic,), asked.timeout)
+            )
             if isinstance(reply, Failure):
                 return _json(TacticAnswer(error=reply.reason, kind=reply.kind))
             older = request.match_info["generation"] == "proof"
@@ -270,6 +283,14 @@ class LeanTreeServer:
             number = _number(request, "state")
             goals = from_state(session.state(number).text)
             return _json({"proof_state_id": number, "branch_id": number, "goals": goals, "is_solved": not goals})
+
+    async def _patiently(self, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask until there is an answer. Raises NoAnswer when there was none in time."""
+        retries = stamina.retry_context(on=_pause, attempts=None, timeout=seconds * self._patience)
+        async for attempt in retries:
+            with attempt:
+                return await ask()
+        raise AssertionError("the last attempt raises")
 
     async def _run(
         self, theorem: Theorem, path: tuple[Step, ...], tactics: tuple[str, ...], milliseconds: float | None
@@ -286,6 +307,11 @@ class LeanTreeServer:
                 if not outcome.is_tactic_outcome:
                     raise NoAnswer(outcome.message, 1.0)
         return answer
+
+
+def _pause(error: Exception) -> float | bool:
+    """Seconds until it is worth to ask again; false for other errors."""
+    return error.retry_after if isinstance(error, NoAnswer) else False
 
 
 def _tactic_answer(session: Session, state: State, tactic: str, outcome: Outcome, older: bool) -> TacticAnswer:

@@ -9,6 +9,7 @@ Exit code: 0 stopped, 1 the port is not to be had, 2 wrong configuration, or no 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import signal
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from node.lean_proxy.toolchain import LeanToolchain
 
 STOPPED, FAILED, WRONG = 0, 1, 2
+
+FIRST_NUMBERS = 2**40
+"""Where process numbers may begin: exact in every JSON reader, and hardly twice the same."""
 
 
 @dataclass
@@ -110,8 +114,10 @@ async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, t
     return STOPPED
 
 
-def make_server(settings: LeanTreeServerSettings, toolchain: LeanToolchain) -> tuple[LeanTreeServer, int]:
-    """A server, with the number of its workers."""
+def make_server(
+    settings: LeanTreeServerSettings, toolchain: LeanToolchain, *, patience: float = 1.0
+) -> tuple[LeanTreeServer, int]:
+    """A server, with the number of its workers. `patience`: as for LeanTreeServer."""
     from node.lean_proxy.cache import OutcomeCache
     from node.lean_proxy.leantree.server import LeanTreeServer
     from node.lean_proxy.leantree.sessions import Sessions
@@ -124,8 +130,9 @@ def make_server(settings: LeanTreeServerSettings, toolchain: LeanToolchain) -> t
     options = WorkerOptions(heartbeats=lean.heartbeats, memory_mb=lean.memory_mb)
     pool = Pool(toolchain, options, workers=workers, queue=workers * lean.queue)
     requests = Requests(pool, OutcomeCache(lean.cache), longest=lean.tactic_seconds)
-    sessions = Sessions(settings.processes or workers, settings.idle_seconds, settings.header)
-    return LeanTreeServer(requests, sessions), workers
+    first = secrets.randbelow(FIRST_NUMBERS) + 1
+    sessions = Sessions(settings.processes or workers, settings.idle_seconds, settings.header, first=first)
+    return LeanTreeServer(requests, sessions, patience=patience), workers
 
 
 def _failed(message: str) -> int:

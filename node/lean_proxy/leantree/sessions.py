@@ -79,13 +79,14 @@ class Session:
 class Sessions:
     """At most `most` sessions at a time; one that was idle for too long is taken back."""
 
-    def __init__(self, most: int, idle_seconds: float, header: str = "") -> None:
-        """`header`: what every session begins with."""
+    def __init__(self, most: int, idle_seconds: float, header: str = "", *, first: int = 1) -> None:
+        """`header`: what every session begins with. `first`: the first number; a server that was started again should
+        count from elsewhere, or clients of the old one would meet sessions of others."""
         self.most = most
         self.idle_seconds = idle_seconds
         self._header = header
         self._sessions: dict[int, Session] = {}
-        self._last = 0
+        self._last = first - 1
 
     def __len__(self) -> int:
         return len(self._sessions)

@@ -13,7 +13,7 @@ _ALL_SORRY = re.compile(r":=\s*(?:by\s*)?sorry\s*$")
 _SORRY = re.compile(r"\bsorry\b")
 _IMPORT = re.compile(r"^[ \t]*(?:public |meta )*import\b", re.MULTILINE)
 
-_IN = re.compile(r"(?<=\s)in\s*(?=$|open\b|set_option\b|variable\b|universe\b)")
+_IN = re.compile(r"\s+in\s*(?=$|open\b|set_option\b|variable\b|universe\b)")
 """Of `open Nat in theorem ...`: before one theorem, `open Nat` is the same."""
 
 

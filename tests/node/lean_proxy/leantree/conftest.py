@@ -57,9 +57,9 @@ class Wire:
 
 
 @asynccontextmanager
-async def serving(**changes: Any) -> AsyncIterator[tuple[str, LeanTreeServer]]:
+async def serving(patience: float = 1.0, **changes: Any) -> AsyncIterator[tuple[str, LeanTreeServer]]:
     """A server on a free loopback port; gives its address."""
-    server, _ = make_server(replace(SETTINGS, **changes), LeanToolchain.pocket())
+    server, _ = make_server(replace(SETTINGS, **changes), LeanToolchain.pocket(), patience=patience)
     runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

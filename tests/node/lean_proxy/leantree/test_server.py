@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sys
+import time
 
 import aiohttp
 import psutil
@@ -36,7 +37,7 @@ async def test_a_proof_from_a_sorry_to_the_end(wire):
     (done,) = (await wire.tactic(process, left["proof_state_id"], "exact h.2"))["value"]
     assert done["goals"] == []
     newer = f"/process/{process}/branch/{right['branch_id']}/try_apply_tactic"
-    assert await wire.ok(newer, {"tactic": "exact h.1"}) == {"value": []}
+    assert await wire.ok(newer, {"tactic": "exact h.1", "timeout": 10_000}) == {"value": []}
     assert (await wire.tactic(process, done["proof_state_id"], "rfl"))["error"] == "no goals"
     assert await wire.ok(f"/process/{process}/return") == {"status": "ok"}
     assert (await wire.ok(f"/process/{process}/return"))["already_returned"] is True
@@ -208,11 +209,11 @@ async def test_processes_are_bounded_and_handed_on(wire):
 
 
 async def test_a_process_that_nobody_uses_is_taken_back():
-    async with wired(idle_seconds=0.3) as wire:
+    async with serving(idle_seconds=100.0) as (url, server), aiohttp.ClientSession() as http:
+        wire = Wire(http, url)
         first = await wire.process()
         state, _ = await wire.theorem(first, AND)
-        # At work for longer than that, it is kept.
-        assert (await wire.tactic(first, state, "repeat (have := trivial)", timeout=1000))["kind"] == "timeout"
+        server.clock = lambda: time.monotonic() + 101
         second = await wire.process()
         assert second != first
         status, answer = await wire.post(f"/process/{first}/proof/{state}/try_apply_tactic", {"tactic": "rfl"})
@@ -220,20 +221,31 @@ async def test_a_process_that_nobody_uses_is_taken_back():
 
 
 async def test_a_full_queue_is_busy_and_says_when_to_ask_again():
-    async with wired(lean=LeanProxySettings(workers=1, queue=1)) as wire:
+    lean = LeanProxySettings(workers=1, queue=1)
+    async with serving(patience=0.0, lean=lean) as (url, server), aiohttp.ClientSession() as http:
+        wire = Wire(http, url)
         process = await wire.process()
         state, _ = await wire.theorem(process, AND)
         path = f"/process/{process}/proof/{state}/try_apply_tactic"
+        slow = [
+            asyncio.create_task(wire.tactic(process, state, f"repeat (have h{n} := trivial)", 2000)) for n in (1, 2)
+        ]
+        await eventually(lambda: server.pool.waiting == 1)
+        async with http.post(url + path, json={"tactic": "intro h"}) as response:
+            assert response.status == 503 and int(response.headers["Retry-After"]) >= 1
+            assert (await response.json())["kind"] == "lost"
+        assert [answer["kind"] for answer in await asyncio.gather(*slow)] == ["timeout"] * 2
 
-        async def ask(number: int):
-            body = {"tactic": f"repeat (have h{number} := trivial)", "timeout": 700}
-            async with wire.http.post(wire.url + path, json=body) as response:
-                return response.status, response.headers.get("Retry-After"), await response.json()
 
-        answers = await asyncio.gather(*(ask(number) for number in range(6)))
-        busy = [answer for answer in answers if answer[0] == 503]
-        assert len(busy) == 4 and all(int(answer[1]) >= 1 and answer[2]["kind"] == "lost" for answer in busy)
-        assert [answer[2]["kind"] for answer in answers if answer[0] == 200] == ["timeout"] * 2
+async def test_a_busy_server_waits_for_a_worker_before_it_says_so():
+    async with serving(lean=LeanProxySettings(workers=1, queue=1)) as (url, server), aiohttp.ClientSession() as http:
+        wire = Wire(http, url)
+        process = await wire.process()
+        state, _ = await wire.theorem(process, AND)
+        slow = [asyncio.create_task(wire.tactic(process, state, f"repeat (have h{n} := trivial)", 300)) for n in (1, 2)]
+        await eventually(lambda: server.pool.waiting == 1)
+        assert "value" in await wire.tactic(process, state, "intro h")
+        assert [answer["kind"] for answer in await asyncio.gather(*slow)] == ["timeout"] * 2
 
 
 async def test_a_killed_worker_costs_its_clients_nothing():
@@ -242,7 +254,7 @@ async def test_a_killed_worker_costs_its_clients_nothing():
         process = await wire.process("open Nat")
         state, _ = await wire.theorem(process, AND)
         (branch,) = (await wire.tactic(process, state, "intro h"))["value"]
-        (worker,) = server._pool.processes()
+        (worker,) = server.pool.processes()
         worker.process.kill()
         await eventually(lambda: not worker.alive)
         assert len((await wire.tactic(process, branch["proof_state_id"], "constructor"))["value"]) == 2
