@@ -47,6 +47,8 @@ TOOLS: dict[str, Command] = {
     "prove": Command("prove one theorem", "node.mesh.prove:main"),
     "verify": Command("check the proofs in .lean files and folders with Lean's kernel", "node.mesh.verify:main"),
     "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.nodes:main"),
+    "trace": Command("every tactic of Lean files, with the states before and after it", "node.mesh.trace:main"),
+    "bank": Command("import a dataset's statements into a theorem bank", "scripts.bank_import.command:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
     "repl": Command(
         "the community REPL's protocol on stdin and stdout, over a Lean worker", "node.lean_proxy.repl.service:main"
