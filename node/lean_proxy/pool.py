@@ -102,7 +102,8 @@ class Pool:
 
     async def stop(self) -> None:
         """Kill all workers; requests that are open fail with CancelledError."""
-        for job in self._waiting:
+        # Those of workers too: a task that is cancelled before it has begun tells nobody.
+        for job in (*self._waiting, *(slot.job for slot in self._slots if slot.job is not None)):
             job.done.cancel()
         self._waiting.clear()
         tasks = [slot.task for slot in self._slots if slot.task is not None]
