@@ -53,7 +53,7 @@ def agreed(asked: TracedBlock, seen: TracedBlock) -> TracedBlock | None:
         msgspec.structs.replace(other, tactic=one.tactic, start=one.start, end=one.end, premises=one.premises)
         for one, other in pairs
     )
-    return msgspec.structs.replace(asked, steps=steps, split=True)
+    return msgspec.structs.replace(asked, steps=steps, split=True, unsplit="")
 
 
 def _words(tactic: str) -> str:

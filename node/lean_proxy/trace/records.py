@@ -65,6 +65,8 @@ class TracedBlock(msgspec.Struct, frozen=True):
     """The proof tree in pre-order; empty if there is a problem."""
     split: bool = False
     """Whether composed tactics were split, and Lean accepted the split proof with these very states."""
+    unsplit: str = ""
+    """Why the steps are tactics as written, if splitting was wanted and did not succeed."""
     problem: str = ""
     """Why there is no tree."""
 

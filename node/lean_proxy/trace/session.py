@@ -10,11 +10,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from node.lean_proxy.trace.records import TracedFile
+from node.lean_proxy.trace.source import Source
 from node.lean_proxy.trace.sources import Group
 from node.lean_proxy.trace.tracing import Tracer
 
@@ -37,14 +39,29 @@ class Work:
     """Where its result is kept."""
 
     def key(self, text: str) -> str:
-        """Names all that the result depends on, imported modules excepted."""
-        toolchain = self.tracer.toolchain
-        parts = (FORMAT, text, self.tracer.split, toolchain.version, toolchain.command, self.group.commit, self.name)
-        return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+        """Names what the result depends on: the file, what it imports of the project, Lean, the options."""
+        tracer = self.tracer
+        lean = (tracer.toolchain.version, tracer.toolchain.command, tracer.toolchain.default_header)
+        return _digest(repr((FORMAT, self.name, content(self.group.root, text), lean, tracer.split)))
+
+
+def content(root: Path, text: str) -> str:
+    """Names a file's text and those of the modules that it imports from the same project, theirs included."""
+    return _digest(repr([text, *(_module(root, name) for name in Source(text).imports)]))
+
+
+@cache
+def _module(root: Path, name: str) -> str:
+    """The content of a module; empty for one that is not of the project (or cannot be read: Lean will say so)."""
+    try:
+        return content(root, (root / f"{name.replace('.', '/')}.lean").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, RecursionError):
+        return ""
 
 
 def plan(group: Group, tracer: Tracer, out: Path) -> list[Work]:
     """The work that a group of files is."""
+    _module.cache_clear()  # what was read for an earlier plan may have changed
     return [
         Work(file, group.name(file), group, tracer, out / KEPT / f"{_digest(str(file))}.json") for file in group.files
     ]
@@ -61,7 +78,9 @@ def kept(work: Work) -> TracedFile | None:
         text = work.file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, msgspec.DecodeError):
         return None
-    return found if found.key == work.key(text) and not found.error else None
+    if found.key != work.key(text) or found.error:
+        return None
+    return msgspec.structs.replace(found, commit=work.group.commit, url=work.group.url)
 
 
 def run_one(work: Work) -> TracedFile:

@@ -183,6 +183,8 @@ class Splitter:
         if "|" in words or match.group(1) == "case'" or not inner:
             return self.whole(info, opened)
         index = chosen(info, opened)
+        if index is None:
+            return self.whole(info, opened)
         given = words if match.group(1) == "next" else words[1:]
         if given:
             renamed = inner[0].before

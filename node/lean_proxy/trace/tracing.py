@@ -69,7 +69,7 @@ class Tracer:
             for index, block in enumerate(each.blocks)
         }
         if self.split:
-            blocks |= await self._split(source, found, full, list(blocks))
+            blocks = await self._split(source, found, full, blocks)
         return [
             msgspec.structs.replace(
                 each.theorem,
@@ -82,44 +82,59 @@ class Tracer:
         ]
 
     async def _split(
-        self, source: Source, found: Sequence[Declaration], full: Mapping[Span, str], places: Sequence[Place]
+        self, source: Source, found: Sequence[Declaration], full: Mapping[Span, str], whole: Mapping[Place, TracedBlock]
     ) -> dict[Place, TracedBlock]:
-        """Blocks whose split form Lean accepts: each in the first style in which it does. Raises TraceFailed."""
-        left = list(places)
+        """The blocks, split in the first style in which Lean accepts them; else whole, with the reason."""
         settled: dict[Place, TracedBlock] = {}
-        tried: dict[Place, list[tuple[str, ...]]] = {place: [] for place in places}
+        reasons = dict.fromkeys(whole, "")
+        tried: dict[Place, list[tuple[str, ...]]] = {place: [] for place in whole}
         for style in SPLIT:
             asked = {}
-            for place in left:
+            for place in [place for place in whole if place not in settled]:
                 block = traced_block(source, found[place.declaration].blocks[place.block], full, style)
                 tactics = tuple(step.tactic for step in block.steps)
-                if not block.problem and tactics not in tried[place]:
+                if block.problem:
+                    reasons[place] = reasons[place] or block.problem
+                elif tactics not in tried[place]:
                     tried[place].append(tactics)
                     asked[place] = block
-            if asked:
-                settled |= await self._accepted(source, asked)
-            left = [place for place in left if place not in settled]
-        return settled
+            for place, answer in (await self._checked(source, asked)).items():
+                if isinstance(answer, TracedBlock):
+                    settled[place] = answer
+                else:
+                    reasons[place] = answer
+        left = {place: block for place, block in whole.items() if place not in settled}
+        return settled | {
+            place: msgspec.structs.replace(block, unsplit=reasons[place]) for place, block in left.items()
+        }
 
-    async def _accepted(self, source: Source, asked: Mapping[Place, TracedBlock]) -> dict[Place, TracedBlock]:
-        """Those of the blocks that Lean accepts in their split form, with the states that it shows."""
+    async def _checked(self, source: Source, asked: Mapping[Place, TracedBlock]) -> dict[Place, TracedBlock | str]:
+        """The blocks that Lean accepts in their split form, with the states that it shows; why not, of the others."""
+        if not asked:
+            return {}
         copy = Source(rewritten(source, asked))
-        said = await self._elaborate(copy)
+        try:
+            said = await self._elaborate(copy)
+        except TraceFailed as error:
+            return dict.fromkeys(asked, f"the split proofs could not be checked: {error}")
         found = declarations(copy, said.trees)
-        settled: dict[Place, TracedBlock] = {}
-        for place, block in asked.items():
-            if place.declaration >= len(found):
-                continue
-            each = found[place.declaration]
-            if place.block < len(each.blocks) and not wrong(each.theorem, each.messages(said.messages)):
-                seen = traced_block(copy, each.blocks[place.block], {}, WHOLE)
-                accepted = agreed(block, seen)
-                if accepted is not None:
-                    settled[place] = accepted
-        return settled
+        return {place: _answer(copy, said, found, place, block) for place, block in asked.items()}
 
     async def _elaborate(self, source: Source, options: tuple[str, ...] = ()) -> Elaborated:
         return await elaborate(source.text, self.toolchain, self.folder, self.limits, options)
+
+
+def _answer(
+    copy: Source, said: Elaborated, found: Sequence[Declaration], place: Place, asked: TracedBlock
+) -> TracedBlock | str:
+    """A split block as Lean shows it, or why it does not count."""
+    if place.declaration >= len(found) or place.block >= len(found[place.declaration].blocks):
+        return "Lean does not find the split proof"
+    each = found[place.declaration]
+    if error := wrong(each.theorem, each.messages(said.messages)):
+        return f"the split proof fails: {error}"
+    seen = traced_block(copy, each.blocks[place.block], {}, WHOLE)
+    return agreed(asked, seen) or "Lean reads the split proof as another one"
 
 
 def _place(entry: tuple[Place, TracedBlock]) -> tuple[int, int]:

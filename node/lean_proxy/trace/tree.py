@@ -187,13 +187,13 @@ def focused(opened: list[Open], inner: Sequence[TacticInfo], one: Play, index: i
     return [*opened[:index], *left, *opened[index + 1 :]]
 
 
-def chosen(info: TacticInfo, opened: Sequence[Open]) -> int:
-    """Which open goal a `case` picked: the one that is gone afterwards. Raises Unsupported."""
+def chosen(info: TacticInfo, opened: Sequence[Open]) -> int | None:
+    """Which open goal a `case` picked: the one that is gone afterwards; None when it changes other goals, too."""
     texts = [goal.text for goal in opened]
     for index in range(len(texts)):
         if [*texts[:index], *texts[index + 1 :]] == list(info.after):
             return index
-    raise Unsupported(f"the case in line {info.span.start[0]} leaves goals")
+    return None
 
 
 def steps(slot: Slot) -> list[TracedStep]:

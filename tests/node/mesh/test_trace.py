@@ -73,6 +73,11 @@ def test_a_lake_project_is_traced_with_its_own_lean_and_modules(tmp_path, monkey
     assert (premise["def_path"], premise["def_pos"]) == ("Demo/Basic.lean", [3, 9])
     corpus = rows(tmp_path / "out" / "leandojo" / "corpus.jsonl")
     assert [line["imports"] for line in corpus] == [[], ["Demo/Basic.lean"]]
+    capsys.readouterr()
+    basic = project / "Demo" / "Basic.lean"
+    basic.write_text(basic.read_text() + "-- changed\n")
+    assert trace.main([str(project), "--out", str(tmp_path / "out")]) == 0
+    assert "2 files (0 of an earlier run" in capsys.readouterr().out, "what imports a changed module is traced again"
 
 
 def test_paths_without_lean_are_refused(tmp_path, capsys):

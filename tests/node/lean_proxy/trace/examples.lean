@@ -62,6 +62,11 @@ theorem shared : ∃ n : Nat, n = 3 := by
   apply Exists.intro
   rfl
 
+theorem witness_first : ∃ n : Nat, n = 3 := by
+  apply Exists.intro
+  case w => exact 3
+  rfl
+
 theorem turned (p q : Prop) (hp : p) (hq : q) : p ∧ q := by
   constructor
   rotate_left
