@@ -11,6 +11,7 @@ finished proof can be written down again as Lean text without asking Lean (`comm
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 
 import msgspec
 
@@ -84,6 +85,11 @@ class OutcomeKind(enum.StrEnum):
 
 
 _ABOUT_THE_TACTIC = frozenset(OutcomeKind) - {OutcomeKind.LOST}
+
+
+def outcome_values(counts: Mapping[OutcomeKind, int]) -> dict[str, int]:
+    """Counts of outcomes by kind as the values of a heartbeat: every kind has one, also at 0."""
+    return {f"outcome_{kind}": counts.get(kind, 0) for kind in OutcomeKind}
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -12,11 +12,15 @@ from typing import Any
 
 import msgspec
 
+from common.lean import outcome_values
 from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 
+OUTCOMES = tuple(outcome_values({}))
+"""Values that count what Lean said of tactics, by kind."""
+
 COUNTERS = {
-    "prover": ("attempts", "roots_solved", "simulations", "expansions"),
-    "lean-proxy": ("candidates", "proofs_accepted", "proofs_rejected", "worker_restarts"),
+    "prover": ("attempts", "roots_solved", "simulations", "expansions", *OUTCOMES),
+    "lean-proxy": ("candidates", "proofs_accepted", "proofs_rejected", "worker_restarts", "failures", *OUTCOMES),
     "inference": ("states", "tokens"),
     "learner": ("attempts_dispatched", "results", "proofs_verified", "transitions", "train_steps"),
 }

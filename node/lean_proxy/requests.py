@@ -24,6 +24,8 @@ class Counts:
 
     candidates: int = 0
     cache_hits: int = 0
+    failures: int = 0
+    """Requests that Lean or its server could not take: answered `busy`, to be asked again."""
     outcomes: dict[OutcomeKind, int] = field(default_factory=lambda: dict.fromkeys(OutcomeKind, 0))
 
 
@@ -60,6 +62,7 @@ class Requests:
                 return Failure(reason=str(error), kind="bad-statement")
             except BackendDown as error:
                 self.problem = str(error)
+                self.counts.failures += 1
                 return Busy(retry_after=1.0, reason=self.problem)
             self.problem = None
             state, elapsed = result.state, result.elapsed

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from common import faults, metrics, subjects
+from common.lean import outcome_values
 from common.messages import Failure, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
 from common.settings import NodeSettings
 from node.lean_proxy.settings import LeanProxySettings
@@ -230,6 +231,8 @@ async def _report(ctx: NodeContext, requests: Requests, handlers: Handlers) -> N
             proofs_rejected=handlers.rejected,
             rss_mb=round(backend.resident_mb(), 1),
             cache_hits=counts.cache_hits,
+            failures=counts.failures,
+            **outcome_values(counts.outcomes),
         )
         await asyncio.sleep(REPORT_SECONDS)
 
@@ -241,5 +244,6 @@ def _gauges(backend: Backend, counts: Counts) -> None:
     metrics.gauge("lean_workers", "Live Lean workers").set(backend.live)
     metrics.gauge("lean_worker_restarts", "Workers that died or were killed by a limit").set(backend.restarts)
     metrics.gauge("lean_workers_rss_mb", "Resident memory of the workers").set(backend.resident_mb())
+    metrics.gauge("lean_failures", "Requests that Lean or its server could not take").set(counts.failures)
     for kind, number in counts.outcomes.items():
         metrics.gauge("lean_outcomes", "Outcomes by kind", ["kind"]).labels(kind).set(number)

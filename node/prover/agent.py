@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from common.bus import BusError
@@ -60,6 +60,7 @@ class Agent:
         prover_id: str,
         leaves: int,
         on_simulation: Callable[[], None] = lambda: None,
+        on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
         base: SearchParameters | None = None,
     ) -> None:
         self.attempt = attempt
@@ -70,6 +71,7 @@ class Agent:
         self._prover_id = prover_id
         self._leaves = max(1, min(leaves, attempt.simulations // SIMULATIONS_PER_LEAF))
         self._on_simulation = on_simulation
+        self._on_outcomes = on_outcomes
         self._parameters = replace(base or SearchParameters(), samples=attempt.samples)
 
     async def play(self) -> AttemptResult:
@@ -143,6 +145,7 @@ class Agent:
         advised = time.perf_counter()
         new = [proposal.tactic for proposal in advice.proposals if proposal.tactic not in request.tried]
         outcomes = await self._environment.run(request.path, new)
+        self._on_outcomes(outcomes.values())
         self.account.seconds_policy += advised - began
         self.account.seconds_lean += time.perf_counter() - advised
         self.account.expansions += 1

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 import structlog
 
 from common import faults, metrics, subjects
 from common.bus import Bus, BusError, Lease, persistently
+from common.lean import Outcome, OutcomeKind, outcome_values
 from common.messages import Attempt, AttemptResult
 from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment
@@ -36,6 +37,7 @@ HAND_BACK_DELAY = 1.0
 ATTEMPTS = metrics.counter("prover_attempts", "Attempts played, by purpose and outcome", ["purpose", "outcome"])
 SIMULATIONS = metrics.counter("prover_simulations", "Simulations of all searches")
 SECONDS = metrics.counter("prover_seconds", "Where expansions spend their time: policy, lean, search", ["where"])
+OUTCOMES = metrics.counter("prover_outcomes", "What Lean said of tactics, by kind; `lost` after all retries", ["kind"])
 HANDED_BACK = metrics.counter("prover_handed_back", "Leases given back without a result")
 SEARCHES = metrics.gauge("prover_searches", "Searches at work")
 
@@ -56,6 +58,10 @@ class Prover:
         self.counts: collections.Counter[str] = collections.Counter(
             searches_max=self._searches, attempts=0, roots_solved=0, simulations=0, expansions=0
         )
+        self.outcomes: collections.Counter[OutcomeKind] = collections.Counter()
+        """What Lean said of the tactics of all searches."""
+        for kind in OutcomeKind:
+            OUTCOMES.labels(kind)  # shown from the start, at 0
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Take and play attempts until `stopping` is set; then finish or hand back what is held."""
@@ -138,6 +144,7 @@ class Prover:
             prover_id=self._id,
             leaves=self._settings.leaves,
             on_simulation=self._count_simulation,
+            on_outcomes=self._count_outcomes,
             base=FIXED_PARAMETERS if self._settings.policy == "fixed" else None,
         )
         result = await agent.play()
@@ -201,6 +208,11 @@ class Prover:
         self.counts["simulations"] += 1
         self._tell()
 
+    def _count_outcomes(self, outcomes: Collection[Outcome]) -> None:
+        for outcome in outcomes:
+            OUTCOMES.labels(outcome.kind).inc()
+            self.outcomes[outcome.kind] += 1
+
     def _count_attempt(self, result: AttemptResult) -> None:
         ATTEMPTS.labels(result.purpose, result.outcome).inc()
         self.counts["attempts"] += 1
@@ -211,4 +223,4 @@ class Prover:
 
     def _tell(self) -> None:
         SEARCHES.set(len(self._running))
-        self._report(searches=len(self._running), **self.counts)
+        self._report(searches=len(self._running), **self.counts, **outcome_values(self.outcomes))

@@ -1,7 +1,11 @@
 """The monitor's fold of telemetry: totals, speeds, nodes that leave."""
 
+import re
+
+from common.lean import OutcomeKind, outcome_values
 from common.messages import Heartbeat, LogRecord, NodeInfo, ProofFound
 from ui.mesh_state import GONE_AFTER, MeshState
+from ui.server import STATIC
 
 
 def info(node_id: str, role: str = "prover", started: float = 0.0) -> NodeInfo:
@@ -79,3 +83,21 @@ def test_overview_lists_nodes_by_role_and_age() -> None:
     state = MeshState()
     state.see_registry([info("z", "ui"), info("young", started=5), info("old", started=1)], 10)
     assert [node["id"] for node in state.overview(10)["nodes"]] == ["old", "young", "z"]
+
+
+def test_each_kind_of_outcome_is_a_total_of_its_own() -> None:
+    state = MeshState()
+    state.see_registry([info("a"), info("l", "lean-proxy"), info("m", "lean-proxy")], 0)
+    counts = {kind: number for number, kind in enumerate(OutcomeKind, start=1)}
+    state.see_heartbeat(beat("a", 1, **outcome_values(counts)))
+    state.see_heartbeat(beat("l", 1, "lean-proxy", **outcome_values(counts)))
+    state.see_heartbeat(beat("m", 1, "lean-proxy", failures=3, **outcome_values({OutcomeKind.LOST: 5})))
+    totals = state.totals()
+    assert [totals[f"prover.outcome_{kind}"] for kind in OutcomeKind] == list(counts.values())
+    assert totals["lean-proxy.outcome_lost"] == counts[OutcomeKind.LOST] + 5 and totals["lean-proxy.failures"] == 3
+
+
+def test_page_names_every_kind_of_outcome() -> None:
+    script = (STATIC / "app.js").read_text(encoding="utf-8")
+    table = script[script.index("const OUTCOMES") : script.index("const OUTCOME_ROWS")]
+    assert sorted(re.findall(r'\["(\w+)", "', table)) == sorted(OutcomeKind)

@@ -17,6 +17,10 @@ const COUNTERS = [
   ["tactics tried by Lean / s", (o) => o.rates["lean-proxy.candidates"]],
   ["time paused", (o) => percent(gauge(o, "learner", "pause_fraction"))],
 ];
+// What became of tactics: [kind, how it is called]; the rows are the two places where it is counted.
+const OUTCOMES = [["proved", "proved"], ["goals", "goals left"], ["error", "tactic error"], ["refused", "refused"],
+  ["timeout", "timeout"], ["memory", "memory"], ["crashed", "crashed"], ["lost", "lost worker"]];
+const OUTCOME_ROWS = [["lean-proxy", "answered by lean-proxies"], ["prover", "seen by searches"]];
 const CHARTS = {
   "chart-loss": [["loss", "train"], ["valid_loss", "valid"], ["value_loss", "value"]],
   "chart-solve": [["solve_rate", "train attempts"], ["eval_solve_rate", "test statements"]],
@@ -62,6 +66,7 @@ function showOverview(overview) {
     tile.append(element("b", "", number(value)), element("span", "", label));
     return tile;
   }));
+  showOutcomes(overview.totals);
   const alive = overview.nodes.filter((n) => n.state !== "gone").length;
   $("node-count").textContent = `${alive} alive`;
   $("nodes").tBodies[0].replaceChildren(...overview.nodes.map(nodeRow));
@@ -73,11 +78,24 @@ function showOverview(overview) {
   if (overview.speed) addSpeed(overview.speed);
 }
 
+function showOutcomes(totals) {
+  const table = $("outcomes"), head = element("tr");
+  head.append(element("th"), ...OUTCOMES.map(([, label]) => element("th", "number", label)));
+  table.tHead.replaceChildren(head);
+  table.tBodies[0].replaceChildren(...OUTCOME_ROWS.map(([role, label]) => {
+    const row = element("tr");
+    row.append(element("td", "", label));
+    for (const [kind] of OUTCOMES) row.append(element("td", "number", number(totals[`${role}.outcome_${kind}`])));
+    return row;
+  }));
+}
+
 function nodeRow(node) {
   const row = element("tr", node.state === "gone" ? "gone" : "");
   const values = element("td", "values");
   for (const [name, value] of Object.entries(node.values)) {
     if (name === "loop_lag_ms" && value < LAG_SHOWN) continue;
+    if (name.startsWith("outcome_")) continue; // in the table of outcomes
     const pair = element("span", "", `${name.replaceAll("_", " ")} `);
     pair.append(element("b", "", number(value)));
     values.append(pair, " ");

@@ -3,6 +3,7 @@
 import asyncio
 import time
 
+import aiohttp
 import psutil
 import pytest
 
@@ -11,6 +12,7 @@ from common.bus import RemoteFailure
 from common.lean import OutcomeKind, ProofTree, Step, Theorem
 from common.messages import Heartbeat, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from common.script import proof_script
+from tests.waiting import eventually
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
@@ -148,4 +150,32 @@ async def test_heartbeats_tell_the_monitor_what_was_done(bus, lean_proxy):
         assert time.monotonic() < end, beats[-1:]
         await asyncio.sleep(0.05)
     assert beats[-1].values["workers"] >= 1 and beats[-1].values["rss_mb"] > 50
+    await subscription.unsubscribe()
+
+
+async def test_each_kind_of_outcome_is_counted_by_itself(bus, lean_proxy):
+    beats: list[Heartbeat] = []
+    subscription = await bus.subscribe(
+        "telemetry.lean-proxy.*.heartbeat", Heartbeat, lambda subject, beat: beats.append(beat)
+    )
+    await run(
+        bus, AND, (), ["intro h", "exact fun h => ⟨h.2, h.1⟩", "rfl", "rfl", "sorry", "exact?", "admit"], timeout=30
+    )
+    await run(bus, AND, (), ["repeat (have := trivial)"], timeout=0.5)
+    await run(bus, AND, [Step("intro nothing nowhere no", 0)], ["simp"])
+    wanted = {"goals": 1, "proved": 1, "error": 2, "refused": 3, "timeout": 1, "lost": 1, "memory": 0, "crashed": 0}
+
+    def counted() -> dict[str, float]:
+        return {kind: beats[-1].values.get(f"outcome_{kind}", -1) for kind in wanted} if beats else {}
+
+    await eventually(lambda: counted() == wanted, timeout=30)
+    assert set(wanted) == set(OutcomeKind) and beats[-1].values["failures"] == 0
+    (node,) = [node for node in await bus.nodes() if node.role == "lean-proxy"]
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(f"{node.metrics_url.removesuffix('/metrics')}/metrics") as page,
+    ):
+        metrics = await page.text()
+    for kind, number in wanted.items():
+        assert f'proofmesh_lean_outcomes{{kind="{kind}"}} {number:.1f}' in metrics
     await subscription.unsubscribe()

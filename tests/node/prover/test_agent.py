@@ -156,3 +156,13 @@ def test_seeds_differ_by_state_and_round_and_evaluations_repeat() -> None:
 
 def test_lost_is_the_only_outcome_that_says_nothing() -> None:
     assert [kind for kind in OutcomeKind if not Outcome(kind).is_tactic_outcome] == [OutcomeKind.LOST]
+
+
+async def test_outcomes_are_told_as_they_come_also_those_that_count_for_nothing() -> None:
+    told: list[Outcome] = []
+    lean = ToyLean(1)
+    await Agent(attempt(), ToyPolicy(1), lean, prover_id="p", leaves=2, on_outcomes=told.extend).play()
+    assert len(told) == len(lean.ran) > 0
+    told.clear()
+    await Agent(attempt(), ToyPolicy(1), LosingLean(1), prover_id="p", leaves=2, on_outcomes=told.extend).play()
+    assert {outcome.kind for outcome in told} == {OutcomeKind.LOST}

@@ -18,19 +18,22 @@ from tests.node.lean_proxy.leantree.servers import start_server
 from tests.waiting import eventually, until
 
 THEOREM = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) → (∃ x, P x) ∧ (∃ x, Q x)")
+EASY = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
 
 @pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.slow)])
 async def test_search_over_a_server_proves_also_when_that_is_killed_on_the_way(
     bus: Bus, broker: BusSettings, killed: bool
 ) -> None:
+    theorem = THEOREM if killed else EASY  # a long search to die in the middle of
     server, url = await start_server()
     settings = ProverSettings(policy="fixed", searches=1, poll_seconds=0.05)
-    prover = Prover(bus, settings, "prover-1")
+    told: dict[str, float] = {}
+    prover = Prover(bus, settings, "prover-1", lambda **values: told.update(values))
     stopping = asyncio.Event()
     try:
         async with lean_proxy_process(bus, broker, bus.run, "--lean.backend", "leantree", "--lean.leantree-url", url):
-            attempt = Attempt(attempt_id="a", theorem_id="t", theorem=THEOREM, purpose="train", simulations=64, seed=1)
+            attempt = Attempt(attempt_id="a", theorem_id="t", theorem=theorem, purpose="train", simulations=64, seed=1)
             await bus.publish_durable(subjects.todo("train"), attempt, message_id="a")
             work = asyncio.create_task(prover.run(stopping))
             if killed:
@@ -41,13 +44,15 @@ async def test_search_over_a_server_proves_also_when_that_is_killed_on_the_way(
                 assert again == url
             result = await the_result(bus)
             assert result.outcome == "proved", result.message
-            asked = LeanVerifyRequest(theorem=THEOREM, script=result.script)
+            asked = LeanVerifyRequest(theorem=theorem, script=result.script)
             verdict = await bus.request_patiently(
                 subjects.LEAN_VERIFY, asked, LeanVerifyReply, timeout=60, deadline=120
             )
             assert verdict.accepted, verdict.reason
             stopping.set()
             await asyncio.wait_for(work, 30)
+            assert told["outcome_proved"] >= 1 and told["outcome_goals"] >= 1
+            assert killed or told["outcome_lost"] == 0
     finally:
         stopping.set()
         await kill_group(server, grace=0)
