@@ -14,6 +14,7 @@ from common.script import INDENT, proof_lines
 from node.lean_proxy.trace.infotree import Position
 from node.lean_proxy.trace.records import TracedBlock, TracedStep
 from node.lean_proxy.trace.source import Source
+from node.lean_proxy.trace.theorems import Declaration
 from node.lean_proxy.trace.tree import proof_tree
 
 
@@ -25,13 +26,43 @@ class Place:
     block: int
 
 
-def rewritten(source: Source, blocks: Mapping[Place, TracedBlock]) -> str:
+@dataclass(frozen=True)
+class Copy:
+    """A file with split proofs in place of its own, which shows the info trees of these declarations only."""
+
+    source: Source
+    begins: dict[int, int]
+    """Character offset at which each of the declarations begins, by number."""
+
+    def find(self, found: Sequence[Declaration], number: int) -> Declaration | None:
+        """A declaration of the original among those that Lean found in the copy."""
+        begin = self.source.position(self.begins[number])
+        return next((each for each in found if each.command.start == begin), None)
+
+
+SHOW, HIDE = (f"set_option trace.Elab.info {value}\n" for value in ("true", "false"))
+
+
+def rewritten(source: Source, declarations: Sequence[Declaration], blocks: Mapping[Place, TracedBlock]) -> Copy:
     """The file with the steps of these blocks in place of their tactics."""
-    parts, at = [], 0
-    for block in sorted(blocks.values(), key=lambda block: block.start):
-        parts += [source.text[at : source.offset(block.start)], _script(source, block.start, block.steps)]
-        at = source.offset(block.end)
-    return "".join([*parts, source.text[at:]])
+    parts: list[str] = []
+    begins: dict[int, int] = {}
+    at = length = 0
+    for number in sorted({place.declaration for place in blocks}):
+        command = declarations[number].command
+        parts += [source.text[at : source.offset(command.start)], "\n", SHOW]
+        length = sum(map(len, parts[len(parts) - 3 :])) + length
+        begins[number] = length
+        at = source.offset(command.start)
+        written = len(parts)
+        mine = [block for place, block in blocks.items() if place.declaration == number]
+        for block in sorted(mine, key=lambda block: block.start):
+            parts += [source.text[at : source.offset(block.start)], _script(source, block.start, block.steps)]
+            at = source.offset(block.end)
+        parts += [source.text[at : source.offset(command.end)], "\n", HIDE]
+        at = source.offset(command.end)
+        length += sum(map(len, parts[written:]))
+    return Copy(Source("".join([*parts, source.text[at:]])), begins)
 
 
 def _script(source: Source, start: Position, steps: Sequence[TracedStep]) -> str:

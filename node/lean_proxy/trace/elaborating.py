@@ -22,6 +22,9 @@ _TRACE = "[Elab.info]"
 WATCH_SECONDS = 0.2
 """Between two looks at a process's memory and output."""
 
+SHOW_ALL = "-Dtrace.Elab.info=true"
+"""The option under which Lean prints the info tree of every command."""
+
 ERROR_CHARACTERS = 400
 """Of what Lean says on standard error, in the message of a failure."""
 
@@ -76,7 +79,7 @@ async def _run(
     options: tuple[str, ...],
 ) -> int:
     """Lean's exit code. Raises TraceFailed."""
-    arguments = ["--json", "-Dtrace.Elab.info=true", "-Dlinter.all=false", "-DmaxErrors=1000000", *options, str(path)]
+    arguments = ["--json", "-Dlinter.all=false", "-DmaxErrors=1000000", *options, str(path)]
     with output.open("wb") as out, errors.open("wb") as err:
         process = await spawn_child(
             [*toolchain.command, *arguments],

@@ -38,6 +38,8 @@ class Declaration:
     theorem: TracedTheorem
     """Without blocks yet."""
     blocks: tuple[TacticInfo, ...]
+    command: Span
+    """The whole command, doc comment and attributes included."""
 
     def messages(self, said: Sequence[Message]) -> list[Message]:
         """What Lean said about it."""
@@ -50,7 +52,7 @@ def declarations(source: Source, trees: Sequence[Info]) -> list[Declaration]:
     for tree, span, keyword in _commands(source, trees):
         blocks = _blocks(tree)
         if blocks:
-            found.append(Declaration(_theorem(source, tree, span, keyword, blocks), blocks))
+            found.append(Declaration(_theorem(source, tree, span, keyword, blocks), blocks, span))
     return found
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from node.lean_proxy.toolchain import LeanToolchain
-from node.lean_proxy.trace.checking import Place, agreed, rewritten
-from node.lean_proxy.trace.elaborating import Elaborated, TraceFailed, TraceLimits, elaborate
+from node.lean_proxy.trace.checking import Copy, Place, agreed, rewritten
+from node.lean_proxy.trace.elaborating import SHOW_ALL, Elaborated, TraceFailed, TraceLimits, elaborate
 from node.lean_proxy.trace.infotree import Position, Span
 from node.lean_proxy.trace.premises import names
 from node.lean_proxy.trace.records import TracedBlock, TracedFile, TracedTheorem
@@ -98,7 +98,7 @@ class Tracer:
                 elif tactics not in tried[place]:
                     tried[place].append(tactics)
                     asked[place] = block
-            for place, answer in (await self._checked(source, asked)).items():
+            for place, answer in (await self._checked(source, found, asked)).items():
                 if isinstance(answer, TracedBlock):
                     settled[place] = answer
                 else:
@@ -108,33 +108,37 @@ class Tracer:
             place: msgspec.structs.replace(block, unsplit=reasons[place]) for place, block in left.items()
         }
 
-    async def _checked(self, source: Source, asked: Mapping[Place, TracedBlock]) -> dict[Place, TracedBlock | str]:
+    async def _checked(
+        self, source: Source, found: Sequence[Declaration], asked: Mapping[Place, TracedBlock]
+    ) -> dict[Place, TracedBlock | str]:
         """The blocks that Lean accepts in their split form, with the states that it shows; why not, of the others."""
         if not asked:
             return {}
-        copy = Source(rewritten(source, asked))
+        copy = rewritten(source, found, asked)
         try:
-            said = await self._elaborate(copy)
+            said = await self._elaborate(copy.source, show=())
         except TraceFailed as error:
             return dict.fromkeys(asked, f"the split proofs could not be checked: {error}")
-        found = declarations(copy, said.trees)
-        return {place: _answer(copy, said, found, place, block) for place, block in asked.items()}
+        seen = declarations(copy.source, said.trees)
+        return {place: _answer(copy, said, seen, place, block) for place, block in asked.items()}
 
-    async def _elaborate(self, source: Source, options: tuple[str, ...] = ()) -> Elaborated:
-        return await elaborate(source.text, self.toolchain, self.folder, self.limits, options)
+    async def _elaborate(
+        self, source: Source, options: tuple[str, ...] = (), show: tuple[str, ...] = (SHOW_ALL,)
+    ) -> Elaborated:
+        return await elaborate(source.text, self.toolchain, self.folder, self.limits, (*show, *options))
 
 
 def _answer(
-    copy: Source, said: Elaborated, found: Sequence[Declaration], place: Place, asked: TracedBlock
+    copy: Copy, said: Elaborated, seen: Sequence[Declaration], place: Place, asked: TracedBlock
 ) -> TracedBlock | str:
     """A split block as Lean shows it, or why it does not count."""
-    if place.declaration >= len(found) or place.block >= len(found[place.declaration].blocks):
+    each = copy.find(seen, place.declaration)
+    if each is None or place.block >= len(each.blocks):
         return "Lean does not find the split proof"
-    each = found[place.declaration]
     if error := wrong(each.theorem, each.messages(said.messages)):
         return f"the split proof fails: {error}"
-    seen = traced_block(copy, each.blocks[place.block], {}, WHOLE)
-    return agreed(asked, seen) or "Lean reads the split proof as another one"
+    found = traced_block(copy.source, each.blocks[place.block], {}, WHOLE)
+    return agreed(asked, found) or "Lean reads the split proof as another one"
 
 
 def _place(entry: tuple[Place, TracedBlock]) -> tuple[int, int]:
