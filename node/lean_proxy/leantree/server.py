@@ -286,6 +286,8 @@ class LeanTreeServer:
 
     async def _patiently(self, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask until there is an answer. Raises NoAnswer when there was none in time."""
+        if not self._patience:
+            return await ask()
         retries = stamina.retry_context(on=_pause, attempts=None, timeout=seconds * self._patience)
         async for attempt in retries:
             with attempt:
