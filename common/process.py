@@ -63,17 +63,28 @@ async def spawn_child(
     if os.sep in program and not Path(program).exists():
         raise FileNotFoundError(f"no such program: {program}")
     keeper = keeper or [sys.executable, "-I", "-S", str(_KEEPER), str(os.getpid())]
-    return await asyncio.create_subprocess_exec(
-        *keeper,
-        *map(str, argv),
-        env=None if env is None else dict(env),
-        cwd=cwd,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        start_new_session=True,
-        **options,
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
+            *keeper,
+            *map(str, argv),
+            env=None if env is None else dict(env),
+            cwd=cwd,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            **options,
+        ),
+        name=f"start of {program}",
     )
+    # Cancelled halfway, asyncio would wait for ever for a process whose pipes are not connected (Python 3.11).
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await asyncio.wait({starting})
+        if not starting.cancelled() and starting.exception() is None:
+            await kill_group(starting.result(), grace=0)
+        raise
 
 
 async def kill_group(process: asyncio.subprocess.Process, grace: float = 5.0) -> int:

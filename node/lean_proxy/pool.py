@@ -124,6 +124,11 @@ class Pool:
         assert runner.process is not None
         return runner.process
 
+    def limit(self, workers: int) -> None:
+        """Have no more workers than this. Call it before any but the first has started."""
+        self.workers = min(self.workers, max(1, workers))
+        self._slots = self._slots[: self.workers]
+
     def prepare_all(self) -> None:
         """Have every idle worker load the configured header, in the background."""
         for slot in self._slots:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from common.sizing import LEAN_SHARE, LEAN_WORKER_MB, Machine
 from node.lean_proxy.finding.problems import LeanProblem
+from node.lean_proxy.headers import imports
 from node.lean_proxy.pool import Pool
 from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.worker.process import Ending, LeanProcess, WorkerEnded
@@ -26,16 +28,19 @@ _ADVICE = {
 """What to do, by what Lean says."""
 
 
-async def prepare(pool: Pool) -> LeanProcess:
+async def prepare(pool: Pool, machine: Machine | None = None) -> LeanProcess:
     """Have a worker load the configured header, and the others in the background if it imports anything.
 
-    Returns the worker's process. Raises LeanProblem.
+    `machine`: no more workers than fit into its memory, now that it is known what a header takes. Returns the worker's
+    process. Raises LeanProblem.
     """
     try:
         process = await pool.prepare()
     except (BadHeader, WorkerEnded, OSError) as error:
         raise LeanProblem(explained(error, pool.toolchain, pool.options.start_seconds)) from error
-    if "import " in pool.toolchain.default_header:
+    if imports(pool.toolchain.default_header):
+        if machine is not None:
+            pool.limit(int(machine.memory_mb * LEAN_SHARE / (process.header_mb + LEAN_WORKER_MB)))
         pool.prepare_all()
     return process
 

@@ -44,7 +44,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     verifier = _verifier(settings, toolchain)
     requests.backend.start()
     try:
-        await _prepare(ctx, requests.backend)
+        await _prepare(ctx, requests.backend, sized=settings.workers == 0)
         handlers = Handlers(ctx, requests, verifier)
         await ctx.bus.serve(subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue="lean-proxy", limit=OPEN_REQUESTS)
         await ctx.bus.serve(
@@ -78,23 +78,26 @@ async def _toolchain(ctx: NodeContext, settings: LeanProxySettings) -> LeanToolc
     return toolchain
 
 
-async def _prepare(ctx: NodeContext, backend: Backend) -> None:
-    """Load the configured header, unless told to stop meanwhile: it may take minutes. Raises NodeFailure."""
+async def _prepare(ctx: NodeContext, backend: Backend, *, sized: bool) -> None:
+    """Load the configured header, unless told to stop meanwhile: it may take minutes. `sized`: the number of workers
+    follows the machine. Raises NodeFailure."""
     from common.node import NodeFailure
+    from common.sizing import read_machine
     from node.lean_proxy.finding.problems import LeanProblem
     from node.lean_proxy.pool import Pool
     from node.lean_proxy.preparing import prepare
 
     if not isinstance(backend, Pool):
         return
-    preparing = asyncio.create_task(prepare(backend), name="header")
+    preparing = asyncio.create_task(prepare(backend, read_machine() if sized else None), name="header")
     stopping = asyncio.create_task(ctx.stopping.wait())
     try:
         await asyncio.wait({preparing, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if preparing.done():
             process = preparing.result()
             seconds, memory = round(process.started_in, 2), round(process.header_mb)
-            ctx.log.info("Lean is ready", header_seconds=seconds, header_mb=memory)
+            ctx.capacity["workers"] = backend.workers
+            ctx.log.info("Lean is ready", header_seconds=seconds, header_mb=memory, workers=backend.workers)
     except LeanProblem as error:
         raise NodeFailure(str(error), exit_code=2) from error
     finally:

@@ -119,3 +119,19 @@ def test_dying_with_the_parent_can_be_asked_for_by_the_child_itself() -> None:
 async def test_many_children_at_once() -> None:
     children = await asyncio.gather(*(spawn_child(["true"]) for _ in range(10)))
     assert await asyncio.gather(*(child.wait() for child in children)) == [0] * 10
+
+
+async def test_a_start_that_is_cancelled_halfway_ends_and_leaves_no_process() -> None:
+    pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
+    before = set(psutil.Process().children())
+    for turns in range(8):
+        starting = asyncio.create_task(spawn_child(["sleep", "600"], **pipes))
+        for _ in range(turns):  # of the event loop: a start takes several
+            await asyncio.sleep(0)
+        starting.cancel()
+        done, _ = await asyncio.wait({starting}, timeout=60)
+        assert done, "it ends"
+        if not starting.cancelled():
+            await kill_group(starting.result(), grace=0)
+    left = [child for child in psutil.Process().children() if child not in before]
+    assert not [child for child in left if child.status() != psutil.STATUS_ZOMBIE]

@@ -1,15 +1,21 @@
 """Headers: from the configuration and from a theorem; and a worker's processes by what they import."""
 
+from contextlib import asynccontextmanager
+
 import pytest
 
 from common.config import ConfigError, dump, load, load_lean
 from common.lean import OutcomeKind, Theorem
 from common.lean_settings import LeanSettings
+from common.sizing import Machine
 from node.lean_proxy.finding.find import find
+from node.lean_proxy.finding.problems import LeanProblem
 from node.lean_proxy.headers import completed, import_lines, imports
-from node.lean_proxy.pool import Pool
+from node.lean_proxy.pool import Pool, StillLoading
+from node.lean_proxy.preparing import prepare
 from node.lean_proxy.settings import LeanProxySettings
 from node.lean_proxy.verification import Verifier
+from node.lean_proxy.worker import process
 from node.lean_proxy.worker.plan import Plan
 from node.lean_proxy.worker.process import WorkerOptions
 from tests import lean_project
@@ -88,7 +94,7 @@ async def kind(pool: Pool, header: str, tactic: str = "trivial", timeout: float 
 
 def running(pool: Pool) -> list[int]:
     """The process of the worker, then those that wait for their header."""
-    return [process.process.pid for process in pool.processes()]
+    return [each.process.pid for each in pool.processes()]
 
 
 async def test_a_process_waits_for_its_header_and_the_longest_unused_one_ends(pool):
@@ -105,7 +111,9 @@ async def test_a_process_waits_for_its_header_and_the_longest_unused_one_ends(po
     assert pool.restarts == 0
 
 
-async def test_a_tactic_out_of_time_does_not_cost_the_process(pool):
+async def test_a_tactic_out_of_time_does_not_cost_the_process(pool, monkeypatch):
+    monkeypatch.setattr(process, "RECALL_LEAST_SECONDS", 60.0)  # however slow this machine is
+    monkeypatch.setattr(process, "RECALL_MOST_SECONDS", 60.0)
     assert await kind(pool, LOGIC) is OutcomeKind.PROVED
     (before,) = running(pool)
     assert await kind(pool, LOGIC, "repeat (have := trivial)", timeout=1) is OutcomeKind.TIMEOUT
@@ -123,6 +131,46 @@ async def test_a_bad_open_does_not_cost_the_process_that_has_loaded_the_imports(
         await kind(pool, "import NoSuchModule")
     assert await kind(pool, LOGIC) is OutcomeKind.PROVED
     assert running(pool) == [before], "it waited meanwhile"
+
+
+@asynccontextmanager
+async def started(settings: LeanSettings, options: WorkerOptions, workers: int = 1):
+    pool = Pool(find(settings), options, workers=workers, queue=10)
+    pool.start()
+    try:
+        yield pool
+    finally:
+        await pool.stop()
+
+
+async def test_at_the_start_the_header_is_loaded_by_as_many_workers_as_memory_holds():
+    async with started(LeanSettings(imports=["Pocket.Logic"]), WorkerOptions(), workers=4) as pool:
+        first = await prepare(pool, Machine(cores=8, memory_mb=700))
+        assert pool.workers == 1, "of 700 MB half is Lean's, and a worker takes 300 MB and its header"
+        assert pool.processes() == [first] and first.header_mb > 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "says"),
+    [
+        (LeanSettings(), WorkerOptions(start_seconds=0.001), "raise [lean] header_seconds"),
+        (LeanSettings(opens=["Nope"]), WorkerOptions(), "correct opens and options in [lean]"),
+        (LeanSettings(options=["no.such=1"]), WorkerOptions(), "set_option no.such 1"),
+    ],
+)
+async def test_what_is_wrong_with_the_header_is_told_at_the_start(settings, options, says):
+    async with started(settings, options) as pool:
+        with pytest.raises(LeanProblem) as caught:
+            await prepare(pool)
+    assert says in str(caught.value) and "Lean 4.35.0 (pocket Lean)" in str(caught.value)
+
+
+async def test_who_waits_for_a_header_is_told_to_ask_again_and_the_loading_goes_on():
+    async with started(LeanSettings(), WorkerOptions(loading_seconds=0.0)) as pool:
+        with pytest.raises(StillLoading):
+            await kind(pool, LOGIC)
+        assert await kind(pool, LOGIC) is OutcomeKind.PROVED, "the worker is free when it has loaded the header"
+        assert pool.restarts == 0 and len(running(pool)) == 1
 
 
 async def test_a_project_serves_workers_and_verification(tmp_path):
