@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -90,6 +91,16 @@ def parsed(stage: str, arguments: Sequence[str], default: StageSettings | None =
     return Invocation(stage, flags.settings, flags.dry_run)
 
 
+def explanation(error: str) -> str | None:
+    """What torch's commonest failures mean, and what to do; None for others, whose traceback says more."""
+    first = error.strip().partition("\n")[0]
+    if re.search(r"out of memory", error, re.IGNORECASE):
+        return f"{first}. Use smaller --micro-tokens, or --checkpoint-activations"
+    if re.search(r"gloo|NCCL|closed by peer|Timed out waiting|process group", error):
+        return f"another rank is gone, or did not answer in time ({first})"
+    return None
+
+
 def run(invocation: Invocation, arguments: Sequence[str]) -> int:
     """Carry it out: here, or as several ranks. Raises TrainingError."""
     stage, settings = invocation.stage, invocation.settings
@@ -111,7 +122,13 @@ def run(invocation: Invocation, arguments: Sequence[str]) -> int:
     from node.training.stage import run_stage, summary
 
     begun = time.monotonic()
-    metrics = run_stage(stage, settings)
+    try:
+        metrics = run_stage(stage, settings)
+    except RuntimeError as error:
+        explained = None if isinstance(error, TrainingError) else explanation(str(error))
+        if explained is None:
+            raise
+        raise TrainingError(explained) from error
     if os.environ.get("RANK", "0") == "0":
         print(summary(stage, metrics, time.monotonic() - begun))
     return 0

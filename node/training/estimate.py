@@ -52,6 +52,18 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+PEAK = {"NVIDIA H100": 989e12, "NVIDIA H200": 989e12, "NVIDIA A100": 312e12}
+"""Dense bfloat16 FLOP/s, from the vendor's data sheets; for MFU."""
+
+
+def peak_speed(device: torch.device) -> float | None:
+    """What the device's data sheet says; None if it is not known here."""
+    if device.type != "cuda":
+        return None
+    name = torch.cuda.get_device_name(device)
+    return next((peak for known, peak in PEAK.items() if name.startswith(known)), None)
+
+
 def flops_per_token(config: ModelConfig, length: int, supervised: float = 1.0) -> float:
     """6 per weight of a matrix product (2 forward, 4 backward; Kaplan et al., arXiv 2001.08361, section 2.1) and
     12 · width · keys per layer, `keys` being those that a query sees on average; the head counts at `supervised` of the

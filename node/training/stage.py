@@ -26,7 +26,7 @@ from node.model.checkpoint import Checkpoint
 from node.model.checkpoint_folders import newest_whole, none_whole, prune, set_aside
 from node.training.beginning import check_same, first_checkpoint, load, run_config
 from node.training.errors import InputError, NotFinite, TrainingError
-from node.training.estimate import duration
+from node.training.estimate import duration, flops_per_token, peak_speed
 from node.training.journal import Journal
 from node.training.loader import Loader, Prefetch, Ready, batches, held_out, readers
 from node.training.machine import Machine, started
@@ -133,6 +133,7 @@ class _Run:
             self.trainer.optimizer.load_state_dict(found.optimizer)
         self.loader = self._loader(found)
         self.valid = self._valid()
+        self.peak = peak_speed(machine.device)
         self.latest: dict[str, float] = {}
         self._stop = False
 
@@ -208,10 +209,22 @@ class _Run:
         seconds = time.perf_counter() - start
         used = sum(batch.used for batch in made) * self.machine.ranks
         metrics |= {"tokens_per_s": used / seconds, "step_s": seconds}
+        if self.peak is not None:
+            metrics["mfu"] = self._operations(made) / seconds / self.peak
         if step % self.settings.log_every == 0 or step in (1, self.settings.steps):
             self.journal.write(step, metrics)
         self.journal.at(step, f"loss {metrics['loss']:.3f}, {metrics['tokens_per_s']:,.0f} tokens/s")
         self.latest = metrics
+
+    def _operations(self, made: list[PackedBatch]) -> float:
+        """Floating-point operations of this rank's step."""
+        config = self.trainer.model.config
+        positions = [batch.tokens.numel() for batch in made]
+        predicted = [batch.targets.numel() / count for batch, count in zip(made, positions, strict=True)]
+        each = [
+            flops_per_token(config, batch.tokens.shape[1], share) for batch, share in zip(made, predicted, strict=True)
+        ]
+        return sum(count * operations for count, operations in zip(positions, each, strict=True))
 
     def _after(self, place: dict[str, Any], ended: bool) -> None:
         step, settings = self.trainer.step_number, self.settings

@@ -29,9 +29,6 @@ PREDECESSOR = {"256": 690.0, "768": 604.0, "transitions": 833.0}
 AIMS = {"256": 1.5, "768": 1.5, "transitions": 3.0}
 """Times the predecessor's, on the same kind of machine."""
 
-PEAK = {"NVIDIA H100": 989e12, "NVIDIA H200": 989e12, "NVIDIA A100": 312e12}
-"""Dense bfloat16 FLOP/s, from the vendor's data sheets; for MFU."""
-
 
 @dataclass
 class BenchSettings:
@@ -144,7 +141,7 @@ def bench(settings: BenchSettings) -> dict[str, Any]:
 
     import torch
 
-    from node.training.estimate import flops_per_token, product_speed
+    from node.training.estimate import flops_per_token, peak_speed, product_speed
 
     torch.set_num_threads(settings.threads or os.cpu_count() or 1)
     work = trainer(settings)
@@ -170,7 +167,7 @@ def bench(settings: BenchSettings) -> dict[str, Any]:
         }
         if case in PREDECESSOR and settings.shape == "reference":
             row |= {"times_predecessor": used / wall / PREDECESSOR[case], "aim": AIMS[case]}
-        if (peak := _peak(work.machine.device)) is not None:
+        if (peak := peak_speed(work.machine.device)) is not None:
             row["mfu"] = per_token * positions / wall / peak
         results[case] = {name: round(value, 3) for name, value in row.items()}
     speed = product_speed(work.machine.device, work.machine.bf16)
@@ -185,15 +182,6 @@ def bench(settings: BenchSettings) -> dict[str, Any]:
     }
     asked = {name: str(value) if isinstance(value, Path) else value for name, value in vars(settings).items()}
     return {"settings": asked, "machine": machine, "results": results}
-
-
-def _peak(device: Any) -> float | None:
-    import torch
-
-    if device.type != "cuda":
-        return None
-    name = torch.cuda.get_device_name(device)
-    return next((peak for known, peak in PEAK.items() if name.startswith(known)), None)
 
 
 def main() -> None:
