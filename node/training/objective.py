@@ -55,14 +55,14 @@ class Objective(nn.Module):
         weights = torch.full(batch.targets.shape, 1 / totals.tokens, device=states.device)
         predicted = states.index_select(0, batch.policy_at)
         matrix = self.model.policy.weight
-        loss, nats, best = linear_cross_entropy(
+        loss, nats, right = linear_cross_entropy(
             predicted.to(_dtype(predicted)), matrix, batch.targets, weights, self.model.config.softcap
         )
         logits = self.model.value(states.index_select(0, batch.value_at)).float()
         value = value_loss(logits, batch.remaining_steps, self.value_targets)
         # A stage without values still gives the head's weights a gradient (of zero), which the ranks wait for.
         loss = loss + self.value_weight * value / max(1.0, totals.values)
-        return loss, sums(batch, nats, best, logits, value)
+        return loss, sums(batch, nats, right, logits, value)
 
 
 def _dtype(states: Tensor) -> torch.dtype:
@@ -72,10 +72,9 @@ def _dtype(states: Tensor) -> torch.dtype:
 
 
 @torch.no_grad()
-def sums(batch: PackedBatch, nats: Tensor, best: Tensor, logits: Tensor, value: Tensor) -> Tensor:
+def sums(batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value: Tensor) -> Tensor:
     """SUMS and calibration of a batch, float64 on its device."""
     device = nats.device
-    right = best == batch.targets
     wrong = torch.zeros(batch.count, device=device).index_add_(0, batch.owner, (~right).float())
     first = torch.ones_like(batch.owner, dtype=torch.bool)
     first[1:] = batch.owner[1:] != batch.owner[:-1]

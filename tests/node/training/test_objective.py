@@ -42,9 +42,9 @@ def test_cross_entropy_in_blocks_equals_autograd(softcap: float, monkeypatch: py
     for function in (cross_entropy.linear_cross_entropy, cross_entropy.reference):
         states = torch.randn(37, 8, generator=torch.Generator().manual_seed(1), requires_grad=True)
         matrix = torch.randn(50, 8, generator=torch.Generator().manual_seed(2), requires_grad=True)
-        total, losses, best = function(states, matrix, targets, weights, softcap)
+        total, losses, right = function(states, matrix, targets, weights, softcap)
         (3 * total).backward()
-        parts.append((total, losses, best, states.grad, matrix.grad))
+        parts.append((total, losses, right.float(), states.grad, matrix.grad))
     for ours, theirs in zip(*parts, strict=True):
         assert ours is not None and theirs is not None
         assert torch.allclose(ours, theirs, atol=1e-5)
