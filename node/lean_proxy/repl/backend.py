@@ -146,7 +146,7 @@ class ReplBackend:
             raise
         finally:
             self._busy.remove(link)
-            if link.process.alive and not self._worn(link):
+            if link.process.alive and not self._worn(link) and self.live < self.workers:
                 link.warm = state_key(run.batch.theorem, ())
                 self._idle.append(link)
             else:

@@ -87,7 +87,7 @@ class ReplSession:
             return await self._command(request)
         except WorkerEnded as end:
             return Refusal(f"{protocol.LEAN_ERROR}{end.ending}: {end.reason}")
-        except OSError as error:
+        except (OSError, UnicodeDecodeError) as error:
             return Refusal(f"Lean does not start, or the file cannot be read: {error}")
 
     # --- commands ---------------------------------------------------------------------------------------------------
