@@ -109,18 +109,19 @@ async def test_a_patient_request_ends_at_its_deadline_with_the_last_reason(bus: 
 
 
 async def test_a_last_try_cut_short_does_not_hide_that_all_were_busy(bus: Bus, other: Bus) -> None:
-    asked = 0
+    asked, over = 0, asyncio.Event()
 
     async def busy_then_silent(request: PauseRequest) -> Busy:
         nonlocal asked
         asked += 1
         if asked > 1:
-            await asyncio.Event().wait()
+            await over.wait()
         return Busy(retry_after=0.02, reason="all slots taken")
 
     await other.serve("ctl.full", PauseRequest, busy_then_silent, queue="q", limit=4)
     with pytest.raises(BusyError, match="all slots taken"):
         await bus.request_patiently("ctl.full", request(), PauseAcknowledged, timeout=5, deadline=3.0)
+    over.set()
     assert asked == 2
 
 

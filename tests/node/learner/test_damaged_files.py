@@ -54,6 +54,7 @@ async def start(directory: Path, broker: BusSettings) -> asyncio.subprocess.Proc
         return await spawn_child(argv, env=env, stderr=stderr)
 
 
+@pytest.mark.slow
 async def test_damaged_newest_checkpoint_and_weights_give_way_to_those_before_them(
     directory: Path, bus: Bus, broker: BusSettings
 ) -> None:

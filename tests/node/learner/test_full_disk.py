@@ -57,6 +57,7 @@ async def test_replay_that_cannot_be_written_is_filled_again_from_the_records(ru
     assert len(again.replay) == 12 and again.replay.last_id == 12
 
 
+@pytest.mark.slow
 async def test_checkpoint_that_does_not_fit_ends_the_trainer_without_starting_it_again(tmp_path: Path) -> None:
     writer = SegmentWriter(tmp_path / "segment")
     refs: list[Ref] = [(str(tmp_path / "segment"), position) for position in range(writer.append(examples(16)))]

@@ -110,6 +110,7 @@ async def test_a_rank_killed_in_a_step_ends_the_group_and_a_new_one_goes_on_from
     await group.stop()
 
 
+@pytest.mark.slow
 async def test_a_checkpoint_cut_short_by_a_kill_is_absent_and_a_rank_that_hangs_is_noticed(
     tmp_path: Path, fresh: Path, refs: list[Ref], monkeypatch: pytest.MonkeyPatch
 ) -> None:

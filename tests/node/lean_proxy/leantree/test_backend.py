@@ -78,11 +78,13 @@ async def test_statements_and_headers_that_lean_refuses(backend):
     assert kinds(await backend.attempt(Batch(AND, (), ("intro h",), 10.0))) == ["goals"]
 
 
+@pytest.mark.slow
 async def test_a_tactic_that_loops_costs_itself_only(backend):
     tactics = ("intro h", "repeat (have := trivial)", "exact fun h => ⟨h.2, h.1⟩")
     assert kinds(await backend.attempt(Batch(AND, (), tactics, 4.0))) == ["goals", "timeout", "proved"]
 
 
+@pytest.mark.slow
 async def test_batches_run_side_by_side_and_wait_in_a_bounded_queue():
     async with serving(processes=2) as (url, server), backend_of(url, processes=2, queue=1) as backend:
         slow = [Batch(Theorem("t", "", f"True ∧ {n} = {n}"), (), ("repeat (have := trivial)",), 0.7) for n in range(4)]

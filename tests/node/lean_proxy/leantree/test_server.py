@@ -220,6 +220,7 @@ async def test_a_process_that_nobody_uses_is_taken_back():
         assert status == 404 and "idle" in answer["error"]
 
 
+@pytest.mark.slow
 async def test_a_full_queue_is_busy_and_says_when_to_ask_again():
     lean = LeanProxySettings(workers=1, queue=1)
     async with serving(patience=0.0, lean=lean) as (url, server), aiohttp.ClientSession() as http:
