@@ -86,6 +86,7 @@ async def test_two_ranks_train_as_one_does_and_write_weights(
     assert weights.read(tmp_path / "w.safetensors").information == {"version": "3"}
 
 
+@pytest.mark.slow
 async def test_a_rank_killed_in_a_step_ends_the_group_and_a_new_one_goes_on_from_the_checkpoint(
     tmp_path: Path, fresh: Path, refs: list[Ref], alone: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
