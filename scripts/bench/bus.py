@@ -8,7 +8,6 @@ A broker of its own on a free port; requests go to a second process, as in a mes
 from __future__ import annotations
 
 import asyncio
-import json
 import statistics
 import subprocess
 import sys
@@ -32,6 +31,7 @@ from common.messages import Attempt, Heartbeat, LeanRunReply, LeanRunRequest
 from common.process import kill_group, spawn_child
 from common.settings import BusSettings
 from common.subjects import LEAN_RUN, todo
+from scripts.bench._report import report
 
 RUN = "bench"
 IN_FLIGHT = 64
@@ -202,10 +202,7 @@ def main() -> int:
     for name in arguments.loops:
         with asyncio.Runner(loop_factory=factories[name]) as runner:
             results[name] = runner.run(with_broker(name, arguments.seconds))
-    text = json.dumps(results, indent=2)
-    print(text)
-    if arguments.json is not None:
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+    report(results, arguments.json)
     return 0
 
 

@@ -12,7 +12,6 @@ requests through the broker with a model that answers at once (scripts/bench/req
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import time
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from node.inference.engine import Engine
+from scripts.bench._report import asked, machine, report
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,6 @@ def bench_shape(name: str, settings: BenchSettings) -> dict[str, Any]:
 
 def bench(settings: BenchSettings) -> dict[str, Any]:
     """All measurements, with the machine that they were made on."""
-    import platform
 
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin for each other lose on a shared machine
     import torch
@@ -193,14 +192,7 @@ def bench(settings: BenchSettings) -> dict[str, Any]:
         from scripts.bench.requests import bench as bench_requests
 
         results["requests"] = bench_requests(settings.seconds, settings.repeats)
-    machine = {
-        "cpus": os.cpu_count(),
-        "load": [round(load, 1) for load in os.getloadavg()],
-        "machine": platform.machine(),
-        "torch": torch.__version__,
-    }
-    asked = {key: str(value) if isinstance(value, Path) else value for key, value in vars(settings).items()}
-    return {"settings": asked, "machine": machine, "results": results}
+    return {"settings": asked(settings), "machine": machine(), "results": results}
 
 
 def main() -> None:
@@ -208,10 +200,7 @@ def main() -> None:
     import tyro
 
     settings = tyro.cli(BenchSettings, description=__doc__)
-    text = json.dumps(bench(settings), indent=2)
-    print(text)
-    if settings.json is not None:
-        settings.json.write_text(text + "\n", encoding="utf-8")
+    report(bench(settings), settings.json)
 
 
 if __name__ == "__main__":

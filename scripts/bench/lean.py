@@ -11,7 +11,6 @@ file.
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import re
 import resource
@@ -36,6 +35,7 @@ from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.verification import Verifier
 from node.lean_proxy.worker.document import statement_lines
 from node.lean_proxy.worker.process import WorkerOptions
+from scripts.bench._report import report
 
 AND = Theorem("t", "(p q r : Prop) (h : p ∧ (q ∨ r))", "(p ∧ q) ∨ (p ∧ r)")
 ADD = Theorem("t", "(a b c : Nat) (h : a = b)", "a + c = b + c ∧ c + a = c + b")
@@ -204,10 +204,7 @@ async def bench(arguments: Arguments) -> dict[str, Any]:
 def main(argv: Sequence[str]) -> int:
     """Entry point."""
     arguments = tyro.cli(Arguments, args=list(argv), prog="proofmesh bench lean")
-    text = json.dumps(asyncio.run(bench(arguments)), indent=2)
-    print(text)
-    if arguments.json:
-        arguments.json.write_text(text + "\n")
+    report(asyncio.run(bench(arguments)), arguments.json)
     return 0
 
 

@@ -9,7 +9,6 @@ weight versions); only its engine finishes every state in the step in which it c
 from __future__ import annotations
 
 import asyncio
-import json
 import statistics
 import subprocess
 import sys
@@ -18,6 +17,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from scripts.bench._report import report
 
 CLIENTS = (1, 8, 32)
 
@@ -184,10 +185,7 @@ def main() -> int:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(serve(arguments.serve))
         return 0
-    text = json.dumps(bench(arguments.seconds, arguments.repeats), indent=2)
-    print(text)
-    if arguments.json is not None:
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+    report(bench(arguments.seconds, arguments.repeats), arguments.json)
     return 0
 
 

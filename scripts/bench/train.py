@@ -11,12 +11,13 @@ changes it less than wall time.
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from scripts.bench._report import asked, machine, report
 
 if TYPE_CHECKING:
     from node.model.config import ModelConfig
@@ -137,7 +138,6 @@ def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
 def bench(settings: BenchSettings) -> dict[str, Any]:
     """Medians for every case, with the predecessor's numbers beside them."""
     import os
-    import platform
 
     import torch
 
@@ -171,17 +171,13 @@ def bench(settings: BenchSettings) -> dict[str, Any]:
             row["mfu"] = per_token * positions / wall / peak
         results[case] = {name: round(value, 3) for name, value in row.items()}
     speed = product_speed(work.machine.device, work.machine.bf16)
-    machine = {
-        "cpus": os.cpu_count(),
+    here = {
+        **machine(),
         "threads": torch.get_num_threads(),
-        "machine": platform.machine(),
-        "torch": torch.__version__,
         "device": str(work.machine.device),
-        "load": os.getloadavg()[0],
         "products_gflop_per_s": round(speed / 1e9, 1),
     }
-    asked = {name: str(value) if isinstance(value, Path) else value for name, value in vars(settings).items()}
-    return {"settings": asked, "machine": machine, "results": results}
+    return {"settings": asked(settings), "machine": here, "results": results}
 
 
 def main() -> None:
@@ -189,10 +185,7 @@ def main() -> None:
     import tyro
 
     settings = tyro.cli(BenchSettings, description=__doc__)
-    text = json.dumps(bench(settings), indent=2)
-    print(text)
-    if settings.json is not None:
-        settings.json.write_text(text + "\n", encoding="utf-8")
+    report(bench(settings), settings.json)
 
 
 if __name__ == "__main__":
