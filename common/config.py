@@ -133,18 +133,23 @@ def read(file: Path | None) -> dict[str, Any]:
     """A file's tables, by section; nothing for no file. Raises ConfigError: no such file, no TOML, unknown section."""
     if file is None:
         return {}
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: is not TOML: {error}") from error
+    content = read_toml(file)
     for section, table in content.items():
         if section not in SECTIONS:
             raise ConfigError(f"{file}: [{section}]: unknown section{_meant(section, SECTIONS)}")
         if not isinstance(table, dict):
             raise ConfigError(f"{file}: {section}: expected a section [{section}], got a value")
     return content
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """What a TOML file holds. Raises ConfigError: no such file, no TOML."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: is not TOML: {error}") from error
 
 
 def convert(cls: type[T], table: Mapping[str, Any], where: str) -> T:

@@ -14,7 +14,6 @@ import dataclasses
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,12 +67,7 @@ class Recipe:
 
 def read(file: Path) -> Recipe:
     """Raises ConfigError."""
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: is not TOML: {error}") from error
+    content = config.read_toml(file)
     for name in content:
         if name not in TABLES:
             raise ConfigError(f"{file}: [{name}]: unknown section; there are {', '.join(TABLES)}")
