@@ -9,9 +9,10 @@ from contextlib import asynccontextmanager
 from common import subjects
 from common.bus import Bus
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult
+from common.messages import Attempt
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
+from tests.results import results
 from tests.waiting import eventually
 
 THEOREM = Theorem("t", "(p : Prop)", "p → p")
@@ -26,17 +27,6 @@ async def publish(bus: Bus, count: int, purpose: str = "train", prefix: str = "a
         )
         await bus.publish_durable(subjects.todo(purpose), attempt, message_id=attempt_id)
     return ids
-
-
-async def results(bus: Bus, count: int, timeout: float = 20.0) -> list[AttemptResult]:
-    """The next `count` results, acknowledged."""
-    found: list[AttemptResult] = []
-    async with asyncio.timeout(timeout):
-        while len(found) < count:
-            for lease in await bus.lease("results", AttemptResult, limit=count, wait=0.2):
-                found.append(lease.message)
-                await lease.ack()
-    return found
 
 
 @asynccontextmanager

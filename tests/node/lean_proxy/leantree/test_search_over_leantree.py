@@ -9,13 +9,14 @@ import pytest
 from common import subjects
 from common.bus import Bus, BusSettings, BusyError
 from common.lean import OutcomeKind, Theorem
-from common.messages import Attempt, AttemptResult, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
+from common.messages import Attempt, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from common.process import kill_group
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.conftest import lean_proxy_process
 from tests.node.lean_proxy.leantree.servers import start_server
-from tests.waiting import eventually, until
+from tests.results import results
+from tests.waiting import eventually
 
 THEOREM = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) → (∃ x, P x) ∧ (∃ x, Q x)")
 EASY = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
@@ -42,7 +43,7 @@ async def test_search_over_a_server_proves_also_when_that_is_killed_on_the_way(
                 await nobody_answers(bus)
                 server, again = await start_server(int(url.rpartition(":")[2]))
                 assert again == url
-            result = await the_result(bus)
+            (result,) = await results(bus, 1, timeout=120)
             assert result.outcome == "proved", result.message
             asked = LeanVerifyRequest(theorem=theorem, script=result.script)
             verdict = await bus.request_patiently(
@@ -67,16 +68,3 @@ async def nobody_answers(bus: Bus) -> None:
         assert "cannot be reached" in str(busy)
     else:
         assert [outcome.kind for outcome in reply.outcomes] == [OutcomeKind.LOST] * 2
-
-
-async def the_result(bus: Bus) -> AttemptResult:
-    found: list[AttemptResult] = []
-
-    async def there() -> bool:
-        for lease in await bus.lease("results", AttemptResult, limit=5, wait=0.2):
-            found.append(lease.message)
-            await lease.ack()
-        return bool(found)
-
-    await until(there, timeout=120, what="a result")
-    return found[0]

@@ -6,11 +6,11 @@ import sys
 
 from common import subjects
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult, LeanVerifyReply, LeanVerifyRequest
+from common.messages import Attempt, LeanVerifyReply, LeanVerifyRequest
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.conftest import lean_proxy_process
-from tests.waiting import until
+from tests.results import results
 
 THEOREM = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) → (∃ x, P x) ∧ (∃ x, Q x)")
 
@@ -23,17 +23,9 @@ async def test_a_search_over_our_own_repl_finds_a_proof_that_is_accepted(bus, br
         attempt = Attempt(attempt_id="a", theorem_id="t", theorem=THEOREM, purpose="train", simulations=64, seed=1)
         await bus.publish_durable(subjects.todo("train"), attempt, message_id="a")
         work = asyncio.create_task(prover.run(stopping))
-        found: list[AttemptResult] = []
-
-        async def there() -> bool:
-            for lease in await bus.lease("results", AttemptResult, limit=5, wait=0.2):
-                found.append(lease.message)
-                await lease.ack()
-            return bool(found)
-
-        await until(there, timeout=120, what="a result")
-        assert found[0].outcome == "proved", found[0].message
-        asked = LeanVerifyRequest(theorem=THEOREM, script=found[0].script)
+        (result,) = await results(bus, 1, timeout=120)
+        assert result.outcome == "proved", result.message
+        asked = LeanVerifyRequest(theorem=THEOREM, script=result.script)
         verdict = await bus.request_patiently(subjects.LEAN_VERIFY, asked, LeanVerifyReply, timeout=60, deadline=120)
         assert verdict.accepted, verdict.reason
         stopping.set()
