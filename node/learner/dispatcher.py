@@ -7,8 +7,6 @@ import secrets
 import time
 from collections.abc import Iterable
 
-import msgspec
-
 from common import subjects
 from common.bus import BusError
 from common.messages import Attempt
@@ -111,8 +109,8 @@ class Dispatcher:
             row = self._theorems[choice.theorem_id]
             seed = derive_seed(self._run.settings.seed, "train", number)
             purpose = "disprove" if choice.disproof else "train"
-            attempt = self._attempt(number, row, purpose, choice.simulations, seed, None)
-            planned.append(Planned(number, msgspec.structs.replace(attempt, explore=choice.explore)))
+            attempt = self._attempt(number, row, purpose, choice.simulations, seed, None, choice.explore)
+            planned.append(Planned(number, attempt))
             self._run.matchmaker.dispatched(choice.theorem_id)
         await self._dispatch(planned)
 
@@ -130,7 +128,14 @@ class Dispatcher:
         return self._number - 1
 
     def _attempt(
-        self, number: int, row: TheoremRow, purpose: str, simulations: int, seed: int, weights: int | None
+        self,
+        number: int,
+        row: TheoremRow,
+        purpose: str,
+        simulations: int,
+        seed: int,
+        weights: int | None,
+        explore: int = 0,
     ) -> Attempt:
         if purpose in ("train", "disprove") and row.split != "train":
             raise ValueError(f"{row.theorem.name} is a {row.split} statement: it must not train")
@@ -142,6 +147,7 @@ class Dispatcher:
             simulations=simulations,
             seed=seed,
             weights=weights,
+            explore=explore,
         )
 
     async def _dispatch(self, planned: list[Planned]) -> None:

@@ -32,7 +32,7 @@ LINE_LIMIT = 1 << 20
 
 THREADING = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "20000"}
 """Threads of a rank wait for each other for some microseconds, then they sleep. Spinning without an end is ten to forty
-times slower when anything else runs on the same cores, and sleeping at once costs a third to a half more (LOG.md)."""
+times slower when anything else runs on the same cores, and sleeping at once costs half as much again (LOG.md)."""
 
 TAIL_LINES = 6
 """Lines of a dead rank's standard error that go into the error message."""

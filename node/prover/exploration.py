@@ -1,7 +1,7 @@
 """Exploration in training attempts: beside the policy's samples, a few candidates of the fixed list.
 
-A policy that proves a third of the statements learns from that third. What it would never sample it cannot learn from
-success, however often it is trained (AlphaZero adds noise to the priors at the root for the same reason; here the
+A policy learns from the statements that it proves already. What it would never sample it cannot learn from success,
+however often it is trained (AlphaZero adds noise to the priors at the root for the same reason; here the
 actions are text, so the noise has to bring tactics of its own). Evaluations do not explore.
 """
 

@@ -94,7 +94,7 @@ class WorkerOptions:
             # As in verification, where the statement is a term: a free name is an error, not one more binder.
             "autoImplicit": "false",
         }
-        # One task thread: there are as many workers as cores, and a second thread costs a quarter more CPU an edit.
+        # One task thread: there are as many workers as cores, and a second thread costs a third more CPU an edit.
         return ["--worker", "-j1", *(f"-D{name}={value}" for name, value in options.items()), *self.extra, URI]
 
 
