@@ -31,6 +31,7 @@ from node.lean_proxy.leantree.client import (
 )
 from node.lean_proxy.leantree.link import KnownState, Link, NotReplayed
 from node.lean_proxy.leantree.outcomes import process_failure
+from node.lean_proxy.places import Places
 from node.lean_proxy.worker.plan import CRASHES_ALONE
 
 log = structlog.get_logger("leantree")
@@ -66,28 +67,23 @@ class LeanTreeBackend:
     """Stands before every theorem, unless that imports by itself."""
     lost: int = 0
     """Processes that were lost on the way."""
-    waiting: int = 0
     _idle: list[Link] = field(default_factory=list)
     _busy: int = 0
-    _open: set[asyncio.Task[BatchResult]] = field(default_factory=set)
-    _free: asyncio.Semaphore | None = None
     _sweeper: asyncio.Task[None] | None = None
     _leaving: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.client = LeanTreeClient(self.url)
+        self._places = Places(self.processes, self.queue)
 
     def start(self) -> None:
         """Get ready; the server is not asked before the first batch."""
         self.client.open()
-        self._free = asyncio.Semaphore(self.processes)
         self._sweeper = asyncio.create_task(self._sweep(), name="idle LeanTree processes")
 
     async def stop(self) -> None:
         """End open attempts, return all processes, close all connections."""
-        for task in self._open:
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await self._places.cancel()
         if self._sweeper is not None:
             self._sweeper.cancel()
             await asyncio.gather(self._sweeper, return_exceptions=True)
@@ -95,6 +91,10 @@ class LeanTreeBackend:
             self._leave(self._idle.pop())
         await asyncio.gather(*self._leaving, return_exceptions=True)
         await self.client.close()
+
+    @property
+    def waiting(self) -> int:
+        return self._places.waiting
 
     @property
     def live(self) -> int:
@@ -111,16 +111,10 @@ class LeanTreeBackend:
 
     async def attempt(self, batch: Batch) -> BatchResult:
         """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
-        task = asyncio.create_task(self._attempt(batch), name="LeanTree batch")
-        self._open.add(task)
-        try:
-            return await task
-        finally:
-            task.cancel()  # when the caller was cancelled; else it is done
-            self._open.discard(task)
+        return await self._places.attend(self._attempt(batch), "LeanTree batch")
 
     async def _attempt(self, batch: Batch) -> BatchResult:
-        async with self._place():
+        async with self._places.hold(PROCESS_WAIT / 2):
             began = time.monotonic()
             run = _Run(batch)
             try:
@@ -137,22 +131,6 @@ class LeanTreeBackend:
             except _Again as error:
                 raise BackendDown(str(error)) from error
             return run.result(time.monotonic() - began)
-
-    @asynccontextmanager
-    async def _place(self) -> AsyncIterator[None]:
-        """One of the places for batches that run. Raises BackendFull."""
-        assert self._free is not None, "start() before the first batch"
-        if self._free.locked() and self.waiting >= self.queue:
-            raise BackendFull(PROCESS_WAIT / 2, self.waiting)
-        self.waiting += 1
-        try:
-            await self._free.acquire()
-        finally:
-            self.waiting -= 1
-        try:
-            yield
-        finally:
-            self._free.release()
 
     async def _try(self, run: _Run) -> None:
         """Carry a run as far as it goes; a process that was lost over a candidate costs that candidate only.

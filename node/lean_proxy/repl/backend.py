@@ -17,14 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.lean import Outcome, OutcomeKind
-from node.lean_proxy.backend import BackendDown, BackendFull, Batch, BatchResult
+from node.lean_proxy.backend import BackendDown, Batch, BatchResult
 from node.lean_proxy.cache import state_key
 from node.lean_proxy.headers import imports
+from node.lean_proxy.places import Places
 from node.lean_proxy.repl.link import Known, NotReplayed, ReplLink
 from node.lean_proxy.repl.process import ReplEnded, ReplProcess
 from node.lean_proxy.repl.service import CONFINED
 from node.lean_proxy.toolchain import LeanToolchain
-from node.lean_proxy.worker.plan import CRASHES_ALONE
+from node.lean_proxy.worker.plan import CRASHES_ALONE, KINDS
 from node.lean_proxy.worker.process import Ending, WorkerOptions
 
 RECYCLE_COMMANDS = 500
@@ -40,12 +41,6 @@ TRIES = 3
 KEPT = ("HOME", "PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "ELAN_HOME", "VIRTUAL_ENV")
 """Of our environment, what the REPL's command gets besides the toolchain's."""
 
-_KINDS = {
-    Ending.TIMEOUT: OutcomeKind.TIMEOUT,
-    Ending.MEMORY: OutcomeKind.MEMORY,
-    Ending.DIED: OutcomeKind.CRASHED,
-}
-
 
 @dataclass
 class ReplBackend:
@@ -59,28 +54,29 @@ class ReplBackend:
     queue: int
     """Batches that may wait for a process, in all."""
     restarts: int = 0
-    waiting: int = 0
     _idle: list[ReplLink] = field(default_factory=list)
     _busy: list[ReplLink] = field(default_factory=list)
-    _open: set[asyncio.Task[object]] = field(default_factory=set)
-    _free: asyncio.Semaphore | None = None
     _scratch: tempfile.TemporaryDirectory[str] | None = None
     _seconds: float = 0.05
 
+    def __post_init__(self) -> None:
+        self._places = Places(self.workers, self.queue)
+
     def start(self) -> None:
         """Get ready; processes start on demand."""
-        self._free = asyncio.Semaphore(self.workers)
         self._scratch = tempfile.TemporaryDirectory(prefix="proofmesh-repl-")
 
     async def stop(self) -> None:
         """Kill all processes; attempts that are open end with CancelledError."""
-        for task in list(self._open):
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await self._places.cancel()
         await asyncio.gather(*(link.process.kill() for link in (*self._idle, *self._busy)))
         self._idle.clear()
         if self._scratch is not None:
             self._scratch.cleanup()
+
+    @property
+    def waiting(self) -> int:
+        return self._places.waiting
 
     @property
     def live(self) -> int:
@@ -95,16 +91,10 @@ class ReplBackend:
 
     async def attempt(self, batch: Batch) -> BatchResult:
         """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
-        task = asyncio.create_task(self._attempt(batch), name="REPL batch")
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
-        try:
-            return await task
-        finally:
-            task.cancel()
+        return await self._places.attend(self._attempt(batch), "REPL batch")
 
     async def _attempt(self, batch: Batch) -> BatchResult:
-        async with self._place():
+        async with self._places.hold(min(5.0, max(0.02, self._seconds * self.waiting / 2 / self.workers))):
             began = time.monotonic()
             run = _Run(batch, self.toolchain.header(batch.theorem.header))
             while not run.done:
@@ -117,22 +107,6 @@ class ReplBackend:
             elapsed = time.monotonic() - began
             self._seconds += 0.05 * (elapsed - self._seconds)
             return run.result(elapsed)
-
-    @asynccontextmanager
-    async def _place(self) -> AsyncIterator[None]:
-        """One of the places for batches that run. Raises BackendFull."""
-        assert self._free is not None, "start() before the first batch"
-        if self._free.locked() and self.waiting >= self.queue:
-            raise BackendFull(min(5.0, max(0.02, self._seconds * self.waiting / 2 / self.workers)), self.waiting)
-        self.waiting += 1
-        try:
-            await self._free.acquire()
-        finally:
-            self.waiting -= 1
-        try:
-            yield
-        finally:
-            self._free.release()
 
     @asynccontextmanager
     async def _link(self, run: _Run) -> AsyncIterator[ReplLink]:
@@ -235,7 +209,7 @@ class _Run:
         if tactic is not None:
             self._strikes[tactic] = self._strikes.get(tactic, 0) + 1
             if end.ending is Ending.TIMEOUT or self._strikes[tactic] >= CRASHES_ALONE:
-                self._outcomes[tactic] = Outcome(_KINDS[end.ending], message=str(end))
+                self._outcomes[tactic] = Outcome(KINDS[end.ending], message=str(end))
             return
         self._failures += 1
         if self._failures >= TRIES and self.batch.path:

@@ -22,11 +22,12 @@ _NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?(?!_(?!\w))[^\W\d]")
 CRASHES_ALONE = 2
 """A candidate has crashed Lean when the process died twice while it ran alone: once may be somebody else's kill."""
 
-_KINDS = {
+KINDS = {
     Ending.TIMEOUT: OutcomeKind.TIMEOUT,
     Ending.MEMORY: OutcomeKind.MEMORY,
     Ending.DIED: OutcomeKind.CRASHED,
 }
+"""What the end of a process says about the candidate that ran alone on it."""
 
 
 def _parts(indices: Sequence[int]) -> list[list[int]]:
@@ -196,7 +197,7 @@ class Plan:
     def _failed_alone(self, index: int, ending: Ending, reason: str) -> None:
         self._strikes[index] = self._strikes.get(index, 0) + 1
         if ending is not Ending.DIED or self._strikes[index] >= CRASHES_ALONE:
-            self._finish(index, Outcome(_KINDS[ending], message=reason))
+            self._finish(index, Outcome(KINDS[ending], message=reason))
 
     def _give_up(self, reason: str) -> None:
         for index in (*self._pending, *self._alone):
