@@ -9,6 +9,21 @@ from node.lean_proxy.settings import LeanProxySettings
 from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.worker.process import WorkerOptions
 
+LOADING_SECONDS = 5.0
+"""Who asks for what needs a header that is being loaded is told so after that: provers (and LeanTree clients, through
+their server) ask again, and wait little longer for a word."""
+
+
+def worker_options(settings: LeanProxySettings) -> WorkerOptions:
+    """How workers run with these settings."""
+    return WorkerOptions(
+        heartbeats=settings.heartbeats,
+        memory_mb=settings.memory_mb,
+        start_seconds=settings.lean.header_seconds,
+        loading_seconds=LOADING_SECONDS,
+        spares=settings.spares,
+    )
+
 
 def make_backend(settings: LeanProxySettings, toolchain: LeanToolchain, options: WorkerOptions) -> Backend:
     """A backend for these settings, not started yet."""

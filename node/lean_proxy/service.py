@@ -25,9 +25,6 @@ OPEN_REQUESTS = 4096
 
 REPORT_SECONDS = 0.5
 
-LOADING_SECONDS = 5.0
-"""Provers wait a little longer for a word (their TRANSPORT_SECONDS, and some time for tactics), then ask again."""
-
 
 def main(settings: LeanProxySettings, node: NodeSettings) -> int:
     """Run a lean-proxy until it is told to stop; returns the exit code."""
@@ -188,21 +185,13 @@ class _Open:
 
 
 def _requests(settings: LeanProxySettings, toolchain: object) -> Requests:
-    from node.lean_proxy.backends import make_backend
+    from node.lean_proxy.backends import make_backend, worker_options
     from node.lean_proxy.cache import OutcomeCache
     from node.lean_proxy.requests import Requests
     from node.lean_proxy.toolchain import LeanToolchain
-    from node.lean_proxy.worker.process import WorkerOptions
 
     assert isinstance(toolchain, LeanToolchain)
-    options = WorkerOptions(
-        heartbeats=settings.heartbeats,
-        memory_mb=settings.memory_mb,
-        start_seconds=settings.lean.header_seconds,
-        loading_seconds=LOADING_SECONDS,
-        spares=settings.spares,
-    )
-    backend = make_backend(settings, toolchain, options)
+    backend = make_backend(settings, toolchain, worker_options(settings))
     return Requests(backend, OutcomeCache(settings.cache), longest=settings.tactic_seconds)
 
 

@@ -59,6 +59,9 @@ TACTIC_PATIENCE, THEOREM_PATIENCE, COMMAND_PATIENCE = 20.0, 50.0, 300.0
 """Seconds for which a request that no worker can take is tried again here, since LeanTree's clients do not: they wait
 30 s beyond a tactic's limit, 60 s for a theorem, 360 s for a command."""
 
+COMMAND_SECONDS = 60.0
+"""Most seconds for the commands of a client, when what they import is loaded."""
+
 
 class NoAnswer(Exception):
     """No worker could take the request; ask again."""
@@ -243,7 +246,7 @@ class LeanTreeServer:
         """Carry out a plan; returns why Lean refuses the text that stands first. Raises NoAnswer."""
         pool = self.pool
         try:
-            await pool.run(plan, timeout=pool.options.start_seconds, warm=plan.theorem.header)
+            await pool.run(plan, timeout=COMMAND_SECONDS, warm=plan.theorem.header)
         except BadHeader as error:
             return str(error)
         except BackendFull as error:

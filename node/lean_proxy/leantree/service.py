@@ -55,7 +55,7 @@ class LeanTreeServerSettings:
     """Lean commands that every process begins with, e.g. `import Mathlib`."""
 
     config: Path | None = None
-    """A TOML file: its section [lean_proxy] gives the defaults of the flags for Lean."""
+    """A TOML file: its sections [lean] and [lean_proxy] give the defaults of the flags for Lean."""
 
     lean: Annotated[LeanProxySettings, tyro.conf.arg(name="")] = field(default_factory=LeanProxySettings)
     """How Lean runs."""
@@ -118,17 +118,16 @@ def make_server(
     settings: LeanTreeServerSettings, toolchain: LeanToolchain, *, patience: float = 1.0
 ) -> tuple[LeanTreeServer, int]:
     """A server, with the number of its workers. `patience`: as for LeanTreeServer."""
+    from node.lean_proxy.backends import worker_options
     from node.lean_proxy.cache import OutcomeCache
     from node.lean_proxy.leantree.server import LeanTreeServer
     from node.lean_proxy.leantree.sessions import Sessions
     from node.lean_proxy.pool import Pool
     from node.lean_proxy.requests import Requests
-    from node.lean_proxy.worker.process import WorkerOptions
 
     lean = settings.lean
     workers = lean.resolved_workers()
-    options = WorkerOptions(heartbeats=lean.heartbeats, memory_mb=lean.memory_mb)
-    pool = Pool(toolchain, options, workers=workers, queue=workers * lean.queue)
+    pool = Pool(toolchain, worker_options(lean), workers=workers, queue=workers * lean.queue)
     requests = Requests(pool, OutcomeCache(lean.cache), longest=lean.tactic_seconds)
     first = secrets.randbelow(FIRST_NUMBERS) + 1
     sessions = Sessions(settings.processes or workers, settings.idle_seconds, settings.header, first=first)

@@ -9,6 +9,7 @@ import aiohttp
 import psutil
 import pytest
 
+from common import config
 from node.lean_proxy.leantree.service import LeanTreeServerSettings, serve_on
 from node.lean_proxy.settings import LeanProxySettings
 from node.lean_proxy.toolchain import LeanToolchain
@@ -294,6 +295,19 @@ async def test_a_port_in_use_is_said(wire, capsys):
     settings = LeanTreeServerSettings(port=int(wire.url.rpartition(":")[2]))
     assert await serve_on(settings, LeanToolchain.pocket(), asyncio.Event()) == 1
     assert "cannot listen on 127.0.0.1:" in capsys.readouterr().err
+
+
+async def test_lean_runs_as_its_sections_of_the_file_say(tmp_path):
+    file = tmp_path / "mesh.toml"
+    file.write_text("[lean]\nheader_seconds = 0.001\n[lean_proxy]\nspares = 5\nmemory_mb = 300\nheartbeats = 1000\n")
+    lean = config.load(LeanProxySettings, file, "lean_proxy")
+    async with serving(patience=0.0, lean=lean) as (url, server), aiohttp.ClientSession() as http:
+        options = server.pool.options
+        assert (options.spares, options.memory_mb, options.heartbeats) == (5, 300, 1000)
+        wire = Wire(http, url)
+        process = await wire.process()
+        status, answer = await wire.post(f"/process/{process}/proof_from_sorry", {"theorem_with_sorry": AND})
+        assert status == 503 and "no answer in time" in answer["error"], "a header may take a millisecond"
 
 
 def test_flags_that_make_no_sense_are_refused(capsys):
