@@ -1,7 +1,8 @@
 """A Lean installation, a `lake` and a Lake project in a folder, as small as they can be.
 
 Lean is genuine (pocket Lean's, behind a script that stands where an installation has `bin/lean`); `lake` is a script
-that answers `lake env` in the words of the real one. No elan or Lake is on the machines that the tests run on.
+that answers `lake env`, `setup-file` and `translate-config` in the words of the real one. No elan or Lake is on the
+machines that the tests run on.
 """
 
 import os
@@ -13,6 +14,9 @@ from node.lean_proxy.pocket import toolchain as pocket
 
 NAME = "leanprover/lean4:v4.35.0"
 """What elan calls pocket Lean's version."""
+
+SETUP, ASKED, TRANSLATED = "setup.json", "asked", "translated.toml"
+"""What the `lake` here answers with, and what it was asked."""
 
 BASIC = """def Demo.double (n : Nat) : Nat := n + n
 
@@ -35,7 +39,7 @@ def make_toolchain(folder: Path) -> Path:
     given = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items())
     program(
         folder / "bin" / "lean",
-        f'if [ "$1" = --print-prefix ]; then echo {shlex.quote(str(folder))}; exit 0; fi\n'
+        f'case " $* " in *" --print-prefix "*) echo {shlex.quote(str(folder))}; exit 0;; esac\n'
         # As a real one, it finds its own library behind LEAN_PATH.
         f'exec env {given} LEAN_PATH="${{LEAN_PATH:+$LEAN_PATH:}}{library}" {shlex.join(pocket.command())} "$@"',
     )
@@ -53,12 +57,18 @@ def make_elan(home: Path, name: str = NAME) -> Path:
 
 
 def make_lake(path: Path, toolchain: Path) -> Path:
-    """A `lake` that prints the environment of the project in which it is called."""
+    """A `lake` that prints the environment of the project in which it is called.
+
+    In a project with a file SETUP it prints that as its answer to `setup-file FILE HEADER --no-build`, and its words in
+    the file ASKED; in one with TRANSLATED that is what lakefile.lean becomes. Elsewhere it is one of the old ones.
+    """
     sysroot = shlex.quote(str(toolchain))
     return program(
         path,
-        '[ "$1" = env ] || exit 1\n'
-        'if grep -q broken lakefile.toml; then echo "error: lakefile.toml: unexpected identifier" >&2; exit 1; fi\n'
+        f'if [ "$1" = setup-file ] && [ -f {SETUP} ]; then echo "$@" > {ASKED}; exec cat {SETUP}; fi\n'
+        f'if [ "$1 $2" = "translate-config toml" ] && [ -f {TRANSLATED} ]; then exec cp {TRANSLATED} "$3"; fi\n'
+        '[ "$1" = env ] || { echo "error: unknown command \'$1\'" >&2; exit 1; }\n'
+        'if grep -qs broken lakefile.toml; then echo "error: lakefile.toml: unexpected identifier" >&2; exit 1; fi\n'
         f"echo LAKE={shlex.quote(str(path))}; echo LEAN={sysroot}/bin/lean; echo LEAN_SYSROOT={sysroot}\n"
         'echo "LEAN_PATH=./.lake/build/lib/lean"; echo "LEAN_SRC_PATH=./."; echo "PATH=$PATH"',
     )

@@ -124,6 +124,11 @@ _CHECKS_OFF = re.compile(
 """Options that switch checks off, or let the elaborator leave proofs out."""
 
 
+def switches_checks_off(option: str) -> bool:
+    """Whether an option of this name has no place before a proof."""
+    return bool(_CHECKS_OFF.fullmatch(_folded(option).replace("«", "").replace("»", "")))
+
+
 def header_problem(header: str) -> str:
     """Why the header of a theorem is refused; empty when it is not.
 
@@ -135,7 +140,7 @@ def header_problem(header: str) -> str:
     if problem or lexed.problem:
         return f"the header: {problem or lexed.problem}"
     for match in re.finditer(r"set_option\s+([^\s]+)", lexed.code):
-        if _CHECKS_OFF.fullmatch(_folded(match.group(1)).replace("«", "").replace("»", "")):
+        if switches_checks_off(match.group(1)):
             return f"the header: the option `{match.group(1)}` has no place there: it would switch a check off"
     for text in (lexed.code, _folded(lexed.code)):
         for word in re.findall(r"[\w%]+", text.replace("«", " ").replace("»", " ")):

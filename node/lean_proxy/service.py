@@ -72,6 +72,8 @@ async def _toolchain(ctx: NodeContext, settings: LeanProxySettings) -> LeanToolc
     ctx.facts.update(toolchain.facts())
     ctx.changed.set()
     ctx.log.info("Lean found", command=" ".join(toolchain.command), **toolchain.facts())
+    for note in toolchain.notes:
+        ctx.log.warning(note)
     return toolchain
 
 

@@ -16,7 +16,7 @@ class LeanToolchain:
     """A Lean executable and all that it needs, taken over from no other process."""
 
     command: tuple[str, ...]
-    """Command line of `lean`; its own arguments are appended."""
+    """Command line of `lean`, with the options of a project; its own arguments are appended, and win."""
     environment: Mapping[str, str] = field(default_factory=dict)
     default_header: str = ""
     """Stands before every theorem, unless that imports by itself."""
@@ -25,6 +25,8 @@ class LeanToolchain:
     version: str = ""
     project: str = ""
     """The Lake project whose modules it finds; empty without one."""
+    notes: tuple[str, ...] = ()
+    """What of the project could not be taken over: for the log."""
     protections: Protections = field(default_factory=Protections)
     """What its processes are confined by; nothing unless `confined` was asked for."""
 
@@ -52,4 +54,6 @@ class LeanToolchain:
     def facts(self) -> dict[str, str]:
         """What is served: for logs, `/healthz` and `proofmesh status`."""
         told = {"Lean": f"{self.version} ({self.name})", "project": self.project or "none"}
+        if options := [each.removeprefix("-D") for each in self.command if each.startswith("-D")]:
+            told["options"] = " ".join(options)
         return told | {"header": "; ".join(self.default_header.split("\n")) or "none"}

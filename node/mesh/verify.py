@@ -87,6 +87,8 @@ async def _verify(settings: VerifySettings) -> int:
     except LeanProblem as error:
         print(f"proofmesh verify: {error}", file=sys.stderr)
         return UNREADABLE
+    for note in toolchain.notes:
+        print(f"proofmesh verify: {note}", file=sys.stderr)
     if settings.sandbox:
         toolchain = toolchain.confined()
         if gaps := toolchain.protections.gaps():

@@ -14,6 +14,7 @@ from pathlib import Path
 from common.lean_settings import POCKET, LeanSettings
 from node.lean_proxy.finding import elan, lake
 from node.lean_proxy.finding.asking import ask, without_toolchain
+from node.lean_proxy.finding.options import project_options
 from node.lean_proxy.finding.problems import LeanProblem
 from node.lean_proxy.headers import imports
 from node.lean_proxy.rules import header_problem
@@ -62,13 +63,15 @@ def _of_project(
     path = (*found.path, *modules)
     lake.check_modules(settings.imports, [*path, prefix / "lib" / "lean"], [*found.sources, project], project)
     libraries = {"LD_LIBRARY_PATH": found.libraries} if found.libraries else {}
+    options = project_options(program, project, found, settings.imports, environ)
     return LeanToolchain(
-        (str(found.lean),),
+        (str(found.lean), *options.arguments),
         {**_environment(environ, path), **libraries},
         header,
         name=wanted[0] if (wanted := elan.wanted(project)) else str(found.lean),
         version=version,
         project=str(project),
+        notes=options.notes,
     )
 
 

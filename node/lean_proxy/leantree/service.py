@@ -85,6 +85,8 @@ async def serve(settings: LeanTreeServerSettings) -> int:
     except LeanProblem as error:
         _say(str(error))
         return WRONG
+    for note in toolchain.notes:
+        _say(note)
     if settings.lean.sandbox:
         toolchain = await asyncio.to_thread(toolchain.confined)
     return await serve_on(settings, toolchain, told)
