@@ -42,6 +42,11 @@ def die_with_parent(parent: int | None = None) -> None:
         raise OrphanedError(f"parent {parent} has gone")
 
 
+def kept() -> list[str]:
+    """What stands before a program's command line for it to die with this process."""
+    return [sys.executable, "-I", "-S", str(_KEEPER), str(os.getpid())]
+
+
 async def spawn_child(
     argv: Sequence[str | Path],
     *,
@@ -62,7 +67,7 @@ async def spawn_child(
     program = str(argv[0])
     if os.sep in program and not Path(program).exists():
         raise FileNotFoundError(f"no such program: {program}")
-    keeper = keeper or [sys.executable, "-I", "-S", str(_KEEPER), str(os.getpid())]
+    keeper = keeper or kept()
     starting = asyncio.create_task(
         asyncio.create_subprocess_exec(
             *keeper,

@@ -11,12 +11,14 @@ import contextlib
 import importlib.util
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
 from ui.mesh_state import MeshState
+from ui.training_runs import Change, TrainingRuns
 
 STATIC = Path(__file__).parent / "static"
 QUEUE_LIMIT = 2000
@@ -33,9 +35,12 @@ HEADERS = {
 class Monitor:
     """Serves `state` to any number of pages; `publish` hands them an event."""
 
-    def __init__(self, state: MeshState, run: str) -> None:
+    def __init__(self, state: MeshState, run: str, training: TrainingRuns | None = None, *, mesh: bool = True) -> None:
+        """`mesh`: whether a mesh is watched; without, the page shows training runs only."""
         self.state = state
         self.run = run
+        self.training = training
+        self.mesh = mesh
         self._pages: set[asyncio.Queue[str | None]] = set()
 
     def publish(self, kind: str, data: Any) -> None:
@@ -47,6 +52,18 @@ class Monitor:
             except asyncio.QueueFull:
                 self._pages.discard(page)
                 _close(page)
+
+    def train(self, changes: Sequence[Change]) -> None:
+        """Take over what a look at the training runs has brought, and tell the pages."""
+        if self.training is not None:
+            self.training.take(changes)
+        for change in changes:
+            self.publish("training", change.shown())
+
+    def history(self) -> dict[str, Any]:
+        """What a page needs once, when it opens."""
+        training = [] if self.training is None else self.training.shown()
+        return {"run": self.run, "mesh": self.mesh, "training": training, **self.state.history()}
 
     def close(self) -> None:
         """End every page's stream, so that the server can stop."""
@@ -71,7 +88,7 @@ class Monitor:
 
     async def _state(self, _: web.Request) -> web.StreamResponse:
         """The same facts for programs: GET /api/state."""
-        return web.json_response({"run": self.run, **self.state.overview(time.time()), **self.state.history()})
+        return web.json_response({**self.state.overview(time.time()), **self.history()})
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **HEADERS})
@@ -79,7 +96,7 @@ class Monitor:
         page: asyncio.Queue[str | None] = asyncio.Queue(QUEUE_LIMIT)
         self._pages.add(page)
         try:
-            await response.write(_event("history", {"run": self.run, **self.state.history()}).encode())
+            await response.write(_event("history", self.history()).encode())
             await response.write(_event("overview", self.state.overview(time.time())).encode())
             while (text := await page.get()) is not None:
                 await response.write(text.encode())

@@ -1,20 +1,26 @@
-"""The monitor as a node: telemetry in, one live page out. The page is there before the broker, and says so."""
+"""The monitor as a node: telemetry in, one live page out. The page is there before the broker, and says so.
+
+Training runs need no broker: their files are followed, also where no mesh is watched (`alone`).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from common.curves import Tail
 from common.messages import Heartbeat, LogRecord, Message, Point, ProofFound
 from common.node import NodeContext, NodeFailure, NodeSettings, run_node
 from ui.mesh_state import MeshState
 from ui.settings import UiSettings
+from ui.training_runs import TrainingRuns
 
 if TYPE_CHECKING:
     from ui.server import Monitor
@@ -30,23 +36,59 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
     state = MeshState()
     for point in read_history(settings.history):
         state.see_point(point)
-    monitor = Monitor(state, node.run)
+    training = TrainingRuns(Path(settings.runs)) if settings.runs else None
+    monitor = Monitor(state, node.run if settings.mesh else "training", training, mesh=settings.mesh)
+    if not settings.mesh:
+        return asyncio.run(alone(settings, node, monitor))
 
     @asynccontextmanager
     async def page(ctx: NodeContext) -> AsyncIterator[None]:
-        async with serving(ctx, settings, monitor):
-            ticking = asyncio.create_task(_tick_until_stopped(ctx, monitor))
-            try:
-                yield
-            finally:
-                ticking.cancel()
-                await asyncio.gather(ticking, return_exceptions=True)
+        async with serving(ctx, settings, monitor), _beside(_tick_until_stopped(ctx, monitor), follow(monitor)):
+            yield
 
     async def work(ctx: NodeContext) -> None:
         await listen(ctx, monitor)
         await ctx.stopping.wait()
 
     return run_node("ui", node, work, around=page)
+
+
+async def alone(settings: UiSettings, node: NodeSettings, monitor: Monitor) -> int:
+    """The page of the training runs, without a broker, until SIGTERM or SIGINT; returns the exit code."""
+    from common import logging
+
+    logging.configure(node.log_level)
+    ctx = NodeContext("ui", node)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ctx.stopping.set)
+    try:
+        async with serving(ctx, settings, monitor), _beside(follow(monitor)):
+            await ctx.stopping.wait()
+    except NodeFailure as error:
+        ctx.log.error("monitor ends", reason=str(error))
+        return error.exit_code
+    return 0
+
+
+async def follow(monitor: Monitor) -> None:
+    """Once a second: read what the training runs have written, tell the pages."""
+    while monitor.training is not None:
+        monitor.train(await asyncio.to_thread(monitor.training.look))
+        if not monitor.mesh:
+            monitor.publish("overview", monitor.state.overview(time.time()))
+        await asyncio.sleep(TICK)
+
+
+@asynccontextmanager
+async def _beside(*works: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run tasks for as long as the block lasts."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -128,13 +170,4 @@ async def _tick_until_stopped(ctx: NodeContext, monitor: Monitor) -> None:
 
 def read_history(path: str) -> list[Point]:
     """Points of a metrics.jsonl file; lines that are not points (a torn last line after a kill) are passed over."""
-    if not path or not Path(path).exists():
-        return []
-    points = []
-    for line in Path(path).read_text(encoding="utf-8").splitlines():
-        try:
-            fields = msgspec.json.decode(line, type=dict[str, Any])
-            points.append(msgspec.convert({"type": "Point", **fields}, Point))
-        except (msgspec.DecodeError, msgspec.ValidationError):
-            continue
-    return points
+    return Tail(Path(path)).read().points if path else []

@@ -9,7 +9,7 @@ from common.limits import Port
 
 @dataclass
 class UiSettings:
-    """The web monitor: one live page about the run."""
+    """The web monitor: one live page about a run, and about training runs."""
 
     host: str = "127.0.0.1"
     """Address to listen on. The page has no password: on a shared machine leave it on loopback and tunnel to it."""
@@ -19,3 +19,11 @@ class UiSettings:
 
     history: str = ""
     """A run's metrics.jsonl, read at start so that the curves begin where the run did. Empty: begin now."""
+
+    runs: str = "runs"
+    """Folder of run directories: the curves of what `proofmesh train` trains there are drawn as they grow. Empty:
+    none."""
+
+    mesh: bool = True
+    """Watch the mesh of the run through its broker. Without (`--no-mesh`), only training runs are shown, and no broker
+    is needed."""

@@ -97,8 +97,9 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> Plan:
         address = (broker.host, port)
         own["broker"] = ["--port", str(port)]
         node.bus.url = f"nats://{reachable(broker.host)}:{port}"
-    if not ui.history:
-        own["ui"] = ["--history", str(directory / "metrics.jsonl")]
+    own["ui"] = [] if ui.history else ["--history", str(directory / "metrics.jsonl")]
+    if "runs" not in config.read(file).get("ui", {}):
+        own["ui"] += ["--runs", run_dir]
     shared += ["--bus.url", node.bus.url]
     # The password stays out of command lines, which every user of the machine can read.
     user, password = node.bus.credentials()

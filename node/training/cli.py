@@ -19,12 +19,14 @@ from pathlib import Path
 
 from common import config
 from node.training.errors import InputError, NotFinite, TrainingError
+from node.training.monitor import monitor
 from node.training.settings import STAGES, StageSettings
 
 USAGE = f"""proofmesh train STAGE [OPTIONS]      STAGE: {", ".join(STAGES)} (each has --help)
-proofmesh train recipe FILE [--dry-run]   all stages of a recipe, by checkpoint
+proofmesh train recipe FILE [OPTIONS]     all stages of a recipe, by checkpoint
 
-The same command goes on where it was when it was stopped. --dry-run says what it would cost."""
+The same command goes on where it was when it was stopped. --dry-run says what it would cost, --monitor serves a page
+with the curves while it trains; `proofmesh ui --no-mesh` shows those of all runs."""
 
 
 @dataclass
@@ -34,6 +36,7 @@ class Invocation:
     stage: str
     settings: StageSettings
     dry_run: bool = False
+    monitor: bool = False
 
 
 def main(argv: Sequence[str]) -> int:
@@ -77,18 +80,19 @@ def parsed(stage: str, arguments: Sequence[str], default: StageSettings | None =
         [
             ("settings", typing.Annotated[StageSettings, arg(name="")]),
             ("dry_run", typing.Annotated[bool, arg(help="Print parameters, operations, memory and time, and end.")]),
+            ("monitor", typing.Annotated[bool, arg(help="Serve a page with the curves while it trains.")]),
         ],
     )
     default = default or STAGES[stage]
     flags: typing.Any = tyro.cli(
         options,
         args=list(arguments),
-        default=options(default, False),
+        default=options(default, False, False),
         prog=f"proofmesh train {stage}",
         description=__doc__,
     )
     config.check_flags(flags.settings)
-    return Invocation(stage, flags.settings, flags.dry_run)
+    return Invocation(stage, flags.settings, flags.dry_run, flags.monitor)
 
 
 def explanation(error: str) -> str | None:
@@ -114,6 +118,11 @@ def run(invocation: Invocation, arguments: Sequence[str]) -> int:
 
         print("\n".join(dry_run(stage, settings)))
         return 0
+    with monitor(settings.directory, wanted=invocation.monitor):
+        return _train(stage, settings, arguments)
+
+
+def _train(stage: str, settings: StageSettings, arguments: Sequence[str]) -> int:
     if settings.ranks > 1 and "RANK" not in os.environ:
         from node.training.launch import launch
 

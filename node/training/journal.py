@@ -1,12 +1,13 @@
-"""Curves of a stage: lines in metrics.jsonl as the monitor reads them, and progress for who watches."""
+"""Curves of a stage: lines in metrics.jsonl (their form: common/curves.py), and progress for who watches."""
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from common.curves import decode_line, encode_line
 
 
 class Journal:
@@ -37,16 +38,12 @@ class Journal:
         """Forget lines after a step: they come again. A torn last line goes, too."""
         if not self._first or not self._path.exists():
             return
-        kept = []
-        for line in self._path.read_text(encoding="utf-8").splitlines():
-            try:
-                if json.loads(line)["step"] <= step:
-                    kept.append(line + "\n")
-            except (ValueError, KeyError, TypeError):
-                continue
-        temporary = self._path.with_name(f".{self._path.name}.part")
-        temporary.write_text("".join(kept), encoding="utf-8")
-        temporary.replace(self._path)
+        lines = self._path.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines if (point := decode_line(line)) is not None and point.step <= step]
+        if kept != lines:  # else it stays the file that it is, which a monitor may be reading
+            temporary = self._path.with_name(f".{self._path.name}.part")
+            temporary.write_bytes(b"".join(kept))
+            temporary.replace(self._path)
 
     def at(self, step: int, text: str) -> None:
         """Move the bar."""
@@ -57,9 +54,8 @@ class Journal:
         """One line. Raises OSError."""
         if not self._first:
             return
-        line = json.dumps({"time": time.time(), "step": step, "values": values})
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        with self._path.open("ab") as file:
+            file.write(encode_line(time.time(), step, values))
 
     def say(self, text: str) -> None:
         """A line for who watches."""

@@ -20,6 +20,9 @@ from node.training.errors import TrainingError
 THREADING = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "20000"}
 """As the learner's ranks: threads that spin without an end are many times slower on cores that others use (LOG.md)."""
 
+RENDEZVOUS = "PROOFMESH_RENDEZVOUS"
+"""A file through which ranks that `launch` started find each other; torchrun's have its environment instead."""
+
 GRACE = 20.0
 """Seconds that ranks get for their last checkpoint after a signal."""
 
@@ -81,8 +84,6 @@ def _pass_on(processes: Sequence[asyncio.subprocess.Process], number: int) -> No
 async def _start(
     arguments: Sequence[str], rank: int, ranks: int, threads: int, folder: Path
 ) -> asyncio.subprocess.Process:
-    from node.training.machine import RENDEZVOUS
-
     env = {
         **os.environ,
         **THREADING,

@@ -13,10 +13,8 @@ import torch.distributed as dist
 
 from common.sizing import read_machine
 from node.training.errors import InputError
+from node.training.launch import RENDEZVOUS
 from node.training.settings import StageSettings
-
-RENDEZVOUS = "PROOFMESH_RENDEZVOUS"
-"""A file through which ranks that `launch` started find each other; torchrun's have its environment instead."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ import msgspec
 from common import config
 from common.config import ConfigError
 from node.training.errors import InputError, TrainingError
+from node.training.monitor import monitor
 from node.training.reinforcement import check, reinforce
 from node.training.settings import STAGES, StageSettings
 
@@ -52,6 +53,8 @@ class RecipeOptions:
     """The recipe, a TOML file such as scripts/recipes/scratch.toml."""
     dry_run: bool = False
     """Print what each stage would cost, and end."""
+    monitor: bool = False
+    """Serve a page with the curves while the stages train. The mesh of [rl] has its own, which shows them, too."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +112,13 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str]) -> int:
-    """`proofmesh train recipe FILE [--dry-run]`. Raises ConfigError, TrainingError."""
+    """`proofmesh train recipe FILE [--dry-run] [--monitor]`. Raises ConfigError, TrainingError."""
     import tyro
 
     positional = (tyro.conf.PositionalRequiredArgs,)
     options = tyro.cli(RecipeOptions, args=list(argv), prog="proofmesh train recipe", config=positional)
     recipe = read(options.file)
-    return _dry(recipe) if options.dry_run else run(recipe)
+    return _dry(recipe) if options.dry_run else run(recipe, watched=options.monitor)
 
 
 def _dry(recipe: Recipe) -> int:
@@ -129,23 +132,26 @@ def _dry(recipe: Recipe) -> int:
     return 0
 
 
-def run(recipe: Recipe) -> int:
+def run(recipe: Recipe, *, watched: bool = False) -> int:
     """Every stage in a process of its own: what one leaves behind in memory cannot disturb the next."""
     begun = time.monotonic()
-    for stage, settings in recipe.stages.items():
-        code = subprocess.run(
-            [sys.executable, "-m", "node.training", stage, *flags(stage, settings)], check=False
-        ).returncode
-        if code:
-            raise (InputError if code == 2 else TrainingError)(
-                f"{stage} ended with exit code {code}; the stages before it are done; the same command goes on there"
-            )
+    with monitor(recipe.settings.directory, wanted=watched):
+        for stage, settings in recipe.stages.items():
+            _run(stage, settings)
     last = list(recipe.stages.values())[-1]
     result = Path(last.directory) / last.run
     print(f"all stages: {time.monotonic() - begun:.0f} s; the result is in {result}")
     if recipe.rl is not None:
         return reinforce(recipe.settings.name, result, recipe.settings.directory, recipe.rl)
     return 0
+
+
+def _run(stage: str, settings: StageSettings) -> None:
+    command = [sys.executable, "-m", "node.training", stage, *flags(stage, settings)]
+    if code := subprocess.run(command, check=False).returncode:
+        raise (InputError if code == 2 else TrainingError)(
+            f"{stage} ended with exit code {code}; the stages before it are done; the same command goes on there"
+        )
 
 
 def flags(stage: str, settings: StageSettings) -> list[str]:

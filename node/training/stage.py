@@ -1,8 +1,8 @@
 """A stage from start to end on one rank: data, steps, evaluations, checkpoints, curves.
 
-The run directory is DIRECTORY/RUN: config.toml, metrics.jsonl, checkpoints/step-N, and checkpoints/STABLE, which names
-the newest checkpoint that is whole. A run that is killed at any moment goes on from there, with the losses that it
-would have had.
+The run directory is DIRECTORY/RUN: config.toml, training.json, metrics.jsonl, checkpoints/step-N, and
+checkpoints/STABLE, which names the newest checkpoint that is whole. A run that is killed at any moment goes on from
+there, with the losses that it would have had.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import filelock
 import tomli_w
 import torch
 
+from common.curves import METRICS, About, write_about
 from node.model import checkpoint
 from node.model.checkpoint import Checkpoint
 from node.model.checkpoint_folders import newest_whole, none_whole, prune, set_aside
@@ -51,7 +52,7 @@ def run_stage(stage: str, settings: StageSettings) -> dict[str, float]:
     with (
         started(settings) as machine,
         owned(directory, machine),
-        Journal(directory / "metrics.jsonl", settings.steps, first=machine.first) as journal,
+        Journal(directory / METRICS, settings.steps, first=machine.first) as journal,
     ):
         found, path = begin(stage, settings, directory, machine)
         run = _Run(stage, settings, directory, machine, journal, found, path)
@@ -171,6 +172,8 @@ class _Run:
         """Steps until the end, a signal or the time limit."""
         trainer, settings = self.trainer, self.settings
         self.journal.trim(trainer.step_number)
+        if self.machine.first:
+            write_about(self.root.parent, self._about())
         self.journal.say(self._beginning())
         if trainer.step_number >= settings.steps:
             return self._evaluate()
@@ -276,6 +279,15 @@ class _Run:
                     "and give the same command again"
                 ) from error
             self.newest = path
+
+    def _about(self) -> About:
+        """For who draws the curves."""
+        return About(
+            stage=self.stage,
+            steps=self.settings.steps,
+            parameters=self.trainer.model.parameter_count(),
+            started=time.time(),
+        )
 
     def _beginning(self) -> str:
         model, step = self.trainer.model, self.trainer.step_number

@@ -1,5 +1,7 @@
 // The monitor's page: listens to /events and draws. All text is set with textContent, so nothing a model writes is markup.
-const $ = (id) => document.getElementById(id);
+import { $, COLOURS, DATES, duration, element, layout, number } from "./page.js";
+import { showTraining } from "./training.js";
+
 const LEVELS = { debug: 0, info: 1, warning: 2, error: 3, critical: 3 };
 const LOG_LINES = 400;
 const PROOFS = 60;
@@ -31,32 +33,9 @@ const LAYOUTS = { // title and options of the vertical axis
   "chart-solve": ["", { range: [0, 1], tickformat: ".0%" }],
   "chart-speed": ["per second"],
 };
-const MINUTE = 60e3, DAY = 86400e3; // milliseconds between ticks from which seconds, then hours, say nothing new
-const TICKS = [{ dtickrange: [null, MINUTE - 1], value: "%H:%M:%S" }, { dtickrange: [MINUTE, DAY - 1], value: "%H:%M" },
-  { dtickrange: [DAY, null], value: "%b %-d" }];
-const COLOURS = ["#6d5df6", "#16a37b", "#e08a1e"];
 
 const gauge = (overview, role, name) => overview.nodes.find((n) => n.role === role && name in n.values)?.values[name];
 const percent = (x) => (x === undefined ? "–" : `${(100 * x).toFixed(1)} %`);
-
-function number(x) {
-  if (x === undefined || x === null) return "–";
-  if (typeof x === "string") return x;
-  if (Math.abs(x) >= 1e6) return `${(x / 1e6).toFixed(2)} M`;
-  return Number.isInteger(x) || Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : x.toFixed(x < 10 ? 2 : 1);
-}
-
-function duration(seconds) {
-  const s = Math.floor(seconds), pad = (x) => String(x).padStart(2, "0");
-  return s < 3600 ? `${Math.floor(s / 60)}:${pad(s % 60)}` : `${Math.floor(s / 3600)}:${pad(Math.floor((s % 3600) / 60))}:${pad(s % 60)}`;
-}
-
-function element(tag, className, text) {
-  const e = document.createElement(tag);
-  if (className) e.className = className;
-  if (text !== undefined) e.textContent = text;
-  return e;
-}
 
 // --- overview: counters and nodes, once a second --------------------------------------------------------------------
 function showOverview(overview) {
@@ -112,22 +91,14 @@ function setLink(text, className) {
 }
 
 // --- curves ---------------------------------------------------------------------------------------------------------
-function layout(yTitle, extra = {}) {
-  const style = getComputedStyle(document.documentElement);
-  const ink = style.getPropertyValue("--quiet"), line = style.getPropertyValue("--line");
-  const axis = { gridcolor: line, zerolinecolor: line, color: ink };
-  return { margin: { l: 46, r: 8, t: 6, b: 34 }, paper_bgcolor: "transparent", plot_bgcolor: "transparent",
-    font: { color: ink, size: 11 }, legend: { orientation: "h", y: 1.14 }, showlegend: true,
-    xaxis: { ...axis, type: "date", nticks: 5, tickformatstops: TICKS }, yaxis: { ...axis, title: { text: yTitle }, rangemode: "tozero", ...extra } };
-}
-
 const drawn = new Set();
+const timed = (id) => layout(DATES, ...LAYOUTS[id]);
 
 function newChart(id, names) {
   const traces = names.map(([, label], i) => ({ x: [], y: [], name: label, mode: "lines+markers",
     marker: { size: 4 }, line: { color: COLOURS[i], width: 2 } }));
   $(id).replaceChildren();
-  Plotly.newPlot(id, traces, layout(...LAYOUTS[id]), { displayModeBar: false, responsive: true });
+  Plotly.newPlot(id, traces, timed(id), { displayModeBar: false, responsive: true });
   drawn.add(id);
 }
 
@@ -154,7 +125,7 @@ const addPoint = (point) => Object.entries(CHARTS).forEach(([id, names]) => exte
 const addSpeed = (speed) => extend("chart-speed", SPEEDS, [[speed.time, speed]]);
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const id of drawn) Plotly.relayout(id, layout(...LAYOUTS[id]));
+  for (const id of drawn) Plotly.relayout(id, timed(id));
 });
 
 // --- proofs and log -------------------------------------------------------------------------------------------------
@@ -197,6 +168,8 @@ const events = new EventSource("/events");
 const on = (kind, handler) => events.addEventListener(kind, (event) => handler(JSON.parse(event.data)));
 on("history", (history) => {
   $("run").textContent = history.run;
+  document.body.classList.toggle("alone", !history.mesh);
+  showTraining(history.training, true);
   document.title = `proofmesh · ${history.run}`;
   $("proofs").replaceChildren();
   $("log").replaceChildren();
@@ -208,5 +181,6 @@ on("history", (history) => {
 on("overview", showOverview);
 on("proof", addProof);
 on("point", addPoint);
+on("training", (run) => showTraining([run]));
 on("log", addLog);
 events.onerror = () => setLink("monitor unreachable", "bad");

@@ -1,0 +1,53 @@
+"""The monitor's page beside a training run: a process of its own that reads the run's files and dies with us."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from common.process import kept
+from node.training.launch import RENDEZVOUS
+
+PORT = 5050
+"""The monitor's usual one."""
+
+PATIENCE = 5.0
+"""Seconds for the page to close."""
+
+
+@contextmanager
+def monitor(directory: str, *, wanted: bool) -> Iterator[None]:
+    """Serve the curves of the runs in `directory` for as long as the block lasts, if that is wanted.
+
+    Of several ranks the parent serves them, or, under torchrun, the first rank. The monitor prints its address.
+    """
+    ours = os.environ.get("RANK", "0") == "0" and RENDEZVOUS not in os.environ
+    if not (wanted and ours):
+        yield
+        return
+    command = [sys.executable, "-m", "node.mesh.cli", "ui", "--no-mesh", "--runs", directory, "--port", str(_port())]
+    process = subprocess.Popen([*kept(), *command], stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _port() -> int:
+    """The usual port, or 0 for a free one when it is in use."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", PORT))
+        except OSError:
+            return 0
+    return PORT
