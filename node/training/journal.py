@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from common.curves import decode_line, encode_line
+from node.training.tracked import Tracked
 
 
 class Journal:
     """Writes one line for each report: {"time", "step", "values"}; a run that goes on appends."""
 
-    def __init__(self, path: Path, total: int, *, first: bool) -> None:
-        """`first`: whether this is the rank that writes; the others' reports go nowhere."""
+    def __init__(self, path: Path, total: int, *, first: bool, tracked: Tracked | None = None) -> None:
+        """`first`: whether this is the rank that writes; the others' reports go nowhere. `tracked` gets them, too."""
+        self._tracked = tracked
         self._path, self._first, self._total = path, first, total
         self._progress: Any = None
         self._task: Any = None
@@ -31,6 +33,8 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._tracked is not None:
+            self._tracked.close()
         if self._progress is not None:
             self._progress.stop()
 
@@ -56,6 +60,8 @@ class Journal:
             return
         with self._path.open("ab") as file:
             file.write(encode_line(time.time(), step, values))
+        if self._tracked is not None:
+            self._tracked.write(step, values)
 
     def say(self, text: str) -> None:
         """A line for who watches."""

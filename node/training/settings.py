@@ -122,6 +122,8 @@ class StageSettings:
     """Steps between checkpoints; the last step always makes one."""
     log_every: Positive = 10
     """Steps between lines in metrics.jsonl."""
+    trackio: str = ""
+    """Project of trackio, an optional package, that gets the curves as well; empty: none."""
     keep: Positive = 2
     """Newest checkpoints kept."""
     seed: Natural = 0

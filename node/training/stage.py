@@ -33,6 +33,7 @@ from node.training.loader import Loader, Prefetch, Ready, batches, held_out, rea
 from node.training.machine import Machine, started
 from node.training.packing import Packed, PackedBatch, pack
 from node.training.settings import StageSettings
+from node.training.tracked import Tracked
 from node.training.trainer import Trainer
 
 STABLE = "STABLE"
@@ -52,7 +53,9 @@ def run_stage(stage: str, settings: StageSettings) -> dict[str, float]:
     with (
         started(settings) as machine,
         owned(directory, machine),
-        Journal(directory / METRICS, settings.steps, first=machine.first) as journal,
+        Journal(
+            directory / METRICS, settings.steps, first=machine.first, tracked=_tracked(settings, directory, machine)
+        ) as journal,
     ):
         found, path = begin(stage, settings, directory, machine)
         run = _Run(stage, settings, directory, machine, journal, found, path)
@@ -61,6 +64,11 @@ def run_stage(stage: str, settings: StageSettings) -> dict[str, float]:
 
 def run_directory(stage: str, settings: StageSettings) -> Path:
     return Path(settings.directory) / (settings.run or stage)
+
+
+def _tracked(settings: StageSettings, directory: Path, machine: Machine) -> Tracked | None:
+    wanted = settings.trackio and machine.first
+    return Tracked(settings.trackio, directory, dataclasses.asdict(settings)) if wanted else None
 
 
 @contextmanager
