@@ -179,6 +179,8 @@ class _Run:
         self._state: str | None = batch.state
         self._outcomes: dict[str, Outcome] = {}
         self._strikes: dict[str, int] = {}
+        self._ended: dict[str, Outcome] = {}
+        """Candidates that came to no end, unless they do not even parse."""
         self._running: str | None = None
         self._failures = 0
 
@@ -199,17 +201,26 @@ class _Run:
 
     async def _settle(self, link: ReplLink, known: Known, tactic: str) -> Outcome:
         batch, self._running = self.batch, tactic
-        outcome = await link.attempt(batch.theorem, self.header, batch.path, known, tactic, batch.timeout)
+        if tactic not in self._ended:
+            outcome = await link.attempt(batch.theorem, self.header, batch.path, known, tactic, batch.timeout)
+            if outcome.kind not in KINDS.values():
+                self._running = None
+                return outcome
+            self._ended[tactic] = outcome
+        refused = await link.parser_refuses(self.header, tactic, batch.timeout)
         self._running = None
-        return outcome
+        return Outcome(OutcomeKind.ERROR, message=refused) if refused else self._ended[tactic]
 
     def failed(self, end: ReplEnded) -> None:
         """Learn that the process ended. Raises BackendDown."""
         tactic, self._running = self._running, None
+        if tactic is not None and tactic in self._ended:  # it ended even the parser's look at it
+            self._outcomes[tactic] = self._ended[tactic]
+            return
         if tactic is not None:
             self._strikes[tactic] = self._strikes.get(tactic, 0) + 1
             if end.ending is Ending.TIMEOUT or self._strikes[tactic] >= CRASHES_ALONE:
-                self._outcomes[tactic] = Outcome(KINDS[end.ending], message=str(end))
+                self._ended[tactic] = Outcome(KINDS[end.ending], message=str(end))
             return
         self._failures += 1
         if self._failures >= TRIES and self.batch.path:

@@ -24,7 +24,7 @@ from node.lean_proxy.repl.process import ReplEnded, ReplProcess
 from node.lean_proxy.repl.protocol import CommandAnswer, Refusal, ReplMessage, Request
 from node.lean_proxy.worker.document import statement_lines
 from node.lean_proxy.worker.process import Ending
-from node.lean_proxy.worker.reading import MAX_GOALS, MAX_MESSAGE
+from node.lean_proxy.worker.reading import ALREADY_DECLARED, MAX_GOALS, MAX_MESSAGE
 
 _HEARTBEATS = re.compile(r"\(deterministic\) timeout|maximum number of heartbeats")
 _OURS = re.compile(rf"{protocol.LEAN_ERROR}({'|'.join(Ending)}): ")
@@ -99,6 +99,15 @@ class ReplLink:
         if answer.goals is msgspec.UNSET or not answer.goals:
             return await self._confirmed(theorem, header, path, tactic, limit)
         return outcome_of(answer.goals)
+
+    async def parser_refuses(self, header: str, tactic: str, limit: float) -> str:
+        """What Lean's parser says of a candidate that is not to be elaborated; empty when it parses.
+
+        REPLs that elaborate what could be parsed run half a `repeat` for ever. Raises ReplEnded.
+        """
+        lines = [INDENT + line for line in wrapped(tactic).split("\n")]
+        answer = await self._command(header, ["theorem _root_.True : True := by", *lines], limit)
+        return next((said[:MAX_MESSAGE] for said in _errors(answer.messages) if ALREADY_DECLARED not in said), "")
 
     async def environment(self, header: str) -> int:
         """The environment behind a header. Raises BadStatement, ReplEnded."""

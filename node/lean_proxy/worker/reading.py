@@ -24,7 +24,8 @@ _RUNTIME = re.compile(
 """Lean's runtime exceptions: there is no recovery from them, so a whole declaration ends, and they depend on what else
 it did."""
 
-_ALREADY = "has already been declared"
+ALREADY_DECLARED = "has already been declared"
+"""What Lean says of a name that is taken, having parsed the whole declaration and elaborated nothing of it."""
 
 
 @dataclass
@@ -115,7 +116,7 @@ def _sort(example: Example, diagnostics: Sequence[Diagnostic]) -> _Seen:
             seen.errors.setdefault(block.index, []).append(item)
         elif _encloses(example, item):
             pass  # Lean stopped before the end of the path's innermost block, which the missing sentinels say as well
-        elif example.form is Form.PROBE and _ALREADY in item.message:
+        elif example.form is Form.PROBE and ALREADY_DECLARED in item.message:
             pass  # the name is taken, as it should be
         elif _is_whole(example, item):
             seen.other_errors.append(item)
@@ -187,7 +188,11 @@ def _read_example(example: Example, seen: _Seen, reading: Reading) -> None:
 def _read_alone(block: Block, seen: _Seen, reading: Reading) -> None:
     """One candidate with an example of its own: every error in it is its error."""
     errors = [*seen.errors.get(block.index, []), *seen.other_errors]
-    if errors:
+    refused = [item for item in errors if _PARSER.match(item.message)]
+    if refused:  # whatever became of the half that could be parsed
+        reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(refused))
+        reading.unparsable.add(block.index)
+    elif errors:
         timeout = any(_HEARTBEATS.search(item.message) for item in errors)
         kind = OutcomeKind.TIMEOUT if timeout else OutcomeKind.ERROR
         reading.outcomes[block.index] = Outcome(kind, message=_message(errors))

@@ -43,6 +43,9 @@ OPENERS = _lines("openers.txt")
 WRITTEN = _lines("candidates.txt")
 """Candidates good, failing, unparsable, refused, unclosed, referring to themselves, ..."""
 
+CLOSERS = ("assumption", "simp_all", "rfl", "trivial", "simp", "constructor <;> assumption", "exact h", "decide")
+"""Candidates that close goals more often than others: what seems to be proved is checked most."""
+
 TOKENS = _lines("tokens.txt")
 
 
@@ -59,6 +62,8 @@ def candidate(rng: random.Random) -> str:
     """A written candidate, a broken one, two in a row, or a soup of tokens."""
     roll = rng.random()
     tactic = rng.choice(WRITTEN)
+    if roll < 0.1:
+        return rng.choice(CLOSERS)
     if roll < 0.3:
         return rng.choice(OPENERS)
     if roll < 0.7:

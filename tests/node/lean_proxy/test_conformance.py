@@ -246,6 +246,13 @@ async def test_a_tactic_that_eats_memory_is_ended_and_its_neighbours_are_not(nam
         assert await kinds(backend, TRUE, "trivial", eats, "skip") == [PROVED, OutcomeKind.MEMORY, GOALS]
 
 
+async def test_a_candidate_that_does_not_parse_is_an_error_though_half_of_it_runs_for_ever(backend):
+    half = f"{FOR_EVER}\nexat 42"
+    reply = await run(backend, TRUE, (), half, "trivial", timeout=1)
+    assert [outcome.kind for outcome in reply.outcomes] == [ERROR, PROVED]
+    assert "unknown tactic" in reply.outcomes[0].message or "expected" in reply.outcomes[0].message
+
+
 async def test_neither_a_loop_nor_the_kill_of_a_process_costs_the_neighbours_their_outcomes(backend):
     assert await kinds(backend, TRUE, "trivial") == [PROVED]
     before = cpu_of_children()
