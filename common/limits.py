@@ -26,6 +26,11 @@ Growth = Annotated[float, Meta(ge=1.0, le=1000.0)]
 """A factor that does not shrink what it multiplies."""
 Temperature = Annotated[float, Meta(ge=0.0, le=100.0)]
 """Of sampling; 0 takes the likeliest."""
+Nucleus = Annotated[float, Meta(gt=0.0, le=1.0)]
+"""Of sampling: the probability that the tokens sampled from have together; 1 takes all."""
+MOST_STOPS = 3
+StopTexts = Annotated[tuple[Annotated[str, Meta(min_length=1)], ...], Meta(max_length=MOST_STOPS)]
+"""Texts that end a sample: few, because each is looked for behind every token."""
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 """A part of a whole, or a probability."""
 Factor = Annotated[float, Meta(ge=0.0, le=LONGEST)]

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from common.limits import MOST_STOPS
 from common.messages import SampledTactic
 
-STOPS = 4
-"""Stop texts of a job at most, one place being the end-of-tactic token's."""
+STOPS = MOST_STOPS + 1
+"""Places for stop tokens of a job, one being the end-of-tactic token's."""
 
 HOTTEST = 100.0
 """Highest temperature: every sensible distribution is uniform long before."""

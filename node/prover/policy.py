@@ -43,23 +43,44 @@ class BadAdvice(ValueError):
     """An inference node answered with something that is not a number."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How inference nodes draw tactics, as of TacticRequest; the plain policy by default."""
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    distinct: bool = False
+    stop: tuple[str, ...] = ()
+
+
+PLAIN = Sampling()
+
+
 class InferencePolicy:
     """Samples and values from inference nodes."""
 
     def __init__(
-        self, bus: Bus, *, weights: int | None, timeout: float, patience: float, temperature: float = 1.0
+        self, bus: Bus, *, weights: int | None, timeout: float, patience: float, sampling: Sampling = PLAIN
     ) -> None:
         """`weights`: wanted version, None for the latest. `timeout`: seconds for one answer; `patience`: in all."""
         self._bus = bus
         self._weights = weights
         self._timeout = timeout
         self._patience = patience
-        self._temperature = temperature
+        self._sampling = sampling
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """Incomplete samples are dropped here, so they never reach Lean. Raises BusError, BadAdvice."""
+        sampling = self._sampling
         request = TacticRequest(
-            state=state, samples=samples, seed=seed, weights=self._weights, temperature=self._temperature
+            state=state,
+            samples=samples,
+            seed=seed,
+            weights=self._weights,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            distinct=sampling.distinct,
+            stop=sampling.stop,
         )
         reply = await self._ask(request)
         if not math.isfinite(reply.value):

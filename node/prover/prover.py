@@ -22,7 +22,7 @@ from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment
 from node.prover.exploration import ExploringPolicy
 from node.prover.fixed_policy import FIXED_PARAMETERS, FixedPolicy
-from node.prover.policy import InferencePolicy, Policy
+from node.prover.policy import InferencePolicy, Policy, Sampling
 from node.prover.results import divide
 from node.prover.settings import ProverSettings
 
@@ -155,14 +155,15 @@ class Prover:
         return result
 
     def _policy(self, attempt: Attempt) -> Policy:
-        if self._settings.policy == "fixed":
+        settings = self._settings
+        if settings.policy == "fixed":
             return FixedPolicy()
         policy = InferencePolicy(
             self._bus,
             weights=attempt.weights,
-            timeout=self._settings.policy_timeout,
-            patience=self._settings.policy_patience,
-            temperature=self._settings.temperature,
+            timeout=settings.policy_timeout,
+            patience=settings.policy_patience,
+            sampling=Sampling(settings.temperature, settings.top_p, settings.distinct, settings.stop),
         )
         return ExploringPolicy(policy, attempt.explore) if attempt.explore > 0 else policy
 

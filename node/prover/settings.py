@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from common.limits import Duration, Natural, Positive, Temperature, Timeout
+from common.limits import Duration, Natural, Nucleus, Positive, StopTexts, Temperature, Timeout
 from common.sizing import read_machine, sizes
 
 
@@ -24,6 +24,17 @@ class ProverSettings:
 
     temperature: Temperature = 1.0
     """Of sampling tactics. A young model's samples are better below 1, and a little less varied."""
+
+    top_p: Nucleus = 1.0
+    """Sample each token from the smallest set of likeliest ones with this probability together; 1: from all."""
+
+    distinct: bool = False
+    """The samples of a state begin with different tokens, as far as there are enough: more tactics to try, and no
+    count of duplicates in their prior."""
+
+    stop: StopTexts = ()
+    """Texts that end a tactic besides its own end and are no part of it, each a single token of the model; at most
+    three."""
 
     tactic_seconds: Timeout = 5.0
     """Time limit of one tactic in Lean."""

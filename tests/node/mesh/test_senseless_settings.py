@@ -16,6 +16,8 @@ SENSELESS = [
     ("prover", "prover", "searches", "-3"),
     ("prover", "prover", "leaves", "0"),
     ("prover", "prover", "temperature", "-0.5"),
+    ("prover", "prover", "top_p", "0.0"),
+    ("prover", "prover", "top_p", "1.5"),
     ("prover", "prover", "tactic_seconds", "nan"),
     ("prover", "prover", "tactic_seconds", "0.0"),
     ("prover", "prover", "lean_patience", "inf"),

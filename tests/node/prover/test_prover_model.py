@@ -8,19 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from common.bus import Bus, BusSettings
+from common import config, subjects
+from common.bus import Bus, BusSettings, RemoteFailure
 from common.context import NodeContext
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult
+from common.messages import Attempt, AttemptResult, TacticReply, TacticRequest
 from common.settings import NodeSettings
+from node.inference.engine import Engine
 from node.inference.engine_settings import EngineSettings
+from node.inference.job import Job
 from node.inference.serving import Serving
 from node.inference.settings import InferenceSettings
 from node.model import weights
 from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment
-from node.prover.policy import InferencePolicy
+from node.prover.policy import InferencePolicy, Sampling
+from node.prover.prover import Prover
+from node.prover.settings import ProverSettings
 from tests.node.model.tiny import tiny_weights
+from tests.results import results
+from tests.waiting import eventually
 
 THEOREM = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
@@ -65,3 +72,48 @@ async def test_search_with_a_network_is_repeated_exactly_by_its_seed(
     assert first.statistics.simulations == again.statistics.simulations
     assert first.statistics.tactics_tried == len(tactics)
     assert first.statistics.seconds_policy > 0 and first.statistics.seconds_lean > 0
+
+
+async def test_sampling_in_the_configuration_file_is_how_the_network_is_sampled(
+    bus: Bus, lean_proxy: object, inference: NodeContext, tmp_path: Path
+) -> None:
+    file = tmp_path / "mesh.toml"
+    file.write_text('[prover]\nsearches = 1\ntemperature = 0.7\ntop_p = 0.8\ndistinct = true\nstop = ["q"]\n')
+    settings = config.load(ProverSettings, file, "prover")
+    asked: list[TacticRequest] = []
+    listening = await bus.subscribe(subjects.TACTIC_REQUEST, TacticRequest, lambda _, request: asked.append(request))
+    attempt = Attempt(attempt_id="a", theorem_id="t", theorem=THEOREM, purpose="eval", simulations=2, seed=1)
+    await bus.publish_durable(subjects.todo("eval"), attempt, message_id="a")
+    stopping = asyncio.Event()
+    work = asyncio.create_task(Prover(bus, settings, "prover-1").run(stopping))
+    (result,) = await results(bus, 1)
+    stopping.set()
+    await asyncio.wait_for(work, 60)
+    assert result.outcome in ("failed", "proved"), result.message
+    await eventually(lambda: bool(asked), what="a request on the bus")
+    request = asked[0]
+    answer = await bus.request_patiently(subjects.TACTIC_REQUEST, request, TacticReply, timeout=10, deadline=30)
+    wanted = Job(
+        0, request.state, request.samples, request.seed, temperature=0.7, top_p=0.8, distinct=True, stop=("q",)
+    )
+    plain = Job(0, request.state, request.samples, request.seed)
+    assert [sample.tactic for sample in answer.tactics] == alone(wanted) != alone(plain)
+    assert all(sample.sampled is not None for sample in answer.tactics)
+    await listening.unsubscribe()
+
+
+def alone(job: Job) -> list[str]:
+    """What the engine samples, without a mesh around it."""
+    engine = Engine(tiny_weights(1, ends=12.0, sharpness=0.5), EngineSettings(slots=4, cells=8, new_tokens=32))
+    engine.submit(job)
+    while not (finished := engine.step()):
+        pass
+    return [sample.tactic for sample in finished[0].tactics]
+
+
+async def test_a_stop_text_that_the_model_cannot_stop_at_ends_the_attempt_with_the_reason(
+    bus: Bus, inference: NodeContext
+) -> None:
+    policy = InferencePolicy(bus, weights=None, timeout=10, patience=30, sampling=Sampling(stop=("no single token",)))
+    with pytest.raises(RemoteFailure, match=r"stop text 'no single token' is \d+ tokens; it must be one"):
+        await policy.advise("⊢ True", 4, seed=1)
