@@ -42,9 +42,9 @@ class LocalEnvironment:
 
 
 @asynccontextmanager
-async def local_requests() -> AsyncIterator[Requests]:
-    """The lean-proxy's request handler with one worker of its own."""
-    pool = Pool(LeanToolchain.pocket(), WorkerOptions(), workers=1, queue=64)
+async def local_requests(workers: int = 1) -> AsyncIterator[Requests]:
+    """The lean-proxy's request handler with workers of its own."""
+    pool = Pool(LeanToolchain.pocket(), WorkerOptions(), workers=workers, queue=64)
     pool.start()
     try:
         yield Requests(pool, OutcomeCache(10_000), longest=TACTIC_SECONDS)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+from node.model.weights import write
 from scripts.bench.__main__ import benchmarks
+from tests.node.model.tiny import tiny_weights
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,3 +38,25 @@ def test_an_unknown_benchmark_is_refused() -> None:
     done = bench("nothing")
     assert done.returncode == 2
     assert "no benchmark `nothing`" in done.stderr
+
+
+def test_a_checkpoint_is_scored_on_statements_of_the_bank(tmp_path: Path) -> None:
+    """Random weights prove nothing of use, candidates of the fixed list some; either way every search is counted."""
+    tiny = tiny_weights()
+    write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer)
+    files = [tmp_path / "alone.json", tmp_path / "helped.json"]
+    sizes = ["--statements", "6", "--simulations", "4"]
+    for file, explore in zip(files, ("0", "12"), strict=True):
+        done = bench("solve", str(tmp_path / "tiny.safetensors"), *sizes, "--explore", explore, "--json", str(file))
+        assert done.returncode == 0, done.stderr
+    alone, helped = (json.loads(file.read_text()) for file in files)
+    assert alone["statements"] == helped["statements"] == 6
+    assert alone["errors"] == helped["errors"] == 0
+    assert alone["solved"] < helped["solved"]
+
+
+def test_a_checkpoint_that_is_not_there_is_said(tmp_path: Path) -> None:
+    done = bench("solve", str(tmp_path / "none.safetensors"))
+    assert done.returncode == 2
+    assert "there is no such weights file" in done.stderr
+    assert "Traceback" not in done.stderr
