@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
+SEEDS = 1 << 63
+"""How many seeds there are: they are the numbers below."""
+
 
 def derive_seed(*parts: int | str) -> int:
     """A 63-bit seed from (run seed, attempt id, node index, ...): equal parts give equal seeds on every machine."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from common import bank
 from common.bank import BankTransition
 from common.messages import Transition
-from common.seeds import derive_seed
+from common.seeds import SEEDS, derive_seed
 from node.learner.errors import DataError
 from node.learner.records import TheoremRow
 from node.learner.replay import Ref
@@ -60,7 +60,7 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
     if settings.statements:
         random.Random(derive_seed(settings.seed, "statements")).shuffle(train)
         train = train[: settings.statements]
-    first, second = split_held_out(transitions)
+    first, second = split_held_out(transitions, settings.warm_start.theorems)
     if not train or not first or not second:
         raise DataError(f"{directory}: {len(train)} train statements and {len(transitions)} transitions are too few")
     return Data(
@@ -77,13 +77,16 @@ def _rows(split: str, directory: Path) -> list[TheoremRow]:
     return [TheoremRow(each.theorem, split, each.family, each.level) for each in statements]
 
 
-def split_held_out(transitions: list[BankTransition]) -> tuple[list[Transition], list[Transition]]:
-    """(trained on, held out), by theorem: the same theorems on every machine."""
-    sides: tuple[list[Transition], list[Transition]] = ([], [])
+def split_held_out(transitions: list[BankTransition], share: float = 1.0) -> tuple[list[Transition], list[Transition]]:
+    """(trained on, held out), by theorem: the same theorems on every machine. Of the former only this share is used."""
+    trained, held_out = [], []
     for each in transitions:
-        held_out = derive_seed("held-out", each.theorem) % HELD_OUT_SHARE == 0
-        sides[held_out].append(Transition(each.state, each.tactic, each.remaining_steps))
-    return sides
+        transition = Transition(each.state, each.tactic, each.remaining_steps)
+        if derive_seed("held-out", each.theorem) % HELD_OUT_SHARE == 0:
+            held_out.append(transition)
+        elif derive_seed("warm-start", each.theorem) < share * SEEDS:
+            trained.append(transition)
+    return trained, held_out
 
 
 def _segment(base: Path, transitions: list[Transition]) -> list[Ref]:

@@ -50,6 +50,8 @@ class WarmStartSettings:
     """Supervised training before reinforcement learning, to a plateau of the validation loss. The bank says which
     transitions belong to it (`common.bank.in_warm_start`)."""
 
+    theorems: Share = 1.0
+    """Share of the bank's theorems whose transitions are used, here and in later batches."""
     checkpoint: str = ""
     """Take the network of this checkpoint, such as one of `proofmesh train`, in place of a warm start."""
     steps: Natural = 1500

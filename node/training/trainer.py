@@ -15,6 +15,7 @@ from torch.utils.checkpoint import checkpoint as recomputed
 
 from common import faults
 from node.model.optimizer import Optimizer, OptimizerSettings
+from node.model.ranks import data_parallel
 from node.model.transformer import Transformer
 from node.training.errors import NotFinite
 from node.training.machine import Machine
@@ -34,7 +35,7 @@ class Trainer:
         prepare(self.model, compiled=settings.compile, thrifty=settings.checkpoint_activations)
         self.objective: nn.Module = Objective(self.model, settings.value_weight, settings.value_targets)
         if machine.ranks > 1:
-            self.objective = DistributedDataParallel(self.objective, broadcast_buffers=False)
+            self.objective = data_parallel(self.objective)
 
     def step(self, batches: Sequence[PackedBatch]) -> dict[str, float]:
         """One update from this rank's micro-batches; the mean gradient is that of all ranks' batches as one.

@@ -117,8 +117,9 @@ async def asked_alone(process: LeanProcess, case: Case, *, parentheses: bool) ->
     head = f"example {case.theorem.binders} : {case.theorem.conclusion} := by"
     start = _find(lines, indent_tactic(tactic, " " * place[0]), place[0])
     try:
-        diagnostics = await process.edit("\n" + "\n".join([head, *lines]) + "\n", silence=5, limit=20)
+        diagnostics = await process.edit("\n" + "\n".join([head, *lines]) + "\n", silence=10, limit=30)
     except WorkerEnded as end:
+        await process.kill()  # it may still be at it when it is asked for the next
         if any(PARSER.match(item.message) for item in end.diagnostics):
             return Outcome(OutcomeKind.ERROR, message="half of it was parsed, and did not end")
         return Outcome(OutcomeKind.TIMEOUT)

@@ -32,6 +32,18 @@ def test_the_same_theorems_are_held_out_everywhere() -> None:
     assert data.split_held_out(rows[:1]) in (([trained[0]], []), ([], [held_out[0]]))
 
 
+def test_a_warm_start_can_use_a_share_of_the_theorems_and_is_measured_on_the_same_ones() -> None:
+    rows = [BankTransition(f"t{index % 200}", 1, "f", f"s{index}", f"rw [h{index % 200}]", 1) for index in range(2000)]
+    whole, held_out = data.split_held_out(rows)
+    part, same = data.split_held_out(rows, 0.4)
+    assert same == held_out
+    assert 0.25 < len(part) / len(whole) < 0.55
+    assert {each.state for each in part} < {each.state for each in whole}
+    tactics = {each.tactic for each in part}
+    assert len(part) == 10 * len(tactics), "a theorem is used with all its steps or not at all"
+    assert data.split_held_out(rows, 0.0)[0] == []
+
+
 def test_a_test_statement_among_the_train_statements_is_refused(tmp_path: Path) -> None:
     bank = write_bank(tmp_path / "bank")
     (bank / "test.jsonl.gz").write_bytes((bank / "train.jsonl.gz").read_bytes())
