@@ -51,7 +51,7 @@ class DemoSettings:
     """Name of the run, and of its folder; empty: `demo`, or `demo-control` with --control."""
 
     minutes: Duration | None = field(default_factory=_minutes)
-    """Minutes of reinforcement learning; without it (or $DEMO_MINUTES) six, or fewer so that all ends within
+    """Minutes of reinforcement learning; without it (or $DEMO_MINUTES) seven, or fewer so that all ends within
     twelve."""
 
     control: bool = False
