@@ -19,11 +19,11 @@ setup *kind:
 demo *args: setup
     @{{ proofmesh }} demo "$@"
 
-# Style, types and the default tests; with arguments, pytest alone with these
+# Style, types and the default tests, several at once; with arguments, pytest alone with these
 [no-exit-message]
 test *args: setup
     @if [ $# -eq 0 ]; then "{{ just_executable() }}" lint; fi
-    @{{ python }} -m pytest "$@"
+    @if [ $# -eq 0 ]; then set -- --numprocesses logical --maxprocesses 4 --dist worksteal; fi; {{ python }} -m pytest "$@"
 
 # The tests that take long or need much of the machine
 [no-exit-message]
