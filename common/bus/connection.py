@@ -80,6 +80,13 @@ class _OrderedClient(Client):
         await self._send_command(PING_PROTO)
         await self._flush_pending()
 
+    async def _process_pong(self) -> None:
+        """A PONG that comes after its `flush` was cancelled or has timed out answers nobody; nats-py 2.16 would set
+        the result of what is cancelled, and the error ends its reading task."""
+        if self._pongs and self._pongs[0].done():
+            self._pongs[0] = asyncio.get_running_loop().create_future()
+        await super()._process_pong()
+
 
 class Connection:
     """A nats-py client that reconnects for ever. `returned` and `lost` hooks run on every reconnect and disconnect."""

@@ -13,7 +13,7 @@ import pytest
 from broker import streams
 from broker.launcher import Server
 from common.bus import Bus, BusSettings, BusUnavailable, Lease, Unanswered
-from common.bus.connection import OUTAGE_BUFFER_BYTES
+from common.bus.connection import OUTAGE_BUFFER_BYTES, Connection
 from common.bus.counters import DROPPED, SLOW_CONSUMERS
 from common.lean import Theorem
 from common.messages import Attempt, Heartbeat, LogRecord, PauseAcknowledged, PauseHold, PauseRequest
@@ -267,3 +267,18 @@ async def test_credentials_come_from_the_environment(tmp_path: Path, monkeypatch
 async def test_a_bad_run_name_is_refused(broker: BusSettings) -> None:
     with pytest.raises(BadRunName, match="lower-case"):
         await Bus.connect(broker, run="My Run", name="n", wait=5)
+
+
+async def test_an_answer_to_a_ping_that_nobody_waits_for_any_more_costs_no_connection(broker: BusSettings) -> None:
+    connection = Connection(broker, "impatient")
+    await connection.open(10)
+    lost = asyncio.Event()
+    connection.on_lost.append(lost.set)
+    client = connection.client
+    answer = asyncio.get_running_loop().create_future()
+    await client._send_ping(answer)
+    answer.cancel()  # as a `flush` does that is cancelled, or has waited for too long
+    await client.flush()
+    assert client._reading_task is not None and not client._reading_task.done()
+    assert connection.connected and not lost.is_set()
+    await connection.close()
