@@ -88,14 +88,19 @@ def _draw_plain(logits: Tensor, uniforms: Tensor, temperatures: Tensor | None) -
 def _draw_wide(logits: Tensor, uniforms: Tensor, temperatures: Tensor | None) -> Drawn:
     """The same for many tokens: block sums, then the tokens of one block. Overwrites the logits."""
     if temperatures is None:
-        tokens, sampled = _invert(logits.sub_(logits.amax(-1, keepdim=True)).exp_(), uniforms)
+        tokens, sampled = _invert(_softmax_(logits), uniforms)
         return Drawn(tokens, sampled, sampled)
-    tokens, sampled = _invert(_softmax(logits, temperatures), uniforms)
+    tokens, sampled = _invert(_softmax_(logits / temperatures.clamp_min(COLDEST)[:, None]), uniforms)
     return Drawn(tokens, logits.gather(1, tokens) - logits.logsumexp(-1, keepdim=True), sampled)
 
 
-def _softmax(logits: Tensor, temperatures: Tensor | None) -> Tensor:
-    return (logits if temperatures is None else logits / temperatures.clamp_min(COLDEST)[:, None]).softmax(-1)
+def _softmax_(logits: Tensor) -> Tensor:
+    """The softmax over the last dimension; overwrites the logits where torch does a row at a time.
+
+    A row stays in the core's cache for all that softmax does with it; subtracting, exp and dividing one after the other
+    would fetch 200 KB a row from memory for each. In place, because fresh memory costs as much again.
+    """
+    return torch.softmax(logits, -1) if logits.is_cuda else torch.softmax(logits, -1, out=logits)
 
 
 def _invert(weights: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,6 +10,7 @@ import torch
 from node.inference.engine import Engine
 from node.inference.engine_settings import EngineSettings
 from node.inference.job import Finished, Job
+from node.inference.sampling import WIDE
 from node.model.tokenizer import EOS
 from node.model.weights import Weights
 from tests.node.inference.naive import sample_naively
@@ -110,6 +111,15 @@ def test_random_arrivals_give_what_one_by_one_forward_passes_give(changes: dict[
     assert counters.states == 25
     assert counters.rows < counters.samples, "samples that agree share a row"
     assert counters.rows > 2 * counters.passes, "rows of several states share a pass"
+
+
+def test_a_wide_vocabulary_of_no_whole_blocks_gives_what_naive_passes_give() -> None:
+    weights = tiny_weights(ends=12.0, vocab_size=WIDE + 8)
+    with torch.no_grad():  # tokens that the tokenizer does not know are drawn now and then, and cut a sample off
+        weights.model.policy.weight[weights.tokenizer.vocab_size :, 0] = -3.0
+    engine = Engine(weights, SETTINGS)
+    todo = jobs(10, seed=8)
+    assert check_against_naive(weights, todo, run(engine, todo, random.Random(9))) > 0
 
 
 @pytest.mark.parametrize(

@@ -111,3 +111,18 @@ def test_distinct_draws_at_temperature_zero_are_the_likeliest_tokens_in_order() 
     logits = torch.tensor([[0.0, 3.0, 1.0, 2.0]])
     rules = Rules(temperatures=torch.tensor([0.0]), distinct=torch.tensor([True]))
     assert draw(logits, numbers(1, 4), rules).tokens.tolist() == [[1, 3, 2, 0]]
+
+
+def test_wide_distributions_are_drawn_as_narrow_ones_are() -> None:
+    """The same tokens and log-probabilities, token by token in double precision, with and without a temperature."""
+    logits = random_logits(7, WIDE)
+    logits[:, -40:] = -torch.inf  # what fills a vocabulary up to whole blocks
+    uniforms = numbers(7, 9)
+    for temperatures in (None, torch.linspace(0.3, 2.0, 7)):
+        scaled = logits.double() if temperatures is None else logits.double() / temperatures.double()[:, None]
+        drawn = draw(logits.clone(), uniforms, Rules(temperatures=temperatures))
+        cumulative = scaled.softmax(-1).cumsum(-1)
+        expected = torch.searchsorted(cumulative, uniforms.double() * cumulative[:, -1:], right=True)
+        assert torch.equal(drawn.tokens, expected)
+        assert torch.allclose(drawn.policy.double(), logits.double().log_softmax(-1).gather(1, expected), atol=1e-5)
+        assert torch.allclose(drawn.sampled.double(), scaled.log_softmax(-1).gather(1, expected), atol=1e-5)
