@@ -35,34 +35,35 @@ class _LinearCrossEntropy(torch.autograd.Function):
         grad_states = torch.empty_like(states) if wanted else None
         grad_weight = torch.zeros(weight.shape, dtype=torch.float32, device=weight.device) if wanted else None
         factor = weight.to(states.dtype)
+        # On a CPU a copy of the matrix with the positions' dimension first: half as fast again as a transposed view.
+        matrix = factor.T if states.is_cuda else factor.T.contiguous()
+        memory = torch.empty(min(block, count), vocabulary, dtype=states.dtype, device=states.device)
         for start in range(0, count, block):
             part = slice(start, min(start + block, count))
-            x, y = states[part], targets[None, part]
-            # Vocabulary first: all three products then run at MKL's best speed, in the other layout one at half of it.
-            logits = (factor @ x.T).float()
+            x, y, scale = states[part], targets[part, None], weights[part, None]
+            logits = torch.mm(x, matrix, out=memory[: x.shape[0]]).float()
             slope = None
             if softcap:
                 logits.div_(softcap).tanh_()
                 slope = 1 - logits.square() if wanted else None
                 logits.mul_(softcap)
-            top = logits.amax(dim=0)
-            at = logits.gather(0, y)[0] - top
+            top = logits.amax(dim=1)
+            at = logits.gather(1, y)[:, 0] - top
             right[part] = at >= 0
-            total = logits.sub_(top).exp_().sum(dim=0)
-            losses[part] = total.log() - at
+            # A row at a time, while it is in the core's cache; the logits are not needed any more.
+            shares = logits.softmax(1) if logits.is_cuda else torch.softmax(logits, 1, out=logits)
+            losses[part] = -shares.amax(dim=1).log() - at
             if grad_states is None or grad_weight is None:
                 continue
-            scale = weights[part]
-            logits.mul_(scale / total)
-            logits.scatter_add_(0, y, -scale[None])
+            shares.scatter_add_(1, y, torch.full_like(scale, -1.0))
             if slope is not None:
-                logits.mul_(slope)
-            grad = logits.to(states.dtype)
-            grad_states[part] = grad.T @ factor
+                shares.mul_(slope)
+            grad = shares.to(states.dtype)
+            grad_states[part] = (grad @ factor) * scale
             if grad.dtype == torch.float32:
-                grad_weight.addmm_(grad, x)
+                grad_weight.addmm_(grad.T, x * scale)
             else:
-                grad_weight += grad @ x
+                grad_weight += grad.T @ (x * scale).to(grad.dtype)
         ctx.save_for_backward(grad_states, grad_weight)
         ctx.kinds = states.dtype, weight.dtype
         ctx.mark_non_differentiable(losses, right)
