@@ -1,13 +1,17 @@
 """Measures the generation engine: states and tokens per second with 1, 8 and 32 states waiting, and its requests.
 
-    python -m scripts.bench.engine --threads 2 --json OUT
+    proofmesh bench engine --json OUT                 (60 to 90 s on 2 cores)
+    proofmesh bench engine --shapes demo --threads 1 --no-requests
 
-Weights are random and no completion ends by itself. With `--sharpness 1` predictions are nearly uniform and samples of
-a state part at once: the worst case, and the one to compare with engines that share nothing. A trained policy is
-sharper, and samples that agree share their work. No state comes twice unless `--again` says so.
+A run puts so many states into the engine and ends when all are done, again and again for `seconds`; the median of
+`repeats` runs counts. Weights are random and no completion ends by itself. With `--sharpness 1` predictions are nearly
+uniform and samples of a state part at once: the worst case, and the one to compare with engines that share nothing. A
+trained policy is sharper, and samples that agree share their work. No state comes twice unless `--again` says so.
 
 Of the shape `reference` ratios to the predecessor are given, which was measured on a 2-core CPU; so are those of the
-requests through the broker with a model that answers at once (scripts/bench/requests.py).
+requests through the broker with a model that answers at once (scripts/bench/requests.py). `hardware` says what the
+machine could do at best: operations of a state, the speed of just these products alone, and the states a second that
+follow if nothing else took time.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from node.inference.engine import Engine
+from scripts.bench._hardware import product_speed
+from scripts.bench._pace import Pace
 from scripts.bench._report import asked, machine, report
 
 
@@ -53,22 +59,28 @@ PREDECESSOR = {
 """nanoproof's engine with the shape `reference`, 6 samples a state, fp32, on a 2-core CPU (issue 4)."""
 
 
+REQUEST_SECONDS = 1.0
+"""Length of a run of requests: thousands of them."""
+
+
 @dataclass
 class BenchSettings:
     """What to measure."""
 
-    shapes: tuple[str, ...] = ("demo", "reference")
+    shapes: tuple[str, ...] = ("reference",)
     """Which of: demo, reference."""
     waiting: tuple[int, ...] = (1, 8, 32)
     """States in the engine at all times."""
     samples: int = 6
     """Samples of each state."""
-    threads: int = 1
-    """Threads of a forward pass. More than one only on a machine with nothing else to do: they wait for each other."""
-    seconds: float = 5.0
-    """Length of one run."""
+    threads: int = 0
+    """Threads of a forward pass; 0: all cores. Threads wait for each other: with other work on the machine, use 1."""
+    seconds: float = 3.0
+    """Length of one run; one in which no state would be done is longer."""
     repeats: int = 3
     """Runs; the median counts."""
+    limit: float = 75.0
+    """Seconds after which no further run begins; each number of waiting states gets one at least."""
     sharpness: float = 1.0
     """Factor on the logits of the random policy."""
     again: float = 0.0
@@ -126,7 +138,7 @@ def state_number(number: int, shape: Shape) -> str:
 
 
 def measure(engine: Engine, shape: Shape, waiting: int, settings: BenchSettings, first: int = 0) -> dict[str, float]:
-    """One run: keep `waiting` states in the engine for `seconds`; states are numbered from `first` on.
+    """One run: rounds of `waiting` states, each round done when all are; states are numbered from `first` on.
 
     `states_per_cpu_s` is what one core alone would do, also when the machine does other things meanwhile.
     """
@@ -138,44 +150,78 @@ def measure(engine: Engine, shape: Shape, waiting: int, settings: BenchSettings,
     engine.counters = Counters()
     submitted = first
     start, cpu_start = time.perf_counter(), time.process_time()
-    # At least one state each, however slow the machine: a rate of nothing says nothing.
-    while (elapsed := time.perf_counter() - start) < settings.seconds or engine.counters.states < waiting:
-        while engine.running + engine.waiting < waiting:
+    while (elapsed := time.perf_counter() - start) < settings.seconds or not engine.counters.states:
+        for _ in range(waiting):
             old = submitted > first and rng.random() < settings.again
             state = state_number(rng.randrange(first, submitted) if old else submitted, shape)
             engine.submit(Job(submitted, state, settings.samples, submitted))
             submitted += 1
-        engine.step()
+        while engine.busy:
+            engine.step()
     cpu = time.process_time() - cpu_start
     counters = engine.counters
-    result = {
+    return {
         "states_per_s": counters.states / elapsed,
         "states_per_cpu_s": counters.states / cpu,
         "tokens_per_s": counters.samples / elapsed,
         "prompt_tokens_per_s": counters.prompt_tokens / elapsed,
-        "rows_per_pass": counters.rows / max(1, counters.passes),
-        "ms_per_pass": 1e3 * elapsed / max(1, counters.passes),
-        "remembered": counters.remembered / max(1, counters.states),
+        "rows_per_pass": counters.rows / counters.passes,
+        "rows_per_state": counters.rows / counters.states,
+        "ms_per_pass": 1e3 * elapsed / counters.passes,
+        "remembered": counters.remembered / counters.states,
     }
-    while engine.busy:  # leave nothing for the next run
-        engine.step()
-    return result
 
 
-def bench_shape(name: str, settings: BenchSettings) -> dict[str, Any]:
+def hardware(shape: Shape, medians: dict[str, float]) -> dict[str, float]:
+    """The arithmetic of a state, and how many a second this machine's products allow.
+
+    A row is a token that is drawn: it passes the blocks and the head; a prompt's tokens pass the blocks alone.
+    Attention is left out, so the bound is a little too high.
+    """
+    body = shape.depth * (4 * shape.width**2 + 2 * shape.width * 4 * shape.width)
+    head = shape.width * shape.vocab_size
+    rows, prompt = medians["rows_per_state"], shape.prompt * (1.0 - medians["remembered"])
+    batch = max(1, round(medians["rows_per_pass"]))
+    head_speed = product_speed(batch, shape.width, shape.vocab_size)
+    body_speed = product_speed(batch, shape.width, 4 * shape.width)
+    prompt_speed = product_speed(shape.prompt, shape.width, 4 * shape.width)
+    seconds = 2 * rows * head / head_speed + 2 * rows * body / body_speed + 2 * prompt * body / prompt_speed
+    found = {
+        "mflop_per_row": 2 * (body + head) / 1e6,
+        "gflop_per_state": 2 * (rows * (body + head) + prompt * body) / 1e9,
+        "head_gflop_per_s": head_speed / 1e9,
+        "blocks_gflop_per_s": body_speed / 1e9,
+        "most_states_per_s": 1 / seconds,
+        "share_of_most": medians["states_per_s"] * seconds,
+    }
+    return {name: round(value, 2) for name, value in found.items()}
+
+
+def bench_shape(name: str, settings: BenchSettings, pace: Pace) -> dict[str, Any]:
     """Medians for every number of waiting states, and their ratios to the predecessor's."""
+    from dataclasses import replace
+
     shape = SHAPES[name]
     engine = build(shape, settings)
+    pace.say(f"{name}: {engine.weights.model.parameter_count():,} parameters")
+    measure(engine, shape, 1, replace(settings, seconds=1e-9), 1 << 40)  # the first pass takes its memory
     results: dict[str, Any] = {"parameters": engine.weights.model.parameter_count()}
     first = 0
     for waiting in settings.waiting:
         runs = []
-        for _ in range(settings.repeats):
+        for number in pace.runs(settings.repeats, f"{name}, {waiting} waiting"):
             runs.append(measure(engine, shape, waiting, settings, first))
             first += 1 << 20
+            told = f"{runs[-1]['states_per_s']:.2f} states/s, {runs[-1]['tokens_per_s']:.0f} tokens/s"
+            pace.say(f"{name}, {waiting} waiting, run {number + 1} of {settings.repeats}: {told}")
         medians: dict[str, Any] = {key: round(statistics.median(run[key] for run in runs), 2) for key in runs[0]}
-        reference = PREDECESSOR.get(f"waiting_{waiting}", {}) if name == "reference" else {}
-        medians["ratios"] = {key: round(medians[key] / value, 2) for key, value in reference.items()}
+        medians["runs"] = len(runs)
+        if name == "reference":
+            reference = PREDECESSOR.get(f"waiting_{waiting}", {})
+            medians["predecessor"] = reference
+            medians["ratios"] = {key: round(medians[key] / value, 2) for key, value in reference.items()}
+        if settings.device == "cpu":
+            medians["hardware"] = hardware(shape, medians)
         results[f"waiting_{waiting}"] = medians
     return results
 
@@ -186,13 +232,16 @@ def bench(settings: BenchSettings) -> dict[str, Any]:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin for each other lose on a shared machine
     import torch
 
-    torch.set_num_threads(settings.threads)
-    results: dict[str, Any] = {name: bench_shape(name, settings) for name in settings.shapes}
+    pace = Pace(settings.limit)
+    torch.set_num_threads(settings.threads or os.cpu_count() or 1)
+    results: dict[str, Any] = {name: bench_shape(name, settings, pace) for name in settings.shapes}
     if settings.requests:
         from scripts.bench.requests import bench as bench_requests
 
-        results["requests"] = bench_requests(settings.seconds, settings.repeats)
-    return {"settings": asked(settings), "machine": machine(), "results": results}
+        pace.say("requests through a broker, 1, 8 and 32 clients")
+        results["requests"] = bench_requests(REQUEST_SECONDS, settings.repeats)
+    here = {**machine(), "threads": torch.get_num_threads(), "seconds": round(pace.elapsed, 1)}
+    return {"settings": asked(settings), "machine": here, "results": results}
 
 
 def main() -> None:

@@ -1,12 +1,13 @@
 """Measures training steps: tokens per second at the shape on which the predecessor was measured, and at others.
 
-    python -m scripts.bench.train --json train.json
-    python -m scripts.bench.train --cases transitions --threads 1 --repeats 5
-    python -m scripts.bench.train --shape small --device cuda --cases 1024 --batch-tokens 65536     (MFU)
+    proofmesh bench train --json train.json                 (60 to 90 s on 2 cores)
+    proofmesh bench train --cases transitions --threads 1 --repeats 5
+    proofmesh bench train --shape small --device cuda --precision auto --cases 1024 --batch-tokens 65536     (MFU)
 
 A case is a length (rows filled with tokens that are all predicted) or `transitions` (the bank's, packed). A step is a
 whole one: forward, backward, clipping, Muon and AdamW. `per_core` is for one core's time: other work on the machine
-changes it less than wall time.
+changes it less than wall time. `most_tokens_per_s` is what the machine could do at best: the speed of large matrix
+products alone, measured in the same run, by the operations of a token.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from scripts.bench._pace import Pace
 from scripts.bench._report import asked, machine, report
 
 if TYPE_CHECKING:
@@ -47,6 +49,10 @@ class BenchSettings:
     """Threads; 0: all cores."""
     repeats: int = 5
     """Steps that count, after one that does not; the median is given."""
+    limit: float = 75.0
+    """Seconds after which no further step begins; each case gets one at least."""
+    precision: Literal["float32", "auto"] = "float32"
+    """float32, as the predecessor was measured, or `auto`: bfloat16 where the hardware has it, as stages train."""
     device: str = "auto"
     """auto, cpu or cuda."""
     compile: bool = False
@@ -120,8 +126,9 @@ def trainer(settings: BenchSettings) -> Trainer:
     stage = StageSettings(device=settings.device, compile=settings.compile, steps=10**6)  # type: ignore[arg-type]
     stage.checkpoint_activations = settings.checkpoint_activations
     device = choose_device(stage)
+    bf16 = settings.precision == "auto" and has_bf16(device)
     torch.manual_seed(0)
-    return Trainer(Transformer(shape(settings.shape)), stage, Machine(device, has_bf16(device)))
+    return Trainer(Transformer(shape(settings.shape)), stage, Machine(device, bf16))
 
 
 def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
@@ -144,15 +151,21 @@ def bench(settings: BenchSettings) -> dict[str, Any]:
     from node.training.estimate import flops_per_token, peak_speed, product_speed
 
     torch.set_num_threads(settings.threads or os.cpu_count() or 1)
+    pace = Pace(settings.limit)
     work = trainer(settings)
     config = work.model.config
+    speed = product_speed(work.machine.device, work.machine.bf16)
+    pace.say(f"{work.model.parameter_count():,} parameters; products alone: {speed / 1e9:.0f} GFLOP/s")
     results: dict[str, Any] = {}
     for case in settings.cases:
         made = batches(case, settings, config.vocab_size)
         measure(work, made)
-        runs = [measure(work, made) for _ in range(settings.repeats)]
-        wall, cpu = (statistics.median(run[index] for run in runs) for index in range(2))
         used = sum(batch.used for batch in made)
+        runs = []
+        for number in pace.runs(settings.repeats, case):
+            runs.append(measure(work, made))
+            pace.say(f"{case}, step {number + 1} of {settings.repeats}: {used / runs[-1][0]:.0f} tokens/s")
+        wall, cpu = (statistics.median(run[index] for run in runs) for index in range(2))
         positions = sum(batch.tokens.numel() for batch in made)
         supervised = sum(batch.targets.numel() for batch in made) / positions
         per_token = flops_per_token(config, made[0].tokens.shape[1], supervised)
@@ -164,16 +177,21 @@ def bench(settings: BenchSettings) -> dict[str, Any]:
             "mflop_per_token": per_token / 1e6,
             "gflop_per_s": per_token * positions / wall / 1e9,
             "gflop_per_core_s": per_token * positions / cpu / 1e9,
+            "most_tokens_per_s": speed / per_token * used / positions,
+            "share_of_most": per_token * positions / wall / speed,
+            "runs": len(runs),
         }
         if case in PREDECESSOR and settings.shape == "reference":
-            row |= {"times_predecessor": used / wall / PREDECESSOR[case], "aim": AIMS[case]}
+            before = PREDECESSOR[case]
+            row |= {"predecessor": before, "times_predecessor": used / wall / before, "aim": AIMS[case]}
         if (peak := peak_speed(work.machine.device)) is not None:
             row["mfu"] = per_token * positions / wall / peak
         results[case] = {name: round(value, 3) for name, value in row.items()}
-    speed = product_speed(work.machine.device, work.machine.bf16)
     here = {
         **machine(),
         "threads": torch.get_num_threads(),
+        "bfloat16": work.machine.bf16,
+        "seconds": round(pace.elapsed, 1),
         "device": str(work.machine.device),
         "products_gflop_per_s": round(speed / 1e9, 1),
     }
