@@ -108,34 +108,36 @@ def _branch(goals: Sequence[str], indices: tuple[int, ...]) -> Branch:
 
 
 def _joined(goals: Sequence[str]) -> set[int]:
-    """Indices of the goals that are joined with another goal by a metavariable."""
-    tags = {_SHADOW.sub("", tag) for tag in map(goal_tag, goals) if tag is not None}
-    touched = [_touches(goal, tags) for goal in goals]
-    if any(metavariables(goal) for goal in goals):
-        for goal, names in zip(goals, touched, strict=True):
-            if _ELIDED in goal:
-                names.add(_ELIDED)
-    return {
-        index
-        for index, names in enumerate(touched)
-        if any(names & others for other, others in enumerate(touched) if other != index)
-    }
+    """Indices of the goals that are joined with another goal by a metavariable.
 
-
-def _touches(goal: str, tags: Iterable[str]) -> set[str]:
-    """Metavariables that a goal mentions, and the one that it is.
-
-    `?p.fst` may be a metavariable of that name or a projection of `?p`: it touches every tag that it may mean.
+    Goals of the same tag are not: `apply h` calls the premises of `h : p → q → r` both `a`, and nothing mentions `?a`.
     """
-    names = set()
+    own = [frozenset() if (tag := goal_tag(goal)) is None else frozenset({_SHADOW.sub("", tag)}) for goal in goals]
+    tags = frozenset[str]().union(*own)
+    mentions = [_mentions(goal, tags) for goal in goals]
+    if any(metavariables(goal) for goal in goals):
+        mentions = [
+            names | {_ELIDED} if _ELIDED in goal else names for goal, names in zip(goals, mentions, strict=True)
+        ]
+
+    def share(first: int, second: int) -> bool:
+        return bool(mentions[first] & (mentions[second] | own[second]) or own[first] & mentions[second])
+
+    places = range(len(goals))
+    return {first for first in places if any(share(first, second) for second in places if second != first)}
+
+
+def _mentions(goal: str, tags: Iterable[str]) -> frozenset[str]:
+    """Metavariables that a goal mentions, by the tags of goals where they are such.
+
+    `?p.fst` may be a metavariable of that name or a projection of `?p`: it mentions every tag that it may mean.
+    """
+    names: set[str] = set()
     for mention in metavariables(goal):
         name = _SHADOW.sub("", mention[1:])
         owners = {tag for tag in tags if name == tag or name.startswith(tag + ".")}
         names |= owners or {name}
-    tag = goal_tag(goal)
-    if tag is not None:
-        names.add(_SHADOW.sub("", tag))
-    return names
+    return frozenset(names)
 
 
 def _name(match: re.Match[str]) -> str:

@@ -18,6 +18,8 @@ EXAMPLES = {
     "two groups": "example (P : Nat → Prop) : (∃ a, P a) ∧ True ∧ (∃ b, P b) := by\n  refine ⟨⟨?_, ?_⟩, ?_, ⟨?_, ?_⟩⟩",
     "after cases": "example (p q : Prop) (hp : p ∨ q) : ∃ n : Nat, n = n + 0 := by\n  cases hp\n  apply Exists.intro",
     "projection": "example : ∃ p : Nat × Nat, p.1 = p.2 ∧ True := by\n  refine ⟨?_, ?_, ?_⟩",
+    "same tag": "example (p q r : Prop) (key : p → q → r) : r := by\n  apply key",
+    "same tag and natural": "example (P : Nat → Prop) (key : ∀ n, P n → P (n + 1) → False) : False := by\n  apply key",
     "question mark names": "example (get? : Nat) (h : get? = 1) : 1 = get? ∧ get? = 1 := by\n  constructor",
 }
 
@@ -66,6 +68,14 @@ def test_goals_that_share_a_metavariable_stay_together(printed):
     (branch,) = factorise(split_goals(printed["witness"]))
     assert branch.goals == (0, 1, 2)
     assert branch.state == "⊢ Nat\n\n⊢ ?m.1 * ?m.1 = 49\n\n⊢ ?m.1 < 10"
+
+
+def test_goals_of_the_same_tag_are_independent_while_nothing_mentions_it(printed):
+    assert [goal_tag(goal) for goal in split_goals(printed["same tag"])] == ["a", "a"]
+    assert layout(printed["same tag"]) == ((0,), (1,))
+    tags = [goal_tag(goal) for goal in split_goals(printed["same tag and natural"])]
+    assert tags.count("a") == 2
+    assert layout(printed["same tag and natural"]) == ((0, 1, 2),)
 
 
 def test_a_goal_that_is_itself_the_metavariable_is_joined_through_its_tag(printed):
