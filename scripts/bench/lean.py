@@ -1,11 +1,12 @@
 """How fast is Lean behind the lean-proxy? Milliseconds per candidate, memory of a worker, verification; as JSON.
 
-    python -m scripts.bench.lean [--batches 40] [--json OUT]
+    python -m scripts.bench.lean [--batches 40] [--soak 20000] [--backend worker|repl|leantree] [--json OUT]
 
 One worker, one request at a time; as in a search, the states are known and the candidates are new. `parsable` ones all
-parse, and most fail, as a policy's do; of `garbage` a third does not parse. `cpu_ms` is the worker's own CPU time,
-which other work on the machine changes less. The limit to compare with: the same candidates, one theorem each, in a
-file.
+parse, and most fail, as a policy's do; of `garbage` a third does not parse. `cpu_ms` is the CPU time of Lean's
+processes, which other work on the machine changes less. The limit to compare with: the same candidates, one theorem
+each, in a file. `--soak` runs so many candidates more, and says what becomes of the memory; at its end the worker is
+killed: how long until there is an answer again?
 """
 
 from __future__ import annotations
@@ -18,19 +19,27 @@ import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import psutil
 import tyro
+from aiohttp import web
 
 from common.lean import Outcome, Step, Theorem
 from common.messages import LeanRunReply, LeanRunRequest
+from node.lean_proxy.backend import Backend
 from node.lean_proxy.cache import OutcomeCache
 from node.lean_proxy.fresh import Limits, run_fresh
+from node.lean_proxy.leantree.backend import LeanTreeBackend
+from node.lean_proxy.leantree.service import LeanTreeServerSettings, make_server
 from node.lean_proxy.pool import Pool
+from node.lean_proxy.repl.backend import ReplBackend
 from node.lean_proxy.requests import Requests
+from node.lean_proxy.settings import LeanProxySettings
 from node.lean_proxy.toolchain import LeanToolchain
 from node.lean_proxy.verification import Verifier
 from node.lean_proxy.worker.document import statement_lines
@@ -81,6 +90,10 @@ class Arguments:
 
     batches: int = 40
     """Batches for each measurement."""
+    backend: Literal["worker", "repl", "leantree"] = "worker"
+    """What runs the candidates. `repl` is our own `proofmesh repl`; a server for `leantree` is started here, too."""
+    soak: int = 0
+    """Candidates of one long measurement of memory, 8 at a time."""
     json: Path | None = None
     """Write the numbers here as well."""
     seed: int = 0
@@ -88,7 +101,7 @@ class Arguments:
 
 @dataclass
 class Bench:
-    pool: Pool
+    backend: Backend
     requests: Requests
     rng: random.Random
     states: Sequence[tuple[Theorem, tuple[Step, ...]]] = ()
@@ -139,7 +152,33 @@ class Bench:
         }
 
     def cpu(self) -> float:
-        return sum(process.cpu_seconds() for process in self.pool.processes())
+        """CPU seconds of the backend's processes; of a server elsewhere nobody knows."""
+        family = [each for child in psutil.Process().children() for each in (child, *child.children(recursive=True))]
+        return sum(sum(each.cpu_times()[:2]) for each in family)
+
+    async def soak(self, attempts: int) -> dict[str, float]:
+        """Resident memory over many candidates, and the time that the death of a process costs."""
+        rss = []
+        for number in range(0, attempts, 8):
+            theorem, path = self.states[number // 8 % len(self.states)]
+            await self.run(theorem, path, self.candidates(8, 1 / 3))
+            if number % max(8, attempts // 20 // 8 * 8) == 0:
+                rss.append(round(self.backend.resident_mb()))
+        restarts = self.backend.restarts
+        theorem, path = self.states[0]
+        await self.run(theorem, path, self.candidates(1, 0.0))
+        for child in psutil.Process().children():
+            child.kill()
+        started = time.perf_counter()
+        await self.run(theorem, path, self.candidates(1, 0.0))
+        return {
+            "attempts": attempts,
+            "rss_mb_early": rss[1] if len(rss) > 1 else rss[0],
+            "rss_mb_most": max(rss),
+            "rss_mb_last": rss[-1],
+            "restarts": restarts,
+            "answer_after_a_kill_s": round(time.perf_counter() - started, 2),
+        }
 
 
 async def limit(toolchain: LeanToolchain, folder: Path, bench: Bench, theorems: int) -> dict[str, float]:
@@ -171,33 +210,59 @@ async def verification(verifier: Verifier, proofs: int) -> dict[str, float]:
     return {"first_s": round(times[0], 3), "median_s": round(statistics.median(times[1:]), 3)}
 
 
+@asynccontextmanager
+async def backend_of(name: str, toolchain: LeanToolchain) -> AsyncIterator[Backend]:
+    """A backend with one process."""
+    options = WorkerOptions()
+    if name == "leantree":
+        settings = LeanTreeServerSettings(lean=LeanProxySettings(workers=1))
+        server, _ = make_server(settings, toolchain)
+        runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        backend: Backend = LeanTreeBackend(f"http://127.0.0.1:{runner.addresses[0][1]}", 1, 10)
+    elif name == "repl":
+        command = (sys.executable, "-m", "node.mesh.cli", "repl", "--no-sandbox")
+        backend = ReplBackend(toolchain, command, options, 1, 10)
+    else:
+        backend = Pool(toolchain, options, workers=1, queue=10)
+    backend.start()
+    try:
+        yield backend
+    finally:
+        await backend.stop()
+        if name == "leantree":
+            await runner.cleanup()
+
+
 async def bench(arguments: Arguments) -> dict[str, Any]:
     """All measurements."""
     toolchain = LeanToolchain.pocket()
-    pool = Pool(toolchain, WorkerOptions(), workers=1, queue=10)
-    pool.start()
-    requests = Requests(pool, OutcomeCache(100_000), longest=30)
-    bench = Bench(pool, requests, random.Random(arguments.seed))
     verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
-    results: dict[str, Any] = {}
-    try:
-        await bench.find_states()
-        rss = pool.resident_mb()
-        for garbage, name in ((0.0, "parsable"), (1 / 3, "garbage")):
-            for size in (1, 4, 8, 32):
-                pool.garbage = garbage
-                results[f"{name}_at_{size}"] = await bench.measure(size, garbage, arguments.batches)
-        results["ms_per_candidate_at_8"] = results["parsable_at_8"]["mean_ms"]
-        results["ms_per_candidate_at_32"] = results["parsable_at_32"]["mean_ms"]
-        results["candidates_per_s"] = round(1000 / results["parsable_at_8"]["mean_ms"])
-        results["ms_per_theorem_batch_file"] = await limit(toolchain, verifier.folder, bench, 400)
-        results["worker_rss_mb"] = {"start": round(rss), "end": round(pool.resident_mb())}
-        results["verification"] = await verification(verifier, 8)
-        results["worker_restarts"] = pool.restarts
-        results["outcomes"] = {kind.value: number for kind, number in requests.counts.outcomes.items() if number}
-    finally:
-        verifier.close()
-        await pool.stop()
+    results: dict[str, Any] = {"backend": arguments.backend}
+    async with backend_of(arguments.backend, toolchain) as backend:
+        requests = Requests(backend, OutcomeCache(100_000), longest=30)
+        bench = Bench(backend, requests, random.Random(arguments.seed))
+        try:
+            await bench.find_states()
+            rss = backend.resident_mb()
+            for garbage, name in ((0.0, "parsable"), (1 / 3, "garbage")):
+                for size in (1, 4, 8, 32):
+                    if isinstance(backend, Pool):
+                        backend.garbage = garbage
+                    results[f"{name}_at_{size}"] = await bench.measure(size, garbage, arguments.batches)
+            results["ms_per_candidate_at_8"] = results["parsable_at_8"]["mean_ms"]
+            results["ms_per_candidate_at_32"] = results["parsable_at_32"]["mean_ms"]
+            results["candidates_per_s"] = round(1000 / results["parsable_at_8"]["mean_ms"])
+            results["ms_per_theorem_batch_file"] = await limit(toolchain, verifier.folder, bench, 400)
+            results["worker_rss_mb"] = {"start": round(rss), "end": round(backend.resident_mb())}
+            results["verification"] = await verification(verifier, 8)
+            results["worker_restarts"] = backend.restarts
+            if arguments.soak:
+                results["soak"] = await bench.soak(arguments.soak)
+            results["outcomes"] = {kind.value: number for kind, number in requests.counts.outcomes.items() if number}
+        finally:
+            verifier.close()
     return results
 
 
