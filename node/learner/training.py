@@ -19,13 +19,11 @@ from node.model import checkpoint, weights
 from node.model.batches import Batch, Example, encode_transition, make_batches
 from node.model.loss import LossSettings, forward_loss, merge_metrics
 from node.model.optimizer import Optimizer, OptimizerSettings
+from node.model.ranks import data_parallel
 
 CACHED_EXAMPLES = 50_000
 """Encoded transitions kept: some 100 MB at most. Encoding takes about 30 µs, so the rest is encoded when
 needed."""
-
-BY_TOKENS = ("policy_loss", "token_accuracy")
-"""Metrics that are means over tokens; the others are means over states."""
 
 
 class NotFinite(ArithmeticError):
@@ -43,7 +41,7 @@ class Training:
         self.model = loaded.model.to(self.device).train()
         self.module: nn.Module = self.model
         if config.ranks > 1:
-            self.module = DistributedDataParallel(self.model, broadcast_buffers=False)
+            self.module = data_parallel(self.model)
         self.loss = LossSettings(config.value_weight)
         settings = OptimizerSettings(matrix_rate=config.matrix_rate, rate=config.rate, warmup=config.warmup)
         self.optimizer = Optimizer(self.model, settings)
@@ -126,19 +124,12 @@ class Training:
 
     def _all_ranks(self, parts: Iterable[dict[str, float]]) -> dict[str, float]:
         """Metrics of all ranks' batches as if they were one."""
-        merged = merge_metrics(list(parts))
+        merged = merge_metrics(list(parts), self.loss)
         if self.config.ranks == 1:
             return merged
-        names = sorted(merged)
-        weight = {name: merged["tokens" if name in BY_TOKENS else "states"] for name in names}
-        sums = [merged[name] * (1.0 if name in ("tokens", "states") else weight[name]) for name in names]
-        total = torch.tensor(sums, dtype=torch.float64, device=self.device)
-        dist.all_reduce(total)
-        added = dict(zip(names, total.tolist(), strict=True))
-        for name in names:
-            if name not in ("tokens", "states"):
-                added[name] /= added["tokens" if name in BY_TOKENS else "states"]
-        return added
+        found: list[dict[str, float]] = [{}] * self.config.ranks
+        dist.all_gather_object(found, merged)
+        return merge_metrics(found, self.loss)
 
     # --- files ------------------------------------------------------------------------------------------------------
 
