@@ -124,8 +124,6 @@ async def test_the_lean_proxy_shows_the_recorded_states_of_a_sample(statements, 
 
 
 def test_a_changed_transition_does_not_replay(statements, transitions, truth):
-    import asyncio
-
     import msgspec
 
     theorems, groups = goals(statements, truth), grouped(transitions)
