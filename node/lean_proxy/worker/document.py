@@ -17,7 +17,6 @@ behind it does.
 from __future__ import annotations
 
 import enum
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -29,15 +28,6 @@ COPY = "«proofmesh copy»"
 
 PREAMBLE = f"def {COPY} {{p : Sort _}} (a _ : p) : p := a"
 """Stands after the header in every document: `refine COPY ?_ ?_` turns a goal into two of the same."""
-
-BRIEF_PREAMBLE = f"def {COPY} {{q : Sort _}} (a _ : q) : q := a\nset_option internal.cmdlineSnapshots true"
-"""In place of the preamble before a single example: Lean keeps no record of it for an editor, and reports at its end,
-which saves a third of the CPU time; but it does not say which candidate it is at.
-
-Lean's server is not made for this option: it takes a declaration that was elaborated under it for unchanged when only
-another one stands behind it. Hence one example alone; another `def`, so that Lean begins anew when it changes between
-the two; and an echo in the example, without which its messages count for nothing. (A Lean that is too old to know the
-option says so at its line, where nobody reads it.)"""
 
 SENTINEL = "proofmesh"
 """What a sentinel says."""
@@ -96,13 +86,6 @@ class Example:
 class Document:
     text: str
     examples: tuple[Example, ...]
-    echo: str = ""
-    """What Lean says first of the one example of a brief document."""
-
-    @property
-    def brief(self) -> bool:
-        """Whether Lean does not say which candidate it is at."""
-        return bool(self.echo)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -112,20 +95,12 @@ class Document:
 class Writer:
     """Writes a document example by example, counting lines."""
 
-    def __init__(self, header: str, *, brief: bool = False) -> None:
-        """`brief`: there will be one example, and no need to know where Lean is."""
-        self._brief = brief
-        self._lines = opening(header, BRIEF_PREAMBLE if brief else PREAMBLE).split("\n")[:-1]
+    def __init__(self, header: str) -> None:
+        self._lines = opening(header).split("\n")
         self._examples: list[Example] = []
 
     def document(self) -> Document:
-        """What was written. Two documents with the same echo are the same."""
-        text = "\n".join(self._lines) + "\n"
-        if not self._brief:
-            return Document(text, tuple(self._examples))
-        assert len(self._examples) == 1
-        echo = f"{SENTINEL} {hashlib.blake2b(text.encode(errors='surrogatepass'), digest_size=8).hexdigest()}"
-        return Document(text.replace(MARK, echo, 1), tuple(self._examples), echo)
+        return Document("\n".join(self._lines) + "\n", tuple(self._examples))
 
     def copies(
         self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]], *, show_state: bool
@@ -181,8 +156,6 @@ class Writer:
         first = len(self._lines)
         self._lines += statement_lines("example", theorem)
         statement = len(self._lines) - 1
-        if self._brief:
-            self._lines.append(f'{INDENT}trace "{MARK}"')
         length = 0
 
         def marked(prefix: str) -> list[str]:
@@ -195,8 +168,8 @@ class Writer:
         # The hole's first line may have become part of a bullet's line: the mark says where it went.
         start = next(number for number, line in enumerate(lines) if MARK in line)
         lines[start : start + 2] = [_joined(lines[start], lines[start + 1])]
-        begin = len(self._lines) + start
         self._lines += lines
+        begin = statement + 1 + start
         blocks = tuple(spot.block(begin) for spot in spots)
         end = begin + length - 2 if ends else -1
         self._examples.append(Example(first, statement, len(self._lines) - 1, blocks, form, end))
@@ -260,9 +233,9 @@ BY_COLUMN = len("  : Prop) := ")
 """Where `by` stands in the last line of a statement."""
 
 
-def opening(header: str, preamble: str = PREAMBLE) -> str:
+def opening(header: str) -> str:
     """What every document begins with."""
-    return f"{header}\n{preamble}\n" if header else f"{preamble}\n"
+    return f"{header}\n{PREAMBLE}\n" if header else f"{PREAMBLE}\n"
 
 
 def statement_lines(keyword: str, theorem: Theorem) -> list[str]:

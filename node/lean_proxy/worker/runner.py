@@ -12,7 +12,7 @@ from node.lean_proxy.worker.document import Document, opening
 from node.lean_proxy.worker.framing import Diagnostic
 from node.lean_proxy.worker.plan import Plan
 from node.lean_proxy.worker.process import Ending, LeanProcess, WorkerEnded, WorkerOptions
-from node.lean_proxy.worker.reading import echoed, parser_refused, read, suspect_at
+from node.lean_proxy.worker.reading import parser_refused, read, suspect_at
 from node.lean_proxy.worker.spares import Spares
 
 RECYCLE_EDITS = 5000
@@ -20,10 +20,6 @@ RECYCLE_EDITS = 5000
 
 RECYCLE_STARTS = 100
 """It has worked that many times as long as it took to start, too: so a large library costs a hundredth at most."""
-
-BRIEF_SECONDS = 2.0
-"""For a document with which Lean says nothing before its end, if it has worked for half of them. As many heartbeats as
-a declaration has take as long, so it is mostly the kernel, or a tactic that needs none, that comes to this."""
 
 
 class BadHeader(ValueError):
@@ -80,26 +76,17 @@ class Runner:
     async def _step(self, plan: Plan, document: Document, header: str, timeout: float) -> None:
         process = await self._ready(header)
         blocks = max(1, len(document.blocks))
-        silence, limit, work = timeout, timeout * blocks, 0.0
-        if document.brief:
-            silence, limit, work = min(timeout, BRIEF_SECONDS), timeout, BRIEF_SECONDS / 2
         try:
-            diagnostics = await process.edit(document.text, silence=silence, limit=limit, work=work)
+            diagnostics = await process.edit(document.text, silence=timeout, limit=timeout * blocks)
         except WorkerEnded as end:
             if end.ending is not Ending.TIMEOUT or not await process.recall(opening(header)):
                 self._lost()
-            if document.brief:
-                plan.hasty()
-                return
             stuck = end.ending is Ending.TIMEOUT and end.seconds_stuck >= timeout
             suspect = suspect_at(document, end.lines)
             refused = "" if suspect is None else parser_refused(document, end.diagnostics, suspect)
             plan.ended(end.ending, end.reason, suspect, stuck=stuck, refused=refused)
         else:
-            if echoed(document, diagnostics):
-                plan.take(read(document, diagnostics))
-            else:
-                plan.hasty()
+            plan.take(read(document, diagnostics))
 
     async def _ready(self, header: str) -> LeanProcess:
         """A live process with this header. Raises BadHeader, WorkerEnded."""

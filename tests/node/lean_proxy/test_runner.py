@@ -49,19 +49,5 @@ async def test_other_imports_take_another_process(runner):
         await kind(runner, "import NoSuchModule", "rfl")
 
 
-async def test_lean_is_not_asked_twice_unless_it_has_not_spoken_of_the_document(runner):
-    plans = [
-        # Batches whose states differ in one letter: what Lean's server wrongly keeps would be told of the next.
-        Plan(Theorem("t", "", f"{number} = {number}"), (), {0: tactic, 1: "rfl"}, state=f"⊢ {number} = {number}")
-        for number, tactic in enumerate(["skip", "exact )", "skip", "assumption", "skip"])
-    ]
-    for number, plan in enumerate(plans):
-        await runner.run(plan, timeout=20)
-        assert plan.outcomes[1].kind is OutcomeKind.PROVED
-        if plan.candidates[0] == "skip":
-            assert plan.outcomes[0].branches[0].state == f"⊢ {number} = {number}"
-    assert runner.process.edits <= 2 * len(plans) + 3
-
-
 def test_only_lines_that_import_count():
     assert imports("import A\nopen Nat\npublic import B\ndef important := 1") == ["import A", "public import B"]
