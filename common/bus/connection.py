@@ -52,6 +52,10 @@ def reconnect_delay(failures: int, jitter: float) -> float:
     return min(RECONNECT_LONGEST, 0.05 * 2 ** min(failures, 10)) * (0.5 + 0.5 * jitter)
 
 
+CANCEL_SECONDS = 0.5
+"""After which an attempt to connect that goes on is cancelled once more."""
+
+
 def check_addresses(settings: BusSettings) -> None:
     """Whether the addresses can be a broker's. Raises BusUnavailable: waiting would not help."""
     servers = settings.servers()
@@ -140,8 +144,11 @@ class Connection:
         )
         await asyncio.wait([connecting, self._refused], timeout=wait, return_when=asyncio.FIRST_COMPLETED)
         if not connecting.done():
-            connecting.cancel()
-            await asyncio.gather(connecting, return_exceptions=True)
+            # Again until it has an effect: before Python 3.12, `wait_for` inside loses a cancellation that comes just as
+            # an attempt to connect fails, and the library would go on for ever.
+            while not connecting.done():
+                connecting.cancel()
+                await asyncio.wait([connecting], timeout=CANCEL_SECONDS)
             self._closing = True
             await self.client.close()
             raise BusUnavailable(self._why_not(wait))
