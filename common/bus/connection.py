@@ -144,8 +144,8 @@ class Connection:
         )
         await asyncio.wait([connecting, self._refused], timeout=wait, return_when=asyncio.FIRST_COMPLETED)
         if not connecting.done():
-            # Again until it has an effect: before Python 3.12, `wait_for` inside loses a cancellation that comes just as
-            # an attempt to connect fails, and the library would go on for ever.
+            # Again until it has an effect: before Python 3.12, `wait_for` inside loses a cancellation that comes just
+            # as an attempt to connect fails, and the library would go on for ever.
             while not connecting.done():
                 connecting.cancel()
                 await asyncio.wait([connecting], timeout=CANCEL_SECONDS)
