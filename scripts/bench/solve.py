@@ -30,6 +30,7 @@ from node.inference.engine_set import Answer
 from node.inference.job import Job
 from node.inference.shelf import WeightsId
 from node.inference.worker import Worker
+from node.learner.data import SAMPLE_SEED
 from node.model import checkpoint, weights
 from node.model.checkpoint import CheckpointError
 from node.model.weights import Weights, WeightsError
@@ -37,15 +38,11 @@ from node.prover.agent import Agent
 from node.prover.exploration import ExploringPolicy
 from node.prover.policy import Advice, Policy
 from node.prover.prior import merge_samples
+from node.prover.settings import ProverSettings
 from scripts.bank.fixed_search import LocalEnvironment, local_requests
 from scripts.bench._report import asked, machine, report
 
 T = TypeVar("T")
-
-SAMPLE_SEED = 0
-"""Of the sample of statements: the learner's, so that both score the same ones."""
-
-LEAVES = 4
 
 
 @dataclass
@@ -152,9 +149,10 @@ async def local_policy(arguments: Arguments) -> AsyncIterator[LocalPolicy]:
         await asyncio.to_thread(worker.join)
 
 
-async def play(theorems: Sequence[Theorem], arguments: Arguments, purpose: str = "eval") -> list[AttemptResult]:
+async def play(theorems: Sequence[Theorem], arguments: Arguments) -> list[AttemptResult]:
     """One attempt at each theorem, in their order."""
     gate = asyncio.Semaphore(arguments.searches)
+    leaves = ProverSettings().leaves
 
     async def one(theorem: Theorem, policy: Policy) -> AttemptResult:
         async with gate:
@@ -162,13 +160,13 @@ async def play(theorems: Sequence[Theorem], arguments: Arguments, purpose: str =
                 attempt_id=theorem.name,
                 theorem_id=theorem.name,
                 theorem=theorem,
-                purpose=purpose,
+                purpose="eval",
                 simulations=arguments.simulations,
                 seed=arguments.seed,
                 samples=arguments.samples,
             )
             environment = LocalEnvironment(requests, theorem)
-            result = await Agent(attempt, policy, environment, prover_id="bench", leaves=LEAVES).play()
+            result = await Agent(attempt, policy, environment, prover_id="bench", leaves=leaves).play()
             progress.advance(task)
             return result
 
