@@ -143,17 +143,13 @@ def _control_steps(settings: DemoSettings) -> int:
 
 def _port(wanted: int) -> int:
     """The wanted port, or a free one when it is in use."""
-    import socket
-
+    from common.ports import listenable
     from node.mesh.plan import free_port
 
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", wanted))
-            return int(probe.getsockname()[1])
-        except OSError:
-            port = free_port()
+    try:
+        return listenable("127.0.0.1", wanted)
+    except OSError:
+        port = free_port()
     print(f"port {wanted} is in use: the monitor takes {port}", file=sys.stderr)
     return port
 

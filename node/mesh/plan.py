@@ -11,6 +11,7 @@ from pathlib import Path
 from broker.settings import BrokerSettings
 from common import config
 from common.limits import Duration, Natural, Timeout
+from common.ports import listenable
 from common.settings import NodeSettings, RunSettings
 from common.subjects import check_run_name
 from node.mesh.commands import ROLES, resolve
@@ -129,15 +130,13 @@ def free_port() -> int:
 
 def check_port(host: str, port: int) -> None:
     """Whether a broker can listen there. Raises PortInUse: nodes would talk to whoever listens there instead."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was just given up is free
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise PortInUse(
-                f"cannot run a broker on {host}:{port}: {error.strerror}. If another broker runs there, stop it, use "
-                "it ([up] broker = 0), or choose another port ([broker] port; 0 takes a free one)"
-            ) from error
+    try:
+        listenable(host, port)
+    except OSError as error:
+        raise PortInUse(
+            f"cannot run a broker on {host}:{port}: {error.strerror}. If another broker runs there, stop it, use "
+            "it ([up] broker = 0), or choose another port ([broker] port; 0 takes a free one)"
+        ) from error
 
 
 class PortInUse(RuntimeError):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from common.ports import listenable
 from common.process import kept
 from node.training.launch import RENDEZVOUS
 
@@ -44,10 +44,7 @@ def monitor(directory: str, *, wanted: bool) -> Iterator[None]:
 
 def _port() -> int:
     """The usual port, or 0 for a free one when it is in use."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", PORT))
-        except OSError:
-            return 0
-    return PORT
+    try:
+        return listenable("127.0.0.1", PORT)
+    except OSError:
+        return 0
