@@ -8,10 +8,12 @@ value is read at `<tactic>`, where the whole state has been seen and no tactic h
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from node.model.config import ModelConfig
 from node.model.masks import visible
@@ -20,10 +22,52 @@ NORM_FLOOR = 1e-6
 """Smallest root mean square that normalisation divides by: only keeps an all-zero vector from giving NaN."""
 
 
+class _Normalize(torch.autograd.Function):
+    """`normalize`, with a gradient of four passes over x in place of autograd's eight: this network is so narrow that
+    such passes, and not products, are half of a training step on a CPU (LOG.md)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        scale = 1.0 / math.sqrt(x.shape[-1])
+        inverse = (torch.linalg.vector_norm(x, dim=-1, keepdim=True) * scale).clamp_min(NORM_FLOOR).reciprocal()
+        y = x * inverse
+        ctx.save_for_backward(y, inverse)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        y, inverse = ctx.saved_tensors
+        along = (gradient * y).mean(-1, keepdim=True)
+        # At the floor the divisor is a constant.
+        along.masked_fill_(inverse >= 1.0 / NORM_FLOOR, 0.0)
+        return torch.addcmul(gradient, y, along, value=-1).mul_(inverse)
+
+
+class _SquaredReLU(torch.autograd.Function):
+    """relu(x)^2, whose gradient needs no mask of its own: where x is negative, relu(x) is 0."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        positive = x.clamp_min(0)
+        ctx.save_for_backward(positive)
+        return positive * positive
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (positive,) = ctx.saved_tensors
+        return (gradient * positive).mul_(2)
+
+
 def normalize(x: Tensor) -> Tensor:
     """RMSNorm (arXiv 1910.07467) over the last dimension, without gain: x / max(rms(x), NORM_FLOOR)."""
-    scale = 1.0 / math.sqrt(x.shape[-1])
-    return x / (torch.linalg.vector_norm(x, dim=-1, keepdim=True) * scale).clamp_min(NORM_FLOOR)
+    return _Normalize.apply(x)
+
+
+def squared_relu(x: Tensor) -> Tensor:
+    """max(x, 0)^2 (Primer, arXiv 2109.08668)."""
+    return _SquaredReLU.apply(x)
 
 
 def rotary_table(config: ModelConfig, device: torch.device | None = None) -> Tensor:
@@ -37,6 +81,11 @@ def rotary_table(config: ModelConfig, device: torch.device | None = None) -> Ten
 def rotate(x: Tensor, table: Tensor) -> Tensor:
     """Rotary embedding of x (..., T, heads, head_size) by `table` (..., T, 2, head_size / 2): neighbours (2i, 2i + 1)
     turn as a pair."""
+    if x.dtype == torch.float32 and not torch.compiler.is_compiling():
+        # One complex product, forward and backward. Compilers make one pass of the real numbers below themselves, and
+        # of complex ones they do not.
+        turns = torch.view_as_complex(table.transpose(-1, -2).contiguous())[..., None, :]
+        return torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns).flatten(-2)
     cos, sin = table[..., 0, None, :].to(x.dtype), table[..., 1, None, :].to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
@@ -71,7 +120,7 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two matrices with a squared ReLU between them (Primer, arXiv 2109.08668)."""
+    """Two matrices with a squared ReLU between them."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -79,7 +128,7 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(config.hidden, config.width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.down(F.relu(self.up(x)).square())
+        return self.down(squared_relu(self.up(x)))
 
 
 class Block(nn.Module):

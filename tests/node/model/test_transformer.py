@@ -1,8 +1,17 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 
 from node.model.config import ModelConfig, ModelConfigError
-from node.model.transformer import Transformer, expected_value, normalize, rotary_table, rotate
+from node.model.transformer import (
+    Transformer,
+    expected_value,
+    normalize,
+    rotary_table,
+    rotate,
+    squared_relu,
+)
 from tests.node.model.tiny import tiny_model
 
 
@@ -63,6 +72,26 @@ def test_rotation_keeps_lengths_and_depends_on_distance_alone() -> None:
 def test_normalisation_gives_unit_root_mean_square_and_survives_zeros() -> None:
     x = torch.tensor([[3.0, -4.0], [0.0, 0.0]])
     assert torch.allclose(normalize(x).square().mean(-1), torch.tensor([1.0, 0.0]))
+
+
+@pytest.mark.parametrize("function", [normalize, squared_relu])
+def test_gradients_written_by_hand_are_those_of_differences(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    x = torch.randn(3, 2, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(5)).requires_grad_()
+    assert torch.autograd.gradcheck(function, (x,))
+
+
+def test_at_its_floor_normalisation_divides_by_a_constant() -> None:
+    x = torch.full((1, 4), 1e-9).requires_grad_()
+    normalize(x).sum().backward()
+    assert torch.allclose(x.grad, torch.full((1, 4), 1e6))  # type: ignore[arg-type]
+
+
+def test_a_complex_rotation_is_the_real_one() -> None:
+    table = rotary_table(ModelConfig(width=16, heads=2, kv_heads=2))[:5]
+    x = torch.randn(3, 5, 2, 8, generator=torch.Generator().manual_seed(6))  # float64 takes the real formula
+    assert torch.allclose(rotate(x, table), rotate(x.double(), table).float(), atol=1e-6)
+    own = table[torch.tensor([[0, 1, 2, 0, 1]] * 3)]
+    assert torch.allclose(rotate(x, own), rotate(x.double(), own).float(), atol=1e-6)
 
 
 def test_value_is_minus_the_expected_number_of_steps() -> None:
