@@ -207,7 +207,7 @@ async def test_a_node_outlives_its_broker_returns_to_it_and_can_leave_without_it
     await until(healthz, 503)
     process.send_signal(signal.SIGTERM)
     code, errors = await ended(process)
-    assert code == 0
+    assert code == 0, errors
     assert "broker lost" in errors
     assert "broker found again" in errors
     await bus.close()

@@ -42,6 +42,10 @@ async def inference(bus: Bus, broker: BusSettings, tmp_path: Path) -> AsyncItera
     context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
     settings = InferenceSettings(weights=str(file), engine=EngineSettings(slots=4, cells=8, new_tokens=32))
     work = asyncio.create_task(Serving(settings, context).run())
+    # Whoever listens beside it from now on is not taken for it.
+    await context.bus.request_patiently(
+        subjects.TACTIC_REQUEST, TacticRequest(state="⊢ True", samples=1, seed=0), TacticReply, timeout=10, deadline=60
+    )
     yield context
     context.stopping.set()
     await asyncio.wait_for(work, 60)
