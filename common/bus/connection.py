@@ -91,6 +91,14 @@ class _OrderedClient(Client):
             self._pongs[0] = asyncio.get_running_loop().create_future()
         await super()._process_pong()
 
+    async def _close(self, status: int, do_cbs: bool = True) -> None:
+        """What is still to be sent while the broker is away has nowhere to go. nats-py 2.16 writes it to the closed
+        transport all the same; uvloop's raises, and the client would be left half closed."""
+        if self.is_reconnecting:
+            self._pending = []
+            self._pending_data_size = 0
+        await super()._close(status, do_cbs)
+
 
 class Connection:
     """A nats-py client that reconnects for ever. `returned` and `lost` hooks run on every reconnect and disconnect."""
@@ -221,7 +229,7 @@ class Connection:
             await self.client.drain()
         except (ConnectionReconnectingError, ConnectionClosedError):
             await self.client.close()
-        except (Error, OSError) as error:
+        except (Error, OSError, RuntimeError) as error:  # RuntimeError: uvloop's of a transport that just closed
             log.warning("broker left without draining", error=str(error))
             await self.client.close()
         for task in self._tasks:

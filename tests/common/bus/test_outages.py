@@ -9,9 +9,11 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
+import uvloop
 
 from broker import streams
 from broker.launcher import Server
+from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings, BusUnavailable, Lease, Unanswered
 from common.bus.connection import OUTAGE_BUFFER_BYTES, Connection
 from common.bus.counters import DROPPED, SLOW_CONSUMERS
@@ -237,8 +239,6 @@ async def test_a_node_that_starts_before_its_broker_waits_for_it(own_broker: Ser
 
 
 async def test_wrong_credentials_are_said_at_once(tmp_path: Path) -> None:
-    from broker.settings import BrokerSettings
-
     server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")), ("mesh", "right"))
     await server.start()
     good = await Bus.connect(server.bus, run="r", name="n", wait=10)
@@ -252,8 +252,6 @@ async def test_wrong_credentials_are_said_at_once(tmp_path: Path) -> None:
 
 
 async def test_credentials_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from broker.settings import BrokerSettings
-
     monkeypatch.setenv("PROOFMESH_NATS_USER", "mesh")
     monkeypatch.setenv("PROOFMESH_NATS_PASSWORD", "p\"w'#$ \\{}")
     server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")), BusSettings().credentials())
@@ -282,3 +280,19 @@ async def test_an_answer_to_a_ping_that_nobody_waits_for_any_more_costs_no_conne
     assert client._reading_task is not None and not client._reading_task.done()
     assert connection.connected and not lost.is_set()
     await connection.close()
+
+
+def test_a_node_leaves_without_its_broker_also_when_it_has_something_left_to_send(tmp_path: Path) -> None:
+    """On uvloop, as nodes run: its closed transports raise when written to, asyncio's own only warn."""
+
+    async def leave() -> None:
+        server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
+        await server.start()
+        bus = await connect(server)
+        await kill(server)
+        await eventually(lambda: not bus.connected)
+        await bus.publish("telemetry.a.n.log", LogRecord(node_id="n", role="a", time=0, level="info", event="lost"))
+        await bus.close()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(leave())
