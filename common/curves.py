@@ -103,3 +103,22 @@ class Tail:
         self._offset += len(whole)
         points = [point for line in whole.splitlines() if (point := decode_line(line)) is not None]
         return News(points, again)
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line, with its end, whole or not at all. Raises OSError: disk full, read-only.
+
+    A torn line that a kill left before is ended first, so that it spoils no other.
+    """
+    with path.open("ab+", buffering=0) as file:
+        end = file.seek(0, os.SEEK_END)
+        if end:
+            file.seek(end - 1)
+            line = line if file.read(1) == b"\n" else b"\n" + line
+        try:
+            unwritten = memoryview(line if line.endswith(b"\n") else line + b"\n")
+            while unwritten:
+                unwritten = unwritten[file.write(unwritten) :]
+        except OSError:
+            file.truncate(end)
+            raise

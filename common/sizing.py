@@ -108,3 +108,12 @@ def _read(path: str) -> str:
         return Path(path).read_text()
     except OSError:
         return ""
+
+
+def thread_environment(threads: int) -> dict[str, str]:
+    """Environment variables of a process that computes with so many threads on cores that others use, too.
+
+    Its threads wait for each other for some microseconds, then they sleep. Spinning without an end is ten to forty
+    times slower when anything else runs on the same cores, and sleeping at once costs half as much again (LOG.md).
+    """
+    return {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "20000"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from common import subjects
+from common.curves import append_line
 from common.messages import Attempt, Point, ProofFound
 from common.metrics import counter, gauge
 from common.node import NodeContext
@@ -82,22 +82,3 @@ class Journal:
 
     def _subject(self, kind: str) -> str:
         return subjects.telemetry(self._ctx.role, self._ctx.id, kind)
-
-
-def append_line(path: Path, line: bytes) -> None:
-    """Append a line whole or not at all. Raises OSError: disk full, read-only.
-
-    A torn line that a kill left before is ended first, so that it spoils no other.
-    """
-    with path.open("ab+", buffering=0) as file:
-        end = file.seek(0, os.SEEK_END)
-        if end:
-            file.seek(end - 1)
-            line = line if file.read(1) == b"\n" else b"\n" + line
-        try:
-            unwritten = memoryview(line + b"\n")
-            while unwritten:
-                unwritten = unwritten[file.write(unwritten) :]
-        except OSError:
-            file.truncate(end)
-            raise

@@ -19,7 +19,7 @@ import msgspec
 
 from common import faults
 from common.process import kill_group, spawn_child
-from common.sizing import read_machine
+from common.sizing import read_machine, thread_environment
 from node.learner.errors import TrainerFailed
 from node.learner.rank_messages import Answer, Command, CreateConfig, RankConfig, by_segment
 from node.learner.replay import Ref
@@ -29,10 +29,6 @@ from node.model.config import ModelConfig
 
 LINE_LIMIT = 1 << 20
 """Bytes of an answer at most."""
-
-THREADING = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "20000"}
-"""Threads of a rank wait for each other for some microseconds, then they sleep. Spinning without an end is ten to forty
-times slower when anything else runs on the same cores, and sleeping at once costs half as much again (LOG.md)."""
 
 TAIL_LINES = 6
 """Lines of a dead rank's standard error that go into the error message."""
@@ -116,7 +112,7 @@ class TrainerGroup:
     # --- the ranks --------------------------------------------------------------------------------------------------
 
     async def _spawn(self, arguments: list[str], name: str) -> asyncio.subprocess.Process:
-        env = {**os.environ, **THREADING, "OMP_NUM_THREADS": str(threads_per_rank(self.settings))}
+        env = os.environ | thread_environment(threads_per_rank(self.settings))
         if self.starts > 1:
             env.pop(faults.VARIABLE, None)  # a fault that a test asked for strikes once
         with self._log(name).open("ab") as log:

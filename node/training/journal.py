@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common.curves import decode_line, encode_line
+from common.curves import append_line, decode_line, encode_line
 from node.training.tracked import Tracked
 
 
@@ -55,11 +55,10 @@ class Journal:
             self._progress.update(self._task, completed=step, description=text)
 
     def write(self, step: int, values: dict[str, float]) -> None:
-        """One line. Raises OSError."""
+        """One line, whole or not at all. Raises OSError."""
         if not self._first:
             return
-        with self._path.open("ab") as file:
-            file.write(encode_line(time.time(), step, values))
+        append_line(self._path, encode_line(time.time(), step, values))
         if self._tracked is not None:
             self._tracked.write(step, values)
 

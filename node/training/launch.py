@@ -14,11 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.process import kill_group, spawn_child
-from common.sizing import read_machine
+from common.sizing import read_machine, thread_environment
 from node.training.errors import TrainingError
-
-THREADING = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "20000"}
-"""As the learner's ranks: threads that spin without an end are many times slower on cores that others use (LOG.md)."""
 
 RENDEZVOUS = "PROOFMESH_RENDEZVOUS"
 """A file through which ranks that `launch` started find each other; torchrun's have its environment instead."""
@@ -86,11 +83,10 @@ async def _start(
 ) -> asyncio.subprocess.Process:
     env = {
         **os.environ,
-        **THREADING,
+        **thread_environment(threads or max(1, read_machine().cores // ranks)),
         RENDEZVOUS: str(folder / "rendezvous"),
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(ranks),
-        "OMP_NUM_THREADS": str(threads or max(1, read_machine().cores // ranks)),
     }
     return await spawn_child([sys.executable, "-m", "node.training", *arguments], env=env)

@@ -10,7 +10,6 @@ ones). Median over the searches.
 from __future__ import annotations
 
 import gc
-import json
 import statistics
 import time
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from common.seeds import derive_seed
 from node.prover.prior import Proposal
 from node.prover.search import Search
 from node.prover.service import GC_THRESHOLDS
+from scripts.bench._report import asked, machine, report
 
 SAMPLES = 6
 STUBS = 20_000
@@ -86,13 +86,7 @@ def main() -> None:
     arguments = tyro.cli(Arguments, description=__doc__)
     worlds = {"chain": (1, 10**9), "products": (3, 10**9), "merging": (2, 2000)}
     results = {name: measure(*world, arguments) for name, world in worlds.items()}
-    for name, numbers in results.items():
-        print(
-            f"{name:9} {numbers['simulations_per_s']:9.0f} simulations/CPU s   "
-            f"{numbers['states']:.0f} states, mean depth {numbers['mean_depth']:.1f}"
-        )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=2))
+    report({"settings": asked(arguments), "machine": machine(), "worlds": results}, arguments.json)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,9 @@ import tyro
 from rich.progress import Progress
 
 from common import bank
+from common.config import ConfigError, check_flags
 from common.lean import Theorem
+from common.limits import Natural, Nucleus, Positive, Temperature
 from common.messages import Attempt, AttemptResult
 from node.inference.engine import Engine
 from node.inference.engine_set import Answer
@@ -53,25 +55,25 @@ class Arguments:
     """A weights file or a checkpoint folder."""
     split: str = "valid"
     """`valid`, or `train`; `test` is for the end."""
-    statements: int = 160
+    statements: Positive = 160
     """How many, spread over families and levels."""
-    simulations: int = 16
+    simulations: Positive = 16
     """Budget of a search."""
-    samples: int = 6
+    samples: Positive = 6
     """Tactics sampled in an expansion."""
-    temperature: float = 1.0
-    top_p: float = 1.0
+    temperature: Temperature = 1.0
+    top_p: Nucleus = 1.0
     distinct: bool = False
     """First tokens without replacement."""
-    explore: int = 0
+    explore: Natural = 0
     """Candidates of the fixed list that join an expansion."""
-    searches: int = 8
+    searches: Positive = 8
     """At once."""
-    workers: int = 2
+    workers: Positive = 2
     """Lean processes."""
-    threads: int = 1
+    threads: Positive = 1
     """Of forward passes."""
-    seed: int = 0
+    seed: Natural = 0
     json: Path | None = None
     """Write the numbers here as well."""
 
@@ -200,10 +202,11 @@ def main() -> int:
     arguments = tyro.cli(Arguments, description=__doc__)
     started = time.monotonic()
     try:
+        check_flags(arguments)
         rows = bank.load_statements(arguments.split)
         rows = bank.stratified(rows, min(arguments.statements, len(rows)), SAMPLE_SEED)
         results = asyncio.run(play([row.theorem for row in rows], arguments))
-    except (WeightsError, CheckpointError, bank.BankError) as error:
+    except (ConfigError, WeightsError, CheckpointError, bank.BankError) as error:
         print(f"proofmesh bench solve: {error}", file=sys.stderr)
         return 2
     numbers = {**table(rows, results), "seconds": round(time.monotonic() - started, 1)}

@@ -3,7 +3,10 @@
 import math
 from pathlib import Path
 
-from common.curves import ABOUT, METRICS, About, Tail, encode_line, read_about, write_about
+import pytest
+
+from common.curves import ABOUT, METRICS, About, Tail, append_line, encode_line, read_about, write_about
+from tests.files import limited_files
 
 
 def test_a_tail_reads_what_is_new_and_leaves_a_torn_line_for_later(tmp_path: Path) -> None:
@@ -47,3 +50,14 @@ def test_a_folder_says_what_it_holds_or_is_none(tmp_path: Path) -> None:
     assert read_about(tmp_path) == about
     (tmp_path / ABOUT).write_bytes(b'{"stage": "sf')
     assert read_about(tmp_path) is None
+
+
+def test_line_is_appended_whole_or_not_at_all_and_a_torn_one_spoils_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    append_line(path, b'{"step": 1}')
+    with limited_files(path.stat().st_size + 5), pytest.raises(OSError):
+        append_line(path, b'{"step": 2, "values": "many"}')
+    assert path.read_bytes() == b'{"step": 1}\n'
+    path.write_bytes(path.read_bytes() + b'{"st')
+    append_line(path, b'{"step": 3}')
+    assert path.read_bytes().split(b"\n") == [b'{"step": 1}', b'{"st', b'{"step": 3}', b""]

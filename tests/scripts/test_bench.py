@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from node.model.weights import write
 from scripts.bench.__main__ import benchmarks
 from tests.node.model.tiny import tiny_weights
@@ -55,8 +57,11 @@ def test_a_checkpoint_is_scored_on_statements_of_the_bank(tmp_path: Path) -> Non
     assert alone["solved"] < helped["solved"]
 
 
-def test_a_checkpoint_that_is_not_there_is_said(tmp_path: Path) -> None:
-    done = bench("solve", str(tmp_path / "none.safetensors"))
+@pytest.mark.parametrize(
+    ("flags", "reason"), [([], "there is no such weights file"), (["--statements", "0"], "--statements")]
+)
+def test_what_cannot_be_measured_is_said(flags: list[str], reason: str, tmp_path: Path) -> None:
+    done = bench("solve", str(tmp_path / "none.safetensors"), *flags)
     assert done.returncode == 2
-    assert "there is no such weights file" in done.stderr
+    assert reason in done.stderr
     assert "Traceback" not in done.stderr

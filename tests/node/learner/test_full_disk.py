@@ -14,7 +14,6 @@ import pytest
 import structlog
 
 from node.learner.errors import RunDirectoryError
-from node.learner.journal import append_line
 from node.learner.replay import Ref, Replay, ReplaySettings
 from node.learner.run import Run, now
 from node.learner.segments import SegmentWriter
@@ -30,17 +29,6 @@ from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.waiting import eventually
 
 __all__ = ["cache", "world"]
-
-
-def test_line_is_appended_whole_or_not_at_all_and_a_torn_one_spoils_no_other(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    append_line(path, b'{"step": 1}')
-    with limited_files(path.stat().st_size + 5), pytest.raises(OSError):
-        append_line(path, b'{"step": 2, "values": "many"}')
-    assert path.read_bytes() == b'{"step": 1}\n'
-    path.write_bytes(path.read_bytes() + b'{"st')
-    append_line(path, b'{"step": 3}')
-    assert path.read_bytes().split(b"\n") == [b'{"step": 1}', b'{"st', b'{"step": 3}', b""]
 
 
 async def test_replay_that_cannot_be_written_is_filled_again_from_the_records(run: Run) -> None:
