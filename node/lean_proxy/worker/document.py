@@ -17,6 +17,7 @@ behind it does.
 from __future__ import annotations
 
 import enum
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -26,8 +27,31 @@ from common.script import INDENT, indent_tactic, path_lines
 COPY = "«proofmesh copy»"
 """Written in guillemets: nobody types it by accident."""
 
-PREAMBLE = f"def {COPY} {{p : Sort _}} (a _ : p) : p := a"
+
+def _preamble(name: str) -> str:
+    """The definition of COPY. Where its letter differs Lean's server takes it for another command."""
+    return f"def {COPY} {{{name} : Sort _}} (a _ : {name}) : {name} := a"
+
+
+PREAMBLE = _preamble("p")
 """Stands after the header in every document: `refine COPY ?_ ?_` turns a goal into two of the same."""
+
+BRIEF_PREAMBLE = f"""{_preamble("q")}
+set_option internal.cmdlineSnapshots false
+set_option internal.cmdlineSnapshots true"""
+"""In place of the preamble before a single example: Lean keeps no record of it for an editor, and reports at its end,
+which saves a third of the CPU time; but it does not say which candidate it is at.
+
+Lean's server is not made for this option. It forgets where a command ended that was elaborated under it, takes the one
+or two commands before that (it depends on Lean's version) for unchanged whatever stands there now, and reads on from
+where they ended before. So these must be commands that cannot have changed once Lean comes to them: the two options,
+behind a definition that stands nowhere else. Headers stand before it, and are compared as ever. Hence also one example
+alone, with an echo in it, without which its messages count for nothing. (A Lean that is too old to know the option says
+so at its line, where nobody reads it.)"""
+
+RECALL_PREAMBLE = _preamble("r")
+"""In place of the preamble when Lean is to give up an example. Lean cancels at once what stands behind a changed
+command; but the changed one itself only when a thread is free to look at it, and the example may hold the only one."""
 
 SENTINEL = "proofmesh"
 """What a sentinel says."""
@@ -86,6 +110,13 @@ class Example:
 class Document:
     text: str
     examples: tuple[Example, ...]
+    echo: str = ""
+    """What Lean says first of the one example of a brief document."""
+
+    @property
+    def brief(self) -> bool:
+        """Whether Lean does not say which candidate it is at."""
+        return bool(self.echo)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -95,12 +126,20 @@ class Document:
 class Writer:
     """Writes a document example by example, counting lines."""
 
-    def __init__(self, header: str) -> None:
-        self._lines = opening(header).split("\n")
+    def __init__(self, header: str, *, brief: bool = False) -> None:
+        """`brief`: there will be one example, and no need to know where Lean is."""
+        self._brief = brief
+        self._lines = opening(header, BRIEF_PREAMBLE if brief else PREAMBLE).split("\n")[:-1]
         self._examples: list[Example] = []
 
     def document(self) -> Document:
-        return Document("\n".join(self._lines) + "\n", tuple(self._examples))
+        """What was written. Two documents with the same echo are the same."""
+        text = "\n".join(self._lines) + "\n"
+        if not self._brief:
+            return Document(text, tuple(self._examples))
+        assert len(self._examples) == 1
+        echo = f"{SENTINEL} {hashlib.blake2b(text.encode(errors='surrogatepass'), digest_size=8).hexdigest()}"
+        return Document(text.replace(MARK, echo, 1), tuple(self._examples), echo)
 
     def copies(
         self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]], *, show_state: bool
@@ -156,6 +195,8 @@ class Writer:
         first = len(self._lines)
         self._lines += statement_lines("example", theorem)
         statement = len(self._lines) - 1
+        if self._brief:
+            self._lines.append(f'{INDENT}trace "{MARK}"')
         length = 0
 
         def marked(prefix: str) -> list[str]:
@@ -168,8 +209,8 @@ class Writer:
         # The hole's first line may have become part of a bullet's line: the mark says where it went.
         start = next(number for number, line in enumerate(lines) if MARK in line)
         lines[start : start + 2] = [_joined(lines[start], lines[start + 1])]
+        begin = len(self._lines) + start
         self._lines += lines
-        begin = statement + 1 + start
         blocks = tuple(spot.block(begin) for spot in spots)
         end = begin + length - 2 if ends else -1
         self._examples.append(Example(first, statement, len(self._lines) - 1, blocks, form, end))
@@ -233,9 +274,9 @@ BY_COLUMN = len("  : Prop) := ")
 """Where `by` stands in the last line of a statement."""
 
 
-def opening(header: str) -> str:
+def opening(header: str, preamble: str = PREAMBLE) -> str:
     """What every document begins with."""
-    return f"{header}\n{PREAMBLE}\n" if header else f"{PREAMBLE}\n"
+    return f"{header}\n{preamble}\n" if header else f"{preamble}\n"
 
 
 def statement_lines(keyword: str, theorem: Theorem) -> list[str]:

@@ -65,6 +65,8 @@ class Plan:
         """Those of them that were not confirmed together."""
         self._strikes: dict[int, int] = {}
         self._failures = 0
+        self._hasty = True
+        """Whether documents may be brief; no more when one of them came to no end."""
         self._documents = 0
         self._running: list[int] = []
         several = bool(self.path) and len(self.path[-1].layout[self.path[-1].branch]) > 1
@@ -81,7 +83,7 @@ class Plan:
         if self.done:
             return None
         self._documents += 1
-        writer = Writer(header)
+        writer = Writer(header, brief=self._hasty and self._is_single())
         if self._unprobed:
             self._running = sorted(self._unprobed)
             for index in self._running:
@@ -92,6 +94,14 @@ class Plan:
             self._running = [self._alone[0]]
             writer.separate(self.theorem, self.path, self._alone[0], self.candidates[self._alone[0]])
         return writer.document()
+
+    def _is_single(self) -> bool:
+        """Whether the next document is one example with copies."""
+        if self._unprobed or self._separate or not (self._pending or self.state is None):
+            return False
+        silent = sum(index in self._silent for index in self._pending)
+        few = len(self._pending) <= MOST_COPIES and not any(map(self._by_itself, self._pending))
+        return few and (silent == 0 or (silent == len(self._pending) and self.state is not None))
 
     def _batch(self, writer: Writer) -> None:
         """All pending candidates in one document, each in the fastest form that is safe for it."""
@@ -144,6 +154,10 @@ class Plan:
                 self._send_alone(reading.suspect)
             elif not progress and not reading.broken and self._pending:
                 self._send_alone(self._pending[0])
+
+    def hasty(self) -> None:
+        """Learn that a brief document was too brief: the same is tried again, and Lean tells where it is."""
+        self._hasty = False
 
     def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, refused: str = "") -> None:
         """Learn that the process ended.

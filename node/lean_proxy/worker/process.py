@@ -160,10 +160,11 @@ class LeanProcess:
     def alive(self) -> bool:
         return self.process.returncode is None and not self.process.stdin.is_closing()  # type: ignore[union-attr]
 
-    async def edit(self, text: str, *, silence: float, limit: float) -> list[Diagnostic]:
+    async def edit(self, text: str, *, silence: float, limit: float, work: float = 0.0) -> list[Diagnostic]:
         """Replace the whole document and return its final diagnostics.
 
-        `silence`: seconds without progress after which the worker counts as stuck; `limit`: seconds in all.
+        `silence`: seconds without progress after which the worker counts as stuck, if it has used `work` seconds of CPU
+        by then (on a busy machine it may not have had them); `limit`: seconds in all.
         Raises WorkerEnded; the process has been killed then, unless it ran out of time: `recall` or `kill` it.
         """
         started = time.monotonic()
@@ -171,7 +172,7 @@ class LeanProcess:
         document = {"uri": URI, "version": self.edits}
         self._send("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
         try:
-            return await self._final(silence, limit)
+            return await self._final(silence, limit, work)
         except WorkerEnded as end:
             if end.ending is not Ending.TIMEOUT:
                 await self.kill()
@@ -220,12 +221,12 @@ class LeanProcess:
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
 
-    async def _final(self, silence: float, limit: float) -> list[Diagnostic]:
+    async def _final(self, silence: float, limit: float, work: float = 0.0) -> list[Diagnostic]:
         """The last diagnostics of the current version, when Lean says that there will be no more."""
         request = self.edits + 1
         self._send("textDocument/waitForDiagnostics", {"uri": URI, "version": self.edits}, request)
         self._published = self._progress = None
-        self._limit_cpu(limit)
+        used = self._limit_cpu(limit)
         end = time.monotonic() + limit
         self._last_sign = time.monotonic()
         while True:
@@ -234,7 +235,10 @@ class LeanProcess:
                 async with asyncio.timeout(max(patience, 0.001)):
                     message = await self._receive()
             except TimeoutError:
-                raise self._ended(Ending.TIMEOUT, "no answer in time") from None
+                if self.cpu_seconds() - used >= work or time.monotonic() >= end:
+                    raise self._ended(Ending.TIMEOUT, "no answer in time") from None
+                self._last_sign = time.monotonic()
+                continue
             if message is None:
                 code = await self.process.wait()
                 ending = Ending.MEMORY if self._over_memory else Ending.DIED
@@ -285,12 +289,15 @@ class LeanProcess:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
             self.process.stdin.write(framing.encode(method, params, request_id))
 
-    def _limit_cpu(self, seconds: float) -> None:
-        """Let the kernel kill the worker if it uses more CPU than an edit may, even if this process is stopped."""
+    def _limit_cpu(self, seconds: float) -> float:
+        """Let the kernel kill the worker if it uses more CPU than an edit may, even if this process is stopped.
+
+        Returns the CPU seconds that it has used so far."""
         used = cpu_seconds(self.process.pid)
         most = int(used + 2 * seconds) + CPU_SECONDS_BEYOND  # elaboration may use two threads
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(self.process.pid, resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+        return used
 
     async def _drain_stderr(self) -> None:
         """Read standard error for ever, so that the pipe never fills; keep the last lines."""

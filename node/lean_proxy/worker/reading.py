@@ -66,6 +66,11 @@ class _Seen:
     other_errors: list[Diagnostic] = field(default_factory=list)
 
 
+def echoed(document: Document, diagnostics: Sequence[Diagnostic]) -> bool:
+    """Whether Lean speaks of this very document, in which an error of its statement would keep it from saying so."""
+    return not document.echo or any(item.message == document.echo for item in diagnostics)
+
+
 def suspect_at(document: Document, lines: Sequence[int]) -> int | None:
     """The candidate that was running, given the lines that Lean had not finished; None when it was not in a block."""
     for line in lines:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from node.lean_proxy.headers import import_lines, imports
 from node.lean_proxy.toolchain import LeanToolchain
-from node.lean_proxy.worker.document import Document, opening
+from node.lean_proxy.worker.document import RECALL_PREAMBLE, Document, opening
 from node.lean_proxy.worker.framing import Diagnostic
 from node.lean_proxy.worker.plan import Plan
 from node.lean_proxy.worker.process import Ending, LeanProcess, WorkerEnded, WorkerOptions
-from node.lean_proxy.worker.reading import parser_refused, read, suspect_at
+from node.lean_proxy.worker.reading import echoed, parser_refused, read, suspect_at
 from node.lean_proxy.worker.spares import Spares
 
 RECYCLE_EDITS = 5000
@@ -20,6 +20,10 @@ RECYCLE_EDITS = 5000
 
 RECYCLE_STARTS = 100
 """It has worked that many times as long as it took to start, too: so a large library costs a hundredth at most."""
+
+BRIEF_SECONDS = 2.0
+"""For a document with which Lean says nothing before its end, if it has worked for half of them. As many heartbeats as
+a declaration has take as long, so it is mostly the kernel, or a tactic that needs none, that comes to this."""
 
 
 class BadHeader(ValueError):
@@ -76,17 +80,26 @@ class Runner:
     async def _step(self, plan: Plan, document: Document, header: str, timeout: float) -> None:
         process = await self._ready(header)
         blocks = max(1, len(document.blocks))
+        silence, limit, work = timeout, timeout * blocks, 0.0
+        if document.brief:
+            silence, limit, work = min(timeout, BRIEF_SECONDS), timeout, BRIEF_SECONDS / 2
         try:
-            diagnostics = await process.edit(document.text, silence=timeout, limit=timeout * blocks)
+            diagnostics = await process.edit(document.text, silence=silence, limit=limit, work=work)
         except WorkerEnded as end:
-            if end.ending is not Ending.TIMEOUT or not await process.recall(opening(header)):
+            if end.ending is not Ending.TIMEOUT or not await process.recall(opening(header, RECALL_PREAMBLE)):
                 self._lost()
+            if document.brief:
+                plan.hasty()
+                return
             stuck = end.ending is Ending.TIMEOUT and end.seconds_stuck >= timeout
             suspect = suspect_at(document, end.lines)
             refused = "" if suspect is None else parser_refused(document, end.diagnostics, suspect)
             plan.ended(end.ending, end.reason, suspect, stuck=stuck, refused=refused)
         else:
-            plan.take(read(document, diagnostics))
+            if echoed(document, diagnostics):
+                plan.take(read(document, diagnostics))
+            else:
+                plan.hasty()
 
     async def _ready(self, header: str) -> LeanProcess:
         """A live process with this header. Raises BadHeader, WorkerEnded."""
@@ -127,7 +140,7 @@ class Runner:
         try:
             said = await process.edit(opening(header), silence=seconds, limit=seconds)
         except WorkerEnded as end:
-            if end.ending is not Ending.TIMEOUT or not await process.recall(opening(self._header)):
+            if end.ending is not Ending.TIMEOUT or not await process.recall(opening(self._header, RECALL_PREAMBLE)):
                 self._lost()
             if end.ending is not Ending.DIED:
                 raise BadHeader(f"Lean came to no end with the header: {end.reason}") from end

@@ -7,7 +7,7 @@ from node.lean_proxy.worker.document import COPY, SENTINEL, STATE, Document, For
 from node.lean_proxy.worker.framing import Diagnostic, Position, Range
 from node.lean_proxy.worker.plan import Plan
 from node.lean_proxy.worker.process import Ending
-from node.lean_proxy.worker.reading import read, suspect_at
+from node.lean_proxy.worker.reading import echoed, read, suspect_at
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q")
 GOAL = "unsolved goals\np q : Prop\n⊢ p ∧ q"
@@ -239,6 +239,30 @@ def test_lines_of_nested_paths_are_counted_right():
         assert lines[place.first].strip() == f"· {text}" and lines[place.last].strip() == ")"
         assert lines[place.first].index("·") == place.column
     assert SENTINEL in lines[document.examples[0].end]
+
+
+def test_a_brief_document_is_the_same_with_an_echo_of_its_own():
+    plan, other = (Plan(AND, (LEFT,), {0: tactic, 1: "a\nb"}, state=SHOWN) for tactic in ("simp", "rfl"))
+    brief, another = plan.document("open Nat"), other.document("open Nat")
+    assert brief.brief and "cmdlineSnapshots true" in brief.text
+    assert brief.text.count(brief.echo) == 1 and brief.echo != another.echo
+    assert not echoed(brief, [at(4, 2, another.echo, severity=3)]), "Lean speaks of another document"
+    assert echoed(brief, [at(4, 2, brief.echo, severity=3)])
+    plan.hasty()
+    document = plan.document("open Nat")
+    assert not document.brief and echoed(document, []) and "cmdlineSnapshots" not in document.text
+    assert forms(document) == forms(brief) == [(Form.COPIES, [0, 1])]
+    lines, brief_lines = document.text.split("\n"), brief.text.split("\n")
+    for place, brief_place in zip(document.blocks, brief.blocks, strict=True):
+        assert lines[place.first : place.last + 1] == brief_lines[brief_place.first : brief_place.last + 1]
+
+
+def test_documents_with_more_than_one_example_are_not_brief():
+    for tactics, path in ((["simp", "case left => skip"], ()), (["simp"] * 40, ()), (["simp", "rfl"], (SHARED,))):
+        document = Plan(AND, path, dict(enumerate(tactics)), state=SHOWN).document("")
+        assert len(document.examples) > 1 and not document.brief
+    plan = Plan(AND, (), {0: "simp", 1: "rfl"}, state=SHOWN, probe=frozenset({0, 1}))
+    assert not plan.document("").brief
 
 
 def test_a_tactic_that_leaves_more_text_than_anybody_reads_is_an_error():
