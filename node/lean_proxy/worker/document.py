@@ -27,16 +27,20 @@ from common.script import INDENT, indent_tactic, path_lines
 COPY = "«proofmesh copy»"
 """Written in guillemets: nobody types it by accident."""
 
+SENTINEL = "proofmesh"
+"""What a sentinel says."""
+
 
 def _preamble(name: str) -> str:
-    """The definition of COPY. Where its letter differs Lean's server takes it for another command."""
+    """The definition of COPY. With another letter it is another command for Lean's server."""
     return f"def {COPY} {{{name} : Sort _}} (a _ : {name}) : {name} := a"
 
 
 PREAMBLE = _preamble("p")
 """Stands after the header in every document: `refine COPY ?_ ?_` turns a goal into two of the same."""
 
-BRIEF_PREAMBLE = f"""{_preamble("q")}
+BRIEF_PREAMBLE = f"""{PREAMBLE}
+set_option internal.cmdlineSnapshots false -- {SENTINEL}: brief
 set_option internal.cmdlineSnapshots false
 set_option internal.cmdlineSnapshots true"""
 """In place of the preamble before a single example: Lean keeps no record of it for an editor, and reports at its end,
@@ -44,17 +48,14 @@ which saves a third of the CPU time; but it does not say which candidate it is a
 
 Lean's server is not made for this option. It forgets where a command ended that was elaborated under it, takes the one
 or two commands before that (it depends on Lean's version) for unchanged whatever stands there now, and reads on from
-where they ended before. So these must be commands that cannot have changed once Lean comes to them: the two options,
-behind a definition that stands nowhere else. Headers stand before it, and are compared as ever. Hence also one example
+where they ended before. So these must be commands that cannot have changed once Lean comes to them: the last two
+options, behind one that stands nowhere else. Headers stand before it, and are compared as ever. Hence also one example
 alone, with an echo in it, without which its messages count for nothing. (A Lean that is too old to know the option says
 so at its line, where nobody reads it.)"""
 
 RECALL_PREAMBLE = _preamble("r")
 """In place of the preamble when Lean is to give up an example. Lean cancels at once what stands behind a changed
 command; but the changed one itself only when a thread is free to look at it, and the example may hold the only one."""
-
-SENTINEL = "proofmesh"
-"""What a sentinel says."""
 
 _SENTINEL = f'trace "{SENTINEL}"'
 
