@@ -12,6 +12,7 @@ killed: how long until there is an answer again?
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import re
 import resource
@@ -152,9 +153,13 @@ class Bench:
         }
 
     def cpu(self) -> float:
-        """CPU seconds of the backend's processes; of a server elsewhere nobody knows."""
-        family = [each for child in psutil.Process().children() for each in (child, *child.children(recursive=True))]
-        return sum(sum(each.cpu_times()[:2]) for each in family)
+        """CPU seconds of the backend's processes, ended ones included; of a server elsewhere nobody knows."""
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        total = ended.ru_utime + ended.ru_stime
+        for each in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += sum(each.cpu_times()[:4])  # its own, and its ended children's
+        return total
 
     async def soak(self, attempts: int) -> dict[str, float]:
         """Resident memory over many candidates, and the time that the death of a process costs."""
