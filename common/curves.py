@@ -106,7 +106,7 @@ class Tail:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append a line, with its end, whole or not at all. Raises OSError: disk full, read-only.
+    """Append a line, which has its end, whole or not at all. Raises OSError: disk full, read-only.
 
     A torn line that a kill left before is ended first, so that it spoils no other.
     """
@@ -116,7 +116,7 @@ def append_line(path: Path, line: bytes) -> None:
             file.seek(end - 1)
             line = line if file.read(1) == b"\n" else b"\n" + line
         try:
-            unwritten = memoryview(line if line.endswith(b"\n") else line + b"\n")
+            unwritten = memoryview(line)
             while unwritten:
                 unwritten = unwritten[file.write(unwritten) :]
         except OSError:

@@ -107,8 +107,7 @@ class Network:
                 policy = F.pad(policy, (0, -config.vocab_size % BLOCK))
             self.policy = policy.contiguous().to(dtype)
             self.value = (model.value.weight.detach().float() * self.norm_scale).t().contiguous()
-            table = model.table.float()
-            self.angles = torch.complex(table[:, 0], table[:, 1])[:, None]
+            self.angles = torch.view_as_complex(model.table.float())[:, None]
         self.windows = {layer.window for layer in self.layers if layer.window}
         self._logits = torch.empty(0, self.policy.shape[1], device=self.device, dtype=dtype)
 

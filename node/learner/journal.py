@@ -6,10 +6,8 @@ import time
 from collections import deque
 from pathlib import Path
 
-import msgspec
-
 from common import subjects
-from common.curves import append_line
+from common.curves import append_line, encode_line
 from common.messages import Attempt, Point, ProofFound
 from common.metrics import counter, gauge
 from common.node import NodeContext
@@ -61,9 +59,8 @@ class Journal:
         """One line of metrics.jsonl, and the same for the monitor. Raises RunDirectoryError."""
         now = time.time()
         rounded = {key: round(value, 6) for key, value in values.items()}
-        line = msgspec.json.encode({"time": round(now, 3), "step": step, "values": rounded})
         with explained(self._path):
-            append_line(self._path, line)
+            append_line(self._path, encode_line(round(now, 3), step, rounded))
         STEPS.set(step)
         await self._ctx.bus.publish(self._subject("point"), Point(time=now, step=step, values=rounded))
 

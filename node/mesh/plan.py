@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -123,9 +122,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> Plan:
 
 def free_port() -> int:
     """A TCP port of loopback that is free now. The broker keeps it across restarts, so it is chosen before."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return listenable("127.0.0.1", 0)
 
 
 def check_port(host: str, port: int) -> None:

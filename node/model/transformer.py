@@ -71,22 +71,22 @@ def squared_relu(x: Tensor) -> Tensor:
 
 
 def rotary_table(config: ModelConfig, device: torch.device | None = None) -> Tensor:
-    """Angles as (cos, sin), float32, shape (context, 2, head_size / 2)."""
+    """Angles as pairs (cos, sin), float32, shape (context, head_size / 2, 2): complex numbers to who wants them."""
     half = config.head_size // 2
     frequencies = config.rope_base ** (-torch.arange(half, dtype=torch.float64, device=device) / half)
     angles = torch.arange(config.context, dtype=torch.float64, device=device)[:, None] * frequencies
-    return torch.stack([angles.cos(), angles.sin()], dim=1).float()
+    return torch.stack([angles.cos(), angles.sin()], dim=-1).float()
 
 
 def rotate(x: Tensor, table: Tensor) -> Tensor:
-    """Rotary embedding of x (..., T, heads, head_size) by `table` (..., T, 2, head_size / 2): neighbours (2i, 2i + 1)
+    """Rotary embedding of x (..., T, heads, head_size) by `table` (..., T, head_size / 2, 2): neighbours (2i, 2i + 1)
     turn as a pair."""
     if x.dtype == torch.float32 and not torch.compiler.is_compiling():
         # One complex product, forward and backward. Compilers make one pass of the real numbers below themselves, and
         # of complex ones they do not.
-        turns = torch.view_as_complex(table.transpose(-1, -2).contiguous())[..., None, :]
+        turns = torch.view_as_complex(table)[..., None, :]
         return torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns).flatten(-2)
-    cos, sin = table[..., 0, None, :].to(x.dtype), table[..., 1, None, :].to(x.dtype)
+    cos, sin = table[..., None, :, :].to(x.dtype).unbind(-1)
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
 
@@ -193,7 +193,7 @@ class Transformer(nn.Module):
         not see each other (packing). `positions` (B, T): places for the rotary angles, 0, 1, ... by default.
         """
         length = tokens.shape[1]
-        # Neighbours in the batch may have places of their own: (B, T, 1, 2, half) broadcasts over the heads.
+        # Neighbours in the batch may have places of their own: (B, T, half, 2) broadcasts over the heads.
         table = self.table[:length] if positions is None else self.table[positions]
         seen = prefix if self.config.prefix_lm else None
         masks = {

@@ -54,10 +54,10 @@ def test_a_folder_says_what_it_holds_or_is_none(tmp_path: Path) -> None:
 
 def test_line_is_appended_whole_or_not_at_all_and_a_torn_one_spoils_no_other(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    append_line(path, b'{"step": 1}')
+    append_line(path, b'{"step": 1}\n')
     with limited_files(path.stat().st_size + 5), pytest.raises(OSError):
-        append_line(path, b'{"step": 2, "values": "many"}')
+        append_line(path, b'{"step": 2, "values": "many"}\n')
     assert path.read_bytes() == b'{"step": 1}\n'
     path.write_bytes(path.read_bytes() + b'{"st')
-    append_line(path, b'{"step": 3}')
+    append_line(path, b'{"step": 3}\n')
     assert path.read_bytes().split(b"\n") == [b'{"step": 1}', b'{"st', b'{"step": 3}', b""]
