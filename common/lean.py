@@ -5,7 +5,7 @@ that was followed. So any lean-proxy can answer any request, and a session that 
 
 Goals that share no metavariable are independent *branches* of a state (an AND node of the search); goals that share
 one stay together in one branch. A `layout` records which of Lean's goals went into which branch, so that a path or a
-finished proof can be written down again as Lean text without asking Lean (`common.script`).
+finished proof can be written down again as Lean text without asking Lean (`node.lean.text.script`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 Layout = tuple[tuple[int, ...], ...]
 """Goal positions (0-based, in Lean's order) of each branch. `((0,),)` is the common case: one goal. `()` is no goal:
-closed. At most one branch holds more than one goal, and it comes last (see `common.script`)."""
+closed. At most one branch holds more than one goal, and it comes last (see `node.lean.text.script`)."""
 
 
 class Theorem(msgspec.Struct, frozen=True):

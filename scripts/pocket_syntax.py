@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from node.lean_proxy.pocket import build, launcher
+from node.lean.toolchain.pocket import build, launcher
 
 SYNTAX = build.SOURCES / "Pocket" / "Syntax.lean"
 UNEXPANDERS = build.SOURCES / "Pocket" / "Unexpanders.lean"

@@ -10,7 +10,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from node.lean_proxy.pocket import toolchain as pocket
+from node.lean.toolchain.pocket import toolchain as pocket
 
 NAME = "leanprover/lean4:v4.35.0"
 """What elan calls pocket Lean's version."""

@@ -18,11 +18,11 @@ from torch import Tensor
 
 from common.messages import SampledTactic
 from node.inference.engine_settings import EngineSettings
+from node.inference.graphs import Replays
 from node.inference.job import Counters, Finished, Job
 from node.inference.layout import Segment, choose_slot, segments
 from node.inference.network import Grid, Network, Pass
 from node.inference.prefixes import Prefilled, Prefixes
-from node.inference.replays import Replays
 from node.inference.running import Running
 from node.inference.sampling import Rules, draw
 from node.model.names import Names

@@ -14,11 +14,11 @@ from node.lean_proxy.settings import LeanProxySettings
 
 if TYPE_CHECKING:
     from common.node import NodeContext
-    from node.lean_proxy.backend import Backend
-    from node.lean_proxy.requests import Counts, Requests
-    from node.lean_proxy.sandbox.protections import Protections
-    from node.lean_proxy.toolchain import LeanToolchain
-    from node.lean_proxy.verification import Verifier
+    from node.lean.backend import Backend
+    from node.lean.process.protections import Protections
+    from node.lean.requests import Counts, Requests
+    from node.lean.toolchain.lean_toolchain import LeanToolchain
+    from node.lean.verify.verifier import Verifier
 
 OPEN_REQUESTS = 4096
 """Handlers at once. The pool's own queue is far shorter and says `busy`; this only bounds what says so."""
@@ -58,8 +58,8 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
 async def _toolchain(ctx: NodeContext, settings: LeanProxySettings) -> LeanToolchain:
     """The Lean that is configured, confined. Raises NodeFailure."""
     from common.node import NodeFailure
-    from node.lean_proxy.finding.find import find
-    from node.lean_proxy.finding.problems import LeanProblem
+    from node.lean.toolchain.find import find
+    from node.lean.toolchain.problems import LeanProblem
 
     try:
         # Pocket Lean's library may have to be compiled first, which takes seconds; `lake` may take as long.
@@ -82,9 +82,9 @@ async def _prepare(ctx: NodeContext, backend: Backend, *, sized: bool) -> None:
     follows the machine. Raises NodeFailure."""
     from common.node import NodeFailure
     from common.sizing import read_machine
-    from node.lean_proxy.finding.problems import LeanProblem
-    from node.lean_proxy.pool import Pool
-    from node.lean_proxy.preparing import prepare
+    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.worker.pool import Pool
+    from node.lean.worker.preparing import prepare
 
     if not isinstance(backend, Pool):
         return
@@ -138,7 +138,7 @@ class Handlers:
             return await self._requests.run(request)
 
     async def verify(self, request: LeanVerifyRequest) -> Message:
-        from node.lean_proxy.verification import VerificationFailed
+        from node.lean.verify.verifier import VerificationFailed
 
         with self._counted(self._verify_seconds):
             try:
@@ -187,10 +187,10 @@ class _Open:
 
 
 def _requests(settings: LeanProxySettings, toolchain: object) -> Requests:
-    from node.lean_proxy.backends import make_backend, worker_options
-    from node.lean_proxy.cache import OutcomeCache
-    from node.lean_proxy.requests import Requests
-    from node.lean_proxy.toolchain import LeanToolchain
+    from node.lean.backends import make_backend, worker_options
+    from node.lean.cache import OutcomeCache
+    from node.lean.requests import Requests
+    from node.lean.toolchain.lean_toolchain import LeanToolchain
 
     assert isinstance(toolchain, LeanToolchain)
     backend = make_backend(settings, toolchain, worker_options(settings))
@@ -198,8 +198,8 @@ def _requests(settings: LeanProxySettings, toolchain: object) -> Requests:
 
 
 def _verifier(settings: LeanProxySettings, toolchain: object) -> Verifier:
-    from node.lean_proxy.toolchain import LeanToolchain
-    from node.lean_proxy.verification import Verifier
+    from node.lean.toolchain.lean_toolchain import LeanToolchain
+    from node.lean.verify.verifier import Verifier
 
     assert isinstance(toolchain, LeanToolchain)
     return Verifier(

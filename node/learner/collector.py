@@ -10,13 +10,13 @@ from common import faults
 from common.bus import BusError, Lease, RemoteFailure
 from common.lean import ProofTree
 from common.messages import Attempt, AttemptResult, LeanVerifyReply, LeanVerifyRequest
-from common.script import proof_script
 from common.subjects import LEAN_VERIFY
+from node.lean.text.script import proof_script
 from node.learner.errors import RunDirectoryError
-from node.learner.journal import DUPLICATES
-from node.learner.records import Verdict
-from node.learner.run import Recorded, Run, now
-from node.learner.store import Store
+from node.learner.run.journal import DUPLICATES
+from node.learner.run.run import Recorded, Run, now
+from node.learner.store.records import Verdict
+from node.learner.store.store import Store
 
 CONSUMER = "results"
 

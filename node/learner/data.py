@@ -6,15 +6,15 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import bank
-from common.bank import BankTransition
 from common.messages import Transition
 from common.seeds import SEEDS, derive_seed
+from node.bank import bank
+from node.bank.bank import BankTransition
 from node.learner.errors import DataError
-from node.learner.records import TheoremRow
-from node.learner.replay import Ref
-from node.learner.segments import SegmentWriter, data_path, index_path
+from node.learner.replay.replay import Ref
+from node.learner.replay.segments import SegmentWriter, data_path, index_path
 from node.learner.settings import LearnerSettings
+from node.learner.store.records import TheoremRow
 
 HELD_OUT_SHARE = 10
 """One train theorem of so many is held out of the warm start, to see the plateau of the loss on what is not trained."""

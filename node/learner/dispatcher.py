@@ -11,11 +11,11 @@ from common import subjects
 from common.bus import BusError
 from common.messages import Attempt
 from common.seeds import derive_seed
-from node.learner.journal import DISPATCHED
-from node.learner.records import Planned, TheoremRow
-from node.learner.run import Run, now
+from node.learner.run.journal import DISPATCHED
+from node.learner.run.run import Run, now
 from node.learner.schedule import wanted_outstanding
-from node.learner.store import Store
+from node.learner.store.records import Planned, TheoremRow
+from node.learner.store.store import Store
 
 BATCH = 64
 """Attempts published at once."""

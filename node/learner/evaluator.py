@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from node.learner.dispatcher import Dispatcher
 from node.learner.publisher import Publisher
-from node.learner.run import Run, now
-from node.learner.store import Store
+from node.learner.run.run import Run, now
+from node.learner.store.store import Store
 
 UNDECIDED = ("error", "poisoned")
 """Outcomes that say nothing about the policy: such an attempt is repeated."""

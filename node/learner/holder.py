@@ -11,8 +11,8 @@ from common.bus import BusError
 from common.messages import PauseAcknowledged, PauseHold, PauseRequest
 from common.subjects import PAUSE, RESUME
 from node.learner.hold import RENEW_EVERY, Hold
-from node.learner.retrying import persistently
-from node.learner.run import Run, now
+from node.learner.run.retrying import persistently
+from node.learner.run.run import Run, now
 
 KEY = "pause"
 

@@ -9,11 +9,11 @@ from common.seeds import derive_seed
 from node.learner.holder import Holder
 from node.learner.phases import Plan, Progress, share_done
 from node.learner.publisher import Publisher
-from node.learner.replay import Ref, epochs, sample
-from node.learner.run import Run
+from node.learner.replay.replay import Ref, epochs, sample
+from node.learner.run.run import Run
 from node.learner.schedule import Pauses, rate_factor, steps_due
-from node.learner.store import Store
-from node.learner.trainer import Trainer
+from node.learner.store.store import Store
+from node.learner.trainer.trainer import Trainer
 
 TRAINED = "trained"
 """Note: transitions that training has seen, so that a learner that is started again does not count them as fresh."""

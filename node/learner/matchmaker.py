@@ -14,7 +14,7 @@ import numpy as np
 
 from common.limits import Factor, Growth, Natural, Positive, Share
 from common.seeds import derive_seed
-from node.learner.records import Match
+from node.learner.store.records import Match
 
 
 @dataclass

@@ -10,11 +10,11 @@ from common import faults
 from common.bus import BusError, file_digest
 from common.messages import PinnedWeights, WeightsState
 from node.learner.errors import LearnerError
-from node.learner.records import WeightsRow
-from node.learner.retrying import persistently
-from node.learner.run import Run, now
-from node.learner.store import Store
-from node.learner.trainer import Trainer
+from node.learner.run.retrying import persistently
+from node.learner.run.run import Run, now
+from node.learner.store.records import WeightsRow
+from node.learner.store.store import Store
+from node.learner.trainer.trainer import Trainer
 
 KEY = "weights"
 

@@ -28,7 +28,7 @@ def main(settings: LearnerSettings, node: NodeSettings) -> int:
 async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings) -> None:
     from common.node import NodeFailure
     from node.learner.errors import LearnerError
-    from node.learner.run_directory import RunDirectory
+    from node.learner.run.directory import RunDirectory
 
     directory = RunDirectory(Path(settings.directory).absolute(), node.run)
     try:
@@ -48,15 +48,15 @@ async def _in_directory(ctx: NodeContext, settings: LearnerSettings, node: NodeS
 
     from common import config
     from node.learner import data
-    from node.learner.agent import Agent
-    from node.learner.journal import Journal
+    from node.learner.learner import Agent
     from node.learner.matchmaker import Matchmaker
-    from node.learner.replay import Replay
-    from node.learner.run import Run
-    from node.learner.run_directory import RunDirectory, explained
-    from node.learner.store import Store
-    from node.learner.store_thread import StoreThread
-    from node.learner.trainer import Trainer
+    from node.learner.replay.replay import Replay
+    from node.learner.run.directory import RunDirectory, explained
+    from node.learner.run.journal import Journal
+    from node.learner.run.run import Run
+    from node.learner.store.store import Store
+    from node.learner.store.thread import StoreThread
+    from node.learner.trainer.trainer import Trainer
 
     assert isinstance(directory, RunDirectory)
     with explained(directory.config):

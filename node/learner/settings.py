@@ -7,7 +7,7 @@ from typing import Literal
 
 from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Timeout
 from node.learner.matchmaker import MatchmakerSettings
-from node.learner.replay import ReplaySettings
+from node.learner.replay.replay import ReplaySettings
 from node.learner.schedule import ScheduleSettings
 from node.model.config import ModelConfig
 
@@ -48,7 +48,7 @@ class TrainerSettings:
 @dataclass
 class WarmStartSettings:
     """Supervised training before reinforcement learning, to a plateau of the validation loss. The bank says which
-    transitions belong to it (`common.bank.in_warm_start`)."""
+    transitions belong to it (`node.bank.bank.in_warm_start`)."""
 
     theorems: Share = 1.0
     """Share of the bank's theorems whose transitions are used, here and in later batches."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from common.messages import Heartbeat
-from node.learner.records import TheoremRow
 from node.learner.statistics import Comparison
+from node.learner.store.records import TheoremRow
 
 COUNTED_BY_OTHERS = {
     "prover": ("attempts", "roots_solved", "simulations", "expansions"),

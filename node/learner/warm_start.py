@@ -19,9 +19,9 @@ import numpy as np
 from common.seeds import derive_seed
 from node.learner.data import Data
 from node.learner.errors import LearnerError
-from node.learner.replay import Ref, epochs
+from node.learner.replay.replay import Ref, epochs
 from node.learner.settings import LearnerSettings
-from node.learner.trainer import Trainer
+from node.learner.trainer.trainer import Trainer
 from node.model.checkpoint_folders import CheckpointError, check, complete, newest_whole
 
 VERSION = 3

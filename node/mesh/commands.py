@@ -46,15 +46,15 @@ TOOLS: dict[str, Command] = {
     "up": Command("all roles as child processes, from one file", "node.mesh.up:main"),
     "prove": Command("prove one theorem", "node.mesh.prove:main"),
     "verify": Command("check the proofs in .lean files and folders with Lean's kernel", "node.mesh.verify:main"),
-    "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.nodes:main"),
+    "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.status:main"),
     "trace": Command("every tactic of Lean files, with the states before and after it", "node.mesh.trace:main"),
-    "bank": Command("import a dataset's statements into a theorem bank", "scripts.bank_import.command:main"),
+    "bank": Command("import a dataset's statements into a theorem bank", "node.bank.command:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
     "repl": Command(
-        "the community REPL's protocol on stdin and stdout, over a Lean worker", "node.lean_proxy.repl.service:main"
+        "the community REPL's protocol on stdin and stdout, over a Lean worker", "node.lean.adapters.repl.service:main"
     ),
     "leantree-server": Command(
-        "LeanTree's HTTP protocol, served over our Lean workers", "node.lean_proxy.leantree.service:main"
+        "LeanTree's HTTP protocol, served over our Lean workers", "node.lean.adapters.leantree.service:main"
     ),
     "train": Command("train a network: pretrain, midtrain, sft, or all by a recipe", "node.training.cli:main"),
     "tokenizer": Command("make, measure and show tokenizers", "node.training.tokenizer_cli:main"),

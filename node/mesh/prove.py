@@ -25,7 +25,7 @@ from common.config import check_flags, config_file, load_lean
 from common.lean import Theorem
 from common.lean_settings import LeanSettings
 from common.limits import Positive, Timeout
-from common.statement import StatementError, parse_statement
+from node.lean.text.statement import StatementError, parse_statement
 from node.mesh.private import MeshProblem, private_mesh
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ def run(settings: ProveSettings) -> int:
     from broker.errors import BrokerError
     from common import logging
     from common.bus import BusError
-    from node.lean_proxy.finding.find import find
-    from node.lean_proxy.finding.problems import LeanProblem
+    from node.lean.toolchain.find import find
+    from node.lean.toolchain.problems import LeanProblem
     from node.mesh.restarts import USAGE_ERROR
     from node.mesh.supervisor import ChildFailed
 

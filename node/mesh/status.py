@@ -1,119 +1,144 @@
-"""What `up` shows: a live table on a terminal, one line per event elsewhere."""
+"""`proofmesh status`: the nodes of a mesh, as its registry knows them, and how its Lean processes are protected.
+
+Exit code: 0 there is a mesh and all of it is healthy, 1 a node is not or nothing answers, 2 bad input. Without a broker
+it says what would protect Lean processes on this machine.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import json
 import sys
 import time
-from collections import deque
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from node.mesh.supervisor import Child, ChildState
+import tyro
+
+from common.config import check_flags, load_node
+from common.limits import Timeout
+from node.mesh.heartbeat_view import duration
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from common.messages import NodeInfo
+    from common.settings import NodeSettings
 
-    from common.messages import Heartbeat
-    from common.settings import BusSettings
+HEALTHY, NOT_HEALTHY = 0, 1
 
-EVENTS_SHOWN = 6
-"""Latest events under the table."""
-
-SHOWN = {
-    "learner": ("results", "proofs_verified", "train_steps"),
-    "inference": ("states", "rows_per_pass", "weights"),
-    "prover": ("searches", "attempts", "roots_solved"),
-    "lean-proxy": ("candidates", "proofs_accepted", "worker_restarts"),
-}
-"""Of what a node reports with its heartbeats, what its row shows."""
-
-_COLOURS = {ChildState.RUNNING: "green", ChildState.RESTARTING: "yellow", ChildState.FAILED: "red"}
+_COLOURS = {"running": "green", "unhealthy": "red", "draining": "yellow", "starting": "yellow"}
 
 
-class Status:
-    """Shows children and events; `event` is the mesh's listener."""
+@dataclasses.dataclass
+class StatusSettings:
+    """List the nodes of a mesh."""
 
-    def __init__(self, title: str, *, live: bool | None = None) -> None:
-        self.title = title
-        self.live = sys.stderr.isatty() if live is None else live
-        self.children: Sequence[Child] = ()
-        self.events: deque[str] = deque(maxlen=EVENTS_SHOWN)
-        self.heartbeats: dict[int, Heartbeat] = {}
-        """The latest heartbeat of each process here."""
+    config: Path | None = None
+    """The mesh's configuration file: its run and its broker."""
 
-    def event(self, line: str) -> None:
-        """One thing that happened."""
-        stamped = f"{time.strftime('%H:%M:%S')} {line}"
-        self.events.append(stamped)
-        if not self.live:
-            print(stamped, file=sys.stderr, flush=True)
+    run: str = ""
+    """Name of the run; empty takes the file's, or `demo`."""
 
-    async def follow(self, settings: BusSettings, run: str) -> None:
-        """Hear the heartbeats of the mesh, until cancelled; without a broker it waits."""
-        from common import logging
-        from common.bus import Bus
-        from common.messages import Heartbeat
+    url: str = ""
+    """Address of the broker; empty takes the file's, or the local one."""
 
-        def hear(_: str, heartbeat: Heartbeat) -> None:
-            # Node ids end in PROCESS-RANDOM (`common.context.new_node_id`).
-            process = heartbeat.node_id.split("-")[-2]
-            if process.isdigit():
-                self.heartbeats[int(process)] = heartbeat
+    wait: Timeout = 3.0
+    """Seconds to wait for the broker."""
 
-        logging.configure("error")  # the broker's comings and goings are in the nodes' logs
-        bus = await Bus.connect(settings, run=run, name="up", wait=None)
-        try:
-            await bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, hear)
-            await asyncio.Event().wait()
-        finally:
-            await bus.close()
-
-    def shown(self) -> AbstractContextManager[Any]:
-        """A block during which the table is on the screen, drawn anew by rich twice a second."""
-        if not self.live:
-            return nullcontext()
-        from rich.console import Console
-        from rich.live import Live
-
-        return Live(
-            get_renderable=lambda: table(self.title, self.children, self.heartbeats, self.events),
-            console=Console(stderr=True),
-            refresh_per_second=2,
-        )
+    json: bool = False
+    """Print one JSON document instead of tables."""
 
 
-def row(child: Child, heartbeat: Heartbeat | None) -> tuple[str, ...]:
-    """Name, state, process, uptime, restarts and doings of a child."""
-    restarts = f"{child.restarts}, last: {child.note}" if child.note else str(child.restarts)
-    state, doing = str(child.state), ""
-    if child.state is ChildState.RUNNING and heartbeat is not None:
-        state = heartbeat.state
-        values = {key: heartbeat.values[key] for key in SHOWN.get(heartbeat.role, ()) if key in heartbeat.values}
-        doing = ", ".join(f"{value:g} {key.replace('_', ' ')}" for key, value in values.items())
-    return child.spec.name, state, str(child.pid or "-"), duration(child.uptime()), restarts, doing
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code. Raises ConfigError."""
+    settings = tyro.cli(StatusSettings, args=list(argv), prog="proofmesh status", description=__doc__)
+    check_flags(settings)
+    node = load_node(settings.config)
+    node = dataclasses.replace(node, run=settings.run or node.run)
+    if settings.url:
+        node = dataclasses.replace(node, bus=dataclasses.replace(node.bus, url=settings.url))
+    return asyncio.run(_status(settings, node))
 
 
-def duration(seconds: float) -> str:
-    """`59s`, `3m05s`, `2h07m`."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02}m"
+async def _status(settings: StatusSettings, node: NodeSettings) -> int:
+    from common import logging
+    from common.bus import BusError
+
+    logging.configure("error")  # what fails is said below
+    try:
+        nodes = await _nodes(node, settings.wait)
+    except BusError as error:
+        return _without_broker(settings, node, str(error))
+    if settings.json:
+        print(json.dumps({"run": node.run, "broker": node.bus.url, "nodes": [_entry(info) for info in nodes]}))
+    else:
+        _show(node, nodes)
+    return HEALTHY if nodes and all(info.state != "unhealthy" for info in nodes) else NOT_HEALTHY
 
 
-def table(title: str, children: Sequence[Child], heartbeats: Mapping[int, Heartbeat], events: Sequence[str]) -> Table:
-    """The table that a terminal shows."""
+async def _nodes(node: NodeSettings, wait: float) -> list[NodeInfo]:
+    """The registry's entries, by role and name. Raises BusError."""
+    from common.bus import Bus
+
+    bus = await Bus.connect(node.bus, run=node.run, name="status", wait=wait)
+    try:
+        return sorted(await bus.nodes(), key=lambda info: (info.role, info.node_id))
+    finally:
+        await bus.close()
+
+
+def _entry(info: NodeInfo) -> dict[str, object]:
+    import msgspec
+
+    return {"uptime_s": round(time.time() - info.started, 1), **msgspec.structs.asdict(info)}
+
+
+def _show(node: NodeSettings, nodes: Sequence[NodeInfo]) -> None:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(title=title, caption="\n".join(events), caption_justify="left", title_justify="left")
-    for heading in ("node", "state", "process", "up", "restarts", "doing"):
-        shown.add_column(heading)
-    for child in children:
-        name, state, *rest = row(child, heartbeats.get(child.pid or 0))
-        shown.add_row(name, Text(state, style=_COLOURS.get(child.state, "")), *rest)
-    return shown
+    console = Console()
+    if not nodes:
+        console.print(f"no node of run {node.run!r} is registered at {node.bus.url}", markup=False)
+        return
+    table = Table(title=f"run {node.run} at {node.bus.url}", title_justify="left")
+    for heading in ("node", "state", "host", "process", "up", "capacity", "metrics"):
+        table.add_column(heading, overflow="fold")
+    for info in nodes:
+        capacity = ", ".join(f"{number} {what}" for what, number in info.capacity.items())
+        cells = (info.host, str(info.pid), duration(time.time() - info.started), capacity, info.metrics_url)
+        table.add_row(Text(info.node_id), Text(info.state, style=_COLOURS.get(info.state, "")), *map(Text, cells))
+    console.print(table)
+    for info in nodes:
+        if info.facts:
+            _facts(f"{info.node_id}:", info.facts)
+
+
+def _facts(title: str, facts: dict[str, str]) -> None:
+    """One line each; what is missing stands out."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    console.print(Text(title))
+    for name, told in facts.items():
+        console.print(Text(f"  {name:<10} {told}", style="yellow" if told.startswith("NOT ") else ""))
+
+
+def _without_broker(settings: StatusSettings, node: NodeSettings, problem: str) -> int:
+    """What can be said without a mesh: how Lean processes would be protected here."""
+    from node.lean.process.protections import detect
+
+    facts = detect().facts()
+    if settings.json:
+        print(json.dumps({"run": node.run, "broker": node.bus.url, "problem": problem, "local": facts}))
+    else:
+        print(f"proofmesh status: {problem}", file=sys.stderr)
+        _facts("Lean processes on this machine, if a lean-proxy ran here:", facts)
+    return NOT_HEALTHY
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -20,8 +20,8 @@ from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 
 if TYPE_CHECKING:
-    from node.lean_proxy.toolchain import LeanToolchain
-    from node.lean_proxy.trace.sources import Group
+    from node.lean.toolchain.lean_toolchain import LeanToolchain
+    from node.lean.trace.sources import Group
 
 TRACED, SOME_FAILED, USAGE_ERROR = 0, 1, 2
 
@@ -67,9 +67,9 @@ class TraceSettings:
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code."""
     settings = tyro.cli(TraceSettings, args=list(argv), prog="proofmesh trace")
-    from node.lean_proxy.finding.problems import LeanProblem
-    from node.lean_proxy.pocket.build import PocketBuildError
-    from node.lean_proxy.trace.sources import NoSource, groups
+    from node.lean.toolchain.pocket.build import PocketBuildError
+    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.trace.sources import NoSource, groups
 
     try:
         found = groups(settings.paths)
@@ -84,17 +84,17 @@ def _toolchain(settings: TraceSettings, group: Group) -> LeanToolchain:
     """The Lean for a group of files: its project's, unless the settings name one. Raises LeanProblem."""
     from dataclasses import replace
 
-    from node.lean_proxy.finding.find import find
+    from node.lean.toolchain.find import find
 
     named = settings.lean.project or settings.lean.toolchain
     return find(settings.lean if named or not group.lake else replace(settings.lean, project=str(group.root)))
 
 
 def _trace(settings: TraceSettings, found: Sequence[tuple[Group, LeanToolchain]]) -> int:
-    from node.lean_proxy.trace.elaborating import TraceLimits
-    from node.lean_proxy.trace.formats.writing import write
-    from node.lean_proxy.trace.session import plan, run_all
-    from node.lean_proxy.trace.tracing import Tracer
+    from node.lean.trace.elaborating import TraceLimits
+    from node.lean.trace.formats.writing import write
+    from node.lean.trace.session import plan, run_all
+    from node.lean.trace.tracing import Tracer
     from node.mesh.trace_progress import TraceProgress
 
     limits = TraceLimits(seconds=settings.seconds, memory_mb=settings.memory_mb)

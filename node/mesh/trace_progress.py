@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from node.lean_proxy.trace.records import TracedFile
-    from node.lean_proxy.trace.session import Work
+    from node.lean.trace.records import TracedFile
+    from node.lean.trace.session import Work
 
 ERROR_CHARACTERS = 300
 """Shown of an error; all of it is in the results."""

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from common import config
 from common.sizing import read_machine, sizes
 from common.subjects import BadRunName
+from node.mesh.heartbeat_view import Status
 from node.mesh.mesh import Mesh
 from node.mesh.plan import Plan, PortInUse, UpSettings, make_plan
 from node.mesh.restarts import USAGE_ERROR
-from node.mesh.status import Status
 from node.mesh.supervisor import ChildFailed
 
 

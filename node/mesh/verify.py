@@ -23,8 +23,8 @@ from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 
 if TYPE_CHECKING:
-    from node.lean_proxy.lean_file import WrittenProof
-    from node.lean_proxy.verification import Verifier
+    from node.lean.text.proof_file import WrittenProof
+    from node.lean.verify.verifier import Verifier
     from node.mesh.verify_report import Row
 
 
@@ -76,10 +76,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _verify(settings: VerifySettings) -> int:
-    from node.lean_proxy.finding.find import find
-    from node.lean_proxy.finding.problems import LeanProblem
-    from node.lean_proxy.settings import LeanProxySettings
-    from node.lean_proxy.verification import Verifier
+    from node.lean.toolchain.find import find
+    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.verify.verifier import Verifier
+    from node.lean.settings import LeanProcessSettings
     from node.mesh.verify_report import UNREADABLE, Report
 
     try:
@@ -93,7 +93,7 @@ async def _verify(settings: VerifySettings) -> int:
         toolchain = toolchain.confined()
         if gaps := toolchain.protections.gaps():
             print(f"proofmesh verify: Lean processes are not confined in: {', '.join(gaps)}", file=sys.stderr)
-    at_once = settings.jobs or LeanProxySettings().resolved_verifications()
+    at_once = settings.jobs or LeanProcessSettings().resolved_verifications()
     verifier = Verifier(toolchain, at_once=at_once, seconds=settings.seconds, memory_mb=settings.memory_mb)
     table = settings.table or (sys.stdout.isatty() and not settings.json)
     report = Report("json" if settings.json else "table" if table else "lines")
@@ -126,7 +126,7 @@ async def _rows(verifier: Verifier, paths: Sequence[Path]) -> AsyncIterator[Row]
 
 async def _verify_one(verifier: Verifier, file: Path, proof: WrittenProof) -> Row:
     """What became of one proof."""
-    from node.lean_proxy.verification import VerificationFailed
+    from node.lean.verify.verifier import VerificationFailed
     from node.mesh.verify_report import Row
 
     name = proof.theorem.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from node.lean_proxy.lean_file import UnreadableFile, WrittenProof, read_proofs
+from node.lean.text.proof_file import UnreadableFile, WrittenProof, read_proofs
 
 
 def read(paths: Sequence[Path]) -> Iterator[tuple[Path, list[WrittenProof], str]]:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from common.bus import BusError
 from common.lean import Outcome
 from common.messages import Attempt, AttemptResult, AttemptStatistics
-from common.script import proof_script
 from common.seeds import derive_seed
+from node.lean.text.script import proof_script
 from node.prover.environment import BadStatement, Environment
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Advice, BadAdvice, Policy

@@ -21,8 +21,8 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from common import bank
 from common.seeds import derive_seed
+from node.bank import bank
 from node.training.errors import InputError
 from node.training.rows import Row
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.lean import ProofTree, Theorem
-from common.script import proof_script
 from common.seeds import derive_seed
+from node.lean.text.script import proof_script
 from scripts.bank import lean_check
 from scripts.bank.draft import Draft, size
 from scripts.bank.families import FALSE_MAKERS, MAKERS, TEST_ONLY

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 from common.lean import Outcome, Step, Theorem
 from common.messages import Attempt, LeanRunReply, LeanRunRequest
-from node.lean_proxy.cache import OutcomeCache
-from node.lean_proxy.pool import Pool
-from node.lean_proxy.requests import Requests
-from node.lean_proxy.toolchain import LeanToolchain
-from node.lean_proxy.worker.process import WorkerOptions
+from node.lean.cache import OutcomeCache
+from node.lean.requests import Requests
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
 from node.prover.agent import Agent
 from node.prover.environment import BadStatement
 from node.prover.fixed_policy import FIXED_PARAMETERS, FixedPolicy

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
-from common.bank import SPLITS, BankTheorem, load_statements, stratified
+from node.bank.bank import SPLITS, BankTheorem, load_statements, stratified
 from scripts.bank.build import FLOOR_TACTICS
 from scripts.bank.lean_check import closed_by
 

@@ -10,9 +10,9 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from common.goals import factorise, split_goals
 from common.lean import ProofTree, Theorem
-from common.script import proof_lines
+from node.lean.text.goals import factorise, split_goals
+from node.lean.text.script import proof_lines
 
 CHUNK = 300
 """Theorems per process: enough to hide its start (50 ms), few enough to stay under 400 MB."""
@@ -38,7 +38,7 @@ class Checked:
 
 def run_lean(text: str, timeout: float = 600) -> list[dict]:
     """Lean's messages about a file. Raises RuntimeError when Lean itself fails, and subprocess.TimeoutExpired."""
-    from node.lean_proxy.pocket import toolchain
+    from node.lean.toolchain.pocket import toolchain
 
     command = [*toolchain.command(), "--json", "--stdin", "-DmaxErrors=1000000", *OPTIONS]
     outcome = subprocess.run(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from common.bank import BankTransition
 from common.lean import OutcomeKind, Step, Theorem
 from common.messages import LeanRunReply, LeanRunRequest
-from node.lean_proxy.requests import Requests
+from node.bank.bank import BankTransition
+from node.lean.requests import Requests
 
 SECONDS = 10.0
 """For each tactic when it runs alone."""

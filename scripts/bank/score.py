@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from common.bank import DIRECTORY, SPLITS, load_statements
 from common.lean import Theorem
+from node.bank.bank import DIRECTORY, SPLITS, load_statements
 from scripts.bank.lean_check import CHUNK, run_blocks
 
 

@@ -32,19 +32,19 @@ from aiohttp import web
 
 from common.lean import Outcome, Step, Theorem
 from common.messages import LeanRunReply, LeanRunRequest
-from node.lean_proxy.backend import Backend
-from node.lean_proxy.cache import OutcomeCache
-from node.lean_proxy.fresh import Limits, run_fresh
-from node.lean_proxy.leantree.backend import LeanTreeBackend
-from node.lean_proxy.leantree.service import LeanTreeServerSettings, make_server
-from node.lean_proxy.pool import Pool
-from node.lean_proxy.repl.backend import ReplBackend
-from node.lean_proxy.requests import Requests
-from node.lean_proxy.settings import LeanProxySettings
-from node.lean_proxy.toolchain import LeanToolchain
-from node.lean_proxy.verification import Verifier
-from node.lean_proxy.worker.document import statement_lines
-from node.lean_proxy.worker.process import WorkerOptions
+from node.lean.adapters.leantree.backend import LeanTreeBackend
+from node.lean.adapters.leantree.service import LeanTreeServerSettings, make_server
+from node.lean.adapters.repl.backend import ReplBackend
+from node.lean.backend import Backend
+from node.lean.cache import OutcomeCache
+from node.lean.process.fresh import Limits, run_fresh
+from node.lean.requests import Requests
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.verifier import Verifier
+from node.lean.worker.document import statement_lines
+from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
+from node.lean.settings import LeanProcessSettings
 from scripts.bench._report import report
 
 AND = Theorem("t", "(p q r : Prop) (h : p ∧ (q ∨ r))", "(p ∧ q) ∨ (p ∧ r)")
@@ -220,7 +220,7 @@ async def backend_of(name: str, toolchain: LeanToolchain) -> AsyncIterator[Backe
     """A backend with one process."""
     options = WorkerOptions()
     if name == "leantree":
-        settings = LeanTreeServerSettings(lean=LeanProxySettings(workers=1))
+        settings = LeanTreeServerSettings(lean=LeanProcessSettings(workers=1))
         server, _ = make_server(settings, toolchain)
         runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=1)
         await runner.setup()

@@ -22,11 +22,11 @@ from typing import Annotated, Any, TypeVar
 import tyro
 from rich.progress import Progress
 
-from common import bank
 from common.config import ConfigError, check_flags
 from common.lean import Theorem
 from common.limits import Natural, Nucleus, Positive, Temperature
 from common.messages import Attempt, AttemptResult
+from node.bank import bank
 from node.inference.engine import Engine
 from node.inference.engine_set import Answer
 from node.inference.job import Job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from node.lean_proxy.pocket import build
+from node.lean.toolchain.pocket import build
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ from common import subjects
 from common.bus import RemoteFailure
 from common.lean import OutcomeKind, ProofTree, Step, Theorem
 from common.messages import Heartbeat, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
-from common.script import proof_script
+from node.lean.text.script import proof_script
 from tests.waiting import eventually
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")

@@ -9,7 +9,7 @@ import msgspec
 
 from common.lean import ProofTree, Theorem
 from common.messages import Attempt, AttemptResult, AttemptStatistics, Transition
-from node.learner.records import Planned, TheoremRow, Verdict
+from node.learner.store.records import Planned, TheoremRow, Verdict
 
 PROVED = Verdict("proved", axioms=("propext",), lean_version="4.35")
 FAILED = Verdict("failed")

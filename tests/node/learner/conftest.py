@@ -10,14 +10,14 @@ import pytest
 from common.bus import Bus
 from common.node import NodeContext, NodeSettings
 from node.learner.data import Data
-from node.learner.journal import Journal
 from node.learner.matchmaker import Matchmaker
-from node.learner.replay import Replay
-from node.learner.run import Run
-from node.learner.run_directory import RunDirectory
+from node.learner.replay.replay import Replay
+from node.learner.run.directory import RunDirectory
+from node.learner.run.journal import Journal
+from node.learner.run.run import Run
 from node.learner.settings import LearnerSettings
-from node.learner.store import Store
-from node.learner.store_thread import StoreThread
+from node.learner.store.store import Store
+from node.learner.store.thread import StoreThread
 from tests.node.learner.builders import row
 
 

@@ -13,14 +13,14 @@ import pytest
 from common.bus import Bus
 from common.lean import ProofTree, Theorem
 from common.messages import Attempt, AttemptResult, Transition
-from common.script import proof_script
 from common.subjects import RESULT
+from node.lean.text.script import proof_script
 from node.learner import collector
 from node.learner.collector import Collector, with_honest_transitions
 from node.learner.errors import RunDirectoryError
-from node.learner.records import Planned
-from node.learner.run import Run
-from node.learner.store import Store
+from node.learner.run.run import Run
+from node.learner.store.records import Planned
+from node.learner.store.store import Store
 from tests.node.learner.builders import planned, result, theorem
 from tests.waiting import eventually, until
 

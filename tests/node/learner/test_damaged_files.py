@@ -13,8 +13,8 @@ import pytest
 from common.bus import Bus, BusSettings
 from common.messages import WeightsState
 from common.process import kill_group, spawn_child
-from node.learner.records import WeightsRow
-from node.learner.store import Store
+from node.learner.store.records import WeightsRow
+from node.learner.store.store import Store
 from node.model import checkpoint, weights
 from node.model.checkpoint import name_of_step
 from node.model.checkpoint_folders import complete

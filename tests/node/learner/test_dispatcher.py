@@ -14,8 +14,8 @@ from common.bus import Bus
 from common.messages import Attempt, NodeInfo
 from node.learner import dispatcher
 from node.learner.dispatcher import Dispatcher
-from node.learner.run import Run
-from node.learner.store import Store
+from node.learner.run.run import Run
+from node.learner.store.store import Store
 from tests.node.learner.builders import FAILED, result, row
 from tests.waiting import until
 

@@ -14,12 +14,12 @@ import pytest
 import structlog
 
 from node.learner.errors import RunDirectoryError
-from node.learner.replay import Ref, Replay, ReplaySettings
-from node.learner.run import Run, now
-from node.learner.segments import SegmentWriter
+from node.learner.replay.replay import Ref, Replay, ReplaySettings
+from node.learner.replay.segments import SegmentWriter
+from node.learner.run.run import Run, now
 from node.learner.settings import TrainerSettings
-from node.learner.store import Store
-from node.learner.trainer import Trainer
+from node.learner.store.store import Store
+from node.learner.trainer.trainer import Trainer
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete
 from tests.files import limit_files, limited_files

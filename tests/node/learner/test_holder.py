@@ -7,7 +7,7 @@ from common.messages import Message, NodeInfo, PauseAcknowledged, PauseHold, Pau
 from common.subjects import PAUSE, RESUME
 from node.learner import hold, holder
 from node.learner.holder import Holder
-from node.learner.run import Run
+from node.learner.run.run import Run
 from tests.waiting import eventually, until
 
 

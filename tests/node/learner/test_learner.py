@@ -19,7 +19,7 @@ import pytest
 from common import faults
 from common.bus import Bus, BusSettings
 from common.process import kill_group, spawn_child
-from node.learner.store import Store
+from node.learner.store.store import Store
 from tests.node.learner.builders import write_bank
 from tests.waiting import eventually
 

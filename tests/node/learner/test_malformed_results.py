@@ -10,7 +10,7 @@ import pytest
 from common.bus import Bus
 from common.lean import ProofTree
 from common.messages import AttemptResult, AttemptStatistics, MalformedMessage, Transition, decode, encode
-from node.learner.run import Run
+from node.learner.run.run import Run
 from tests.node.learner.builders import planned, result
 from tests.node.learner.test_collector import PROOF, claim, collecting, dispatch, drained, outcomes, send
 from tests.waiting import until

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from node.learner.matchmaker import Matchmaker, MatchmakerSettings, Standing, budget, learn, weight
-from node.learner.records import Match
+from node.learner.store.records import Match
 
 SETTINGS = MatchmakerSettings()
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from common.bank import BankTransition
 from common.messages import Heartbeat
+from node.bank.bank import BankTransition
 from node.learner import data, summary
 from node.learner.errors import DataError
 from node.learner.evaluator import needs_attempt, solved_by

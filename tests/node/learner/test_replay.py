@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.messages import Transition
-from node.learner.replay import Replay, ReplaySettings, epochs, rebuild, sample
-from node.learner.segments import SegmentError, SegmentReader, SegmentWriter, data_path, index_path, read_index
+from node.learner.replay.replay import Replay, ReplaySettings, epochs, rebuild, sample
+from node.learner.replay.segments import SegmentError, SegmentReader, SegmentWriter, data_path, index_path, read_index
 
 SMALL = ReplaySettings(window=10, segment=4)
 

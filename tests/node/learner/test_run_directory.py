@@ -9,14 +9,14 @@ import pytest
 
 from common.subjects import BadRunName
 from node.learner.errors import RunDirectoryError
-from node.learner.run_directory import RunDirectory
+from node.learner.run.directory import RunDirectory
 
 
 def test_a_directory_has_one_owner_and_says_which(tmp_path: Path) -> None:
     first = RunDirectory(tmp_path, "demo")
     first.open()
     program = (
-        "import sys; from pathlib import Path; from node.learner.run_directory import RunDirectory\n"
+        "import sys; from pathlib import Path; from node.learner.run.directory import RunDirectory\n"
         "from node.learner.errors import RunDirectoryError\n"
         "try: RunDirectory(Path(sys.argv[1]), 'demo').open()\n"
         "except RunDirectoryError as error: print(error)"
@@ -31,7 +31,7 @@ def test_a_directory_has_one_owner_and_says_which(tmp_path: Path) -> None:
 
 def test_a_killed_owner_does_not_block_the_next(tmp_path: Path) -> None:
     program = (
-        "import os, sys; from pathlib import Path; from node.learner.run_directory import RunDirectory\n"
+        "import os, sys; from pathlib import Path; from node.learner.run.directory import RunDirectory\n"
         "RunDirectory(Path(sys.argv[1]), 'demo').open(); os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False).returncode == -9

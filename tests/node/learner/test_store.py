@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from node.learner.errors import RunDirectoryError
-from node.learner.records import Verdict, WeightsRow
-from node.learner.schema import SCHEMA_VERSION, migrate
-from node.learner.store import Store
+from node.learner.store.records import Verdict, WeightsRow
+from node.learner.store.schema import SCHEMA_VERSION, migrate
+from node.learner.store.store import Store
 from tests.node.learner.builders import FAILED, PROVED, planned, result, row
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from common import faults
 from node.learner.errors import TrainerFailed
-from node.learner.replay import Ref
-from node.learner.segments import SegmentWriter
+from node.learner.replay.replay import Ref
+from node.learner.replay.segments import SegmentWriter
 from node.learner.settings import TrainerSettings
-from node.learner.trainer_group import TrainerGroup
+from node.learner.trainer.group import TrainerGroup
 from node.model.config import ModelConfig
 from tests.node.learner.builders import examples
 

@@ -13,8 +13,8 @@ from common.bus import Bus
 from common.messages import Heartbeat
 from common.settings import BusSettings
 from common.subjects import telemetry
+from node.mesh.heartbeat_view import Status, duration, row
 from node.mesh.restarts import RestartRules
-from node.mesh.status import Status, duration, row
 from node.mesh.supervisor import Child, ChildSpec, ChildState
 from tests.waiting import eventually
 

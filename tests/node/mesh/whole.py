@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from broker.binary import cache_directory
-from node.learner.store import Store
+from node.learner.store.store import Store
 from node.mesh.plan import free_port
 from tests.node.learner.builders import write_bank
 from tests.node.learner.test_learner import TINY
@@ -77,7 +77,7 @@ def ranks(mark: str) -> list[psutil.Process]:
     found = []
     for process in marked(mark):
         with contextlib.suppress(psutil.NoSuchProcess):
-            if "node.learner.rank" in process.cmdline():
+            if "node.learner.trainer.rank" in process.cmdline():
                 found.append(process)
     return found
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.bank import load_transitions
+from node.bank.bank import load_transitions
 from node.model.names import CANONICAL, IDENTIFIER, Names
 
 STATE = "p q : Prop\nh1 : p ∧ q\nhx : ∀ (x : Nat), f x = x\n⊢ ∃ y, q ∧ h1.symm = Nat.add_comm"

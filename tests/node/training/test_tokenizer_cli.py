@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from common import bank
+from node.bank import bank
 from node.model.tokenizer import ROLES, SPECIAL, VALUE, Tokenizer
 from node.training.tokenizer_cli import main, measure
 from tests.node.model.tiny import tiny_tokenizer

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from common.bank import HELD_OUT, SPLITS, WARM_START_LEVELS, load_statements, load_transitions
+from node.bank.bank import HELD_OUT, SPLITS, WARM_START_LEVELS, load_statements, load_transitions
 from scripts.bank.fixed_search import local_requests
 from scripts.bank.floors import MOST_BY_ANY, MOST_BY_ONE, floors
 from scripts.bank.normal_form import normal_form, skeleton

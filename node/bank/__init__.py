@@ -1,0 +1,1 @@
+"""Theorem banks: reading one, and making one from other people's datasets."""

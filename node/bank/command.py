@@ -1,0 +1,213 @@
+"""`proofmesh bank import SOURCE`: statements of a dataset into a theorem bank, those that elaborate under this Lean.
+
+SOURCE: a JSON, JSONL or parquet file, a folder of these, or a Hugging Face id. Formats: miniF2F, ProofNet,
+Lean-Workbook, NuminaMath-LEAN. Train on it with `[learner] bank = "OUT"`.
+
+Exit code: 0 statements were imported, 1 none of them elaborates, 2 the source or the Lean cannot be used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+import tyro
+
+from common.lean_settings import LeanSettings
+from common.limits import Natural, Positive, Timeout
+
+if TYPE_CHECKING:
+    from node.bank.importing import Reading
+    from node.bank.whitelist import Whitelist
+    from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+IMPORTED, NOTHING, UNUSABLE = 0, 1, 2
+
+JOB_MB = 6000
+"""Memory to count on for each Lean that has Mathlib loaded, if the machine is to choose how many there are."""
+
+FIRST_ERRORS = 5
+"""Shown of each kind; all are in OUT/import.json."""
+
+ERROR_CHARACTERS = 200
+
+
+@dataclass
+class ImportSettings:
+    """Import the statements of a dataset into a theorem bank."""
+
+    source: Annotated[str, tyro.conf.Positional]
+    """File (.json, .jsonl, .parquet; .gz), folder of such files, or Hugging Face id (OWNER/NAME)."""
+
+    out: Path = Path("bank")
+    """Folder of the bank. What it holds of other sources stays."""
+
+    name: str = ""
+    """What the source is called in the bank; by default, the file's name or the id."""
+
+    split: Literal["train", "valid", "test"] = "train"
+    """For statements of which the dataset says nothing."""
+
+    header: str = ""
+    """Header for statements that come without one (Lean-Workbook's; by default its own, with Mathlib)."""
+
+    check: bool = True
+    """Leave out statements that do not elaborate under this Lean."""
+
+    limit: Natural = 0
+    """Read so many rows at most; 0: all."""
+
+    jobs: Natural = 0
+    """Lean processes at once; 0: as many as cores and memory allow."""
+
+    seconds: Timeout = 600.0
+    """Time limit for Lean on a batch of 100 statements, import of the library included."""
+
+    memory_mb: Positive = 8192
+    """Memory limit for each Lean process."""
+
+    config: str = ""
+    """Configuration of a Hugging Face dataset."""
+
+    revision: str = ""
+    """Revision of a Hugging Face dataset."""
+
+    lean: LeanSettings = field(default_factory=LeanSettings)
+    """Which Lean: statements of these datasets need a Lake project with Mathlib (--lean.project)."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point of `proofmesh bank`; returns the exit code."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print("proofmesh bank import SOURCE [OPTIONS]    statements of a dataset into a theorem bank (see --help)")
+        return IMPORTED if argv else UNUSABLE
+    if argv[0] != "import":
+        return _unusable(f"no command `{argv[0]}`; there is `proofmesh bank import SOURCE`")
+    return import_source(tyro.cli(ImportSettings, args=list(argv[1:]), prog="proofmesh bank import"))
+
+
+def import_source(settings: ImportSettings) -> int:
+    """Read, check, write, tell. Returns the exit code."""
+    from node.bank.bank import BankError
+    from node.bank.importing import collect, write
+    from node.bank.rows import SourceProblem, read
+    from node.lean.toolchain.find import find
+    from node.lean.toolchain.pocket.build import PocketBuildError
+    from node.lean.toolchain.problems import LeanProblem
+
+    name = (
+        settings.name or Path(settings.source).name.split(".")[0] if Path(settings.source).exists() else settings.source
+    )
+    try:
+        rows = read(settings.source, config=settings.config, revision=settings.revision)
+        reading = collect(rows, name, split=settings.split, header=settings.header, limit=settings.limit or None)
+        toolchain = find(settings.lean) if settings.check else None
+    except (SourceProblem, LeanProblem, PocketBuildError, BankError) as error:
+        return _unusable(str(error))
+    failed: list[tuple[str, str]] = []
+    good = reading.statements
+    if toolchain is not None:
+        whitelist = _checked(settings, toolchain, reading)
+        failed = _failed(toolchain, whitelist, reading)
+        bad = {each for each, _ in failed}
+        good = [each for each in reading.statements if each.theorem.name not in bad]
+    counts = write(good, settings.out) if good else {}
+    _report(settings, reading, failed, toolchain, counts)
+    return IMPORTED if good else NOTHING
+
+
+def _checked(settings: ImportSettings, toolchain: LeanToolchain, reading: Reading) -> Whitelist:
+    """The toolchain's whitelist, with all of these statements in it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from common.sizing import read_machine
+    from node.bank.whitelist import Elaborator, Whitelist, key
+    from node.lean.process.fresh import Limits
+
+    machine = read_machine()
+    jobs = settings.jobs or max(1, min(machine.cores, machine.memory_mb // JOB_MB))
+    limits = Limits(seconds=settings.seconds, memory_mb=settings.memory_mb)
+    whitelist = Whitelist.open(cache(), toolchain)
+    theorems = [each.theorem for each in reading.statements]
+    missing = {key(toolchain, theorem) for theorem in theorems} - whitelist.known.keys()
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task(f"elaborating under Lean {toolchain.version}", total=len(missing))
+        elaborator = Elaborator(toolchain, jobs, limits)
+        asyncio.run(elaborator.run(theorems, whitelist, lambda count: progress.advance(task, count)))
+    return whitelist
+
+
+def cache() -> Path:
+    """Where whitelists are kept: $PROOFMESH_CACHE, or ~/.cache/proofmesh."""
+    named = os.environ.get("PROOFMESH_CACHE")
+    return (Path(named) if named else Path.home() / ".cache" / "proofmesh") / "whitelists"
+
+
+def _failed(toolchain: LeanToolchain, whitelist: Whitelist, reading: Reading) -> list[tuple[str, str]]:
+    """Names and errors of the statements that do not elaborate."""
+    from node.bank.whitelist import key
+
+    entries = [(each.theorem.name, whitelist.known[key(toolchain, each.theorem)]) for each in reading.statements]
+    return [(name, entry.error) for name, entry in entries if not entry.ok]
+
+
+def _report(
+    settings: ImportSettings,
+    reading: Reading,
+    failed: Sequence[tuple[str, str]],
+    toolchain: LeanToolchain | None,
+    counts: dict[str, int],
+) -> None:
+    """Tell what became of the rows; all of it goes to OUT/import.json."""
+    read = len(reading.statements)
+    print(f"{settings.source}: {reading.rows} rows, {read} statements ({reading.repeated} repeated)")
+    _show("not read", reading.refused)
+    if toolchain is not None:
+        print(f"{read - len(failed)} of {read} elaborate under Lean {toolchain.version} ({toolchain.name})")
+        _show("do not elaborate", failed)
+    if counts:
+        print(f"{settings.out}: " + ", ".join(f"{count} {split}" for split, count in counts.items()))
+    settings.out.mkdir(parents=True, exist_ok=True)
+    found = {
+        "source": settings.source,
+        "rows": reading.rows,
+        "repeated": reading.repeated,
+        "statements": read,
+        "elaborate": read - len(failed) if toolchain is not None else None,
+        "lean_version": toolchain.version if toolchain is not None else "",
+        "not_read": dict(reading.refused),
+        "do_not_elaborate": dict(failed),
+        "bank": counts,
+    }
+    (settings.out / "import.json").write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+
+
+def _show(title: str, problems: Sequence[tuple[str, str]]) -> None:
+    """The most frequent reasons, with the first name of each."""
+    first: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for name, reason in problems:
+        line = reason.split("\n")[0][:ERROR_CHARACTERS]
+        counts[line] += 1
+        first.setdefault(line, name)
+    if problems:
+        print(f"{len(problems)} {title}:")
+    for reason, count in counts.most_common(FIRST_ERRORS):
+        print(f"  {count:6d}  {reason}  (first: {first[reason]})")
+
+
+def _unusable(message: str) -> int:
+    print(f"proofmesh bank: {message}", file=sys.stderr)
+    return UNUSABLE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

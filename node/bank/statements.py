@@ -1,0 +1,74 @@
+"""Reads the text of a statement as datasets have it into a Theorem: header, statement, and no proof. Pure.
+
+Such a text may come with imports, comments, definitions that it needs, a proof or half of one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from common.lean import Theorem
+from node.lean.text.lexing import CLOSING, OPENING, lex
+from node.lean.text.rules import header_problem, statement_problem
+from node.lean.text.statement import StatementError, parse_statement
+
+_START = re.compile(
+    r"^[ \t]*(?:@\[[^\]]*\]\s*)*((?:private|protected|noncomputable|nonrec)\s+)*(?=(theorem|lemma|example)\b)",
+    re.MULTILINE,
+)
+_DATA = re.compile(r"\s*(noncomputable\s+)?(def|abbrev|instance)\b")
+_BY = re.compile(r":=\s*by\b")
+_UNPROVED = re.compile(r"\b(sorry|admit|axiom)\b")
+_BLANK_LINES = re.compile(r"\n\s*\n+")
+
+
+class Refused(ValueError):
+    """The text is not a statement that a bank can hold; the message says why."""
+
+
+def theorem(text: str, header: str = "", name: str = "") -> Theorem:
+    """The last theorem of a text; what stands before it belongs to its header. Raises Refused."""
+    code = _without_comments(text)
+    starts = list(_START.finditer(code))
+    if not starts and _DATA.match(code):
+        raise Refused("it defines data, not a proposition (`def`): there is nothing to be proved")
+    if not starts:
+        raise Refused("no theorem in it: a line that begins with `theorem` was looked for")
+    before, statement = code[: starts[-1].start()], code[starts[-1].end() :]
+    header = _tidy(f"{_without_comments(header)}\n{before}")
+    if problem := header_problem(header):
+        raise Refused(problem)
+    if found := _UNPROVED.search(header):
+        raise Refused(f"`{found.group(1)}` stands before the theorem: what is assumed there would count as proved")
+    try:
+        parsed = parse_statement(_without_proof(statement), header)
+    except StatementError as error:
+        raise Refused(str(error)) from error
+    if problem := statement_problem(parsed.binders, parsed.conclusion):
+        raise Refused(problem)
+    return Theorem(name or parsed.name, parsed.binders, parsed.conclusion, header)
+
+
+def _without_comments(text: str) -> str:
+    """The text with its comments blanked. Raises Refused for a text that is not closed in itself."""
+    lexed = lex(text)
+    if lexed.problem:
+        raise Refused(lexed.problem)
+    return lexed.bare if lexed.comments else text
+
+
+def _without_proof(statement: str) -> str:
+    """The statement up to its proof: the first `:= by` outside brackets. (`:=` alone may be a `let`.)"""
+    for match in _BY.finditer(statement):
+        depth = sum((char in OPENING) - (char in CLOSING) for char in statement[: match.start()])
+        if depth == 0:
+            return statement[: match.end()]
+    return statement
+
+
+def _tidy(header: str) -> str:
+    """A header without blank lines at its ends, and with one at most between its commands; imports first, each once."""
+    lines = [line.rstrip() for line in header.split("\n")]
+    imports = list(dict.fromkeys(line.strip() for line in lines if line.strip().startswith("import ")))
+    rest = "\n".join(line for line in lines if not line.strip().startswith("import ")).strip("\n")
+    return "\n".join([*imports, *([_BLANK_LINES.sub("\n\n", rest).strip("\n")] if rest.strip() else [])])

@@ -1,0 +1,270 @@
+"""The `leantree` backend: candidates run on a LeanTree server over HTTP.
+
+A batch takes one process of the server for as long as it runs, the one that has its theorem if there is one. What
+fails on the way is tried again on another process; a server that stays away is `BackendDown`, never a fault of the
+tactics. Processes that nobody needs are returned, so that several lean-proxies can share a server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import stamina
+import structlog
+
+from common.lean import Outcome, OutcomeKind
+from node.lean.adapters.leantree.client import (
+    DeadlinePassed,
+    LeanTreeClient,
+    ProcessFailed,
+    ProcessLost,
+    Rejected,
+    ServerBusy,
+    ServerLost,
+)
+from node.lean.adapters.leantree.link import KnownState, Link, NotReplayed
+from node.lean.adapters.leantree.outcomes import process_failure
+from node.lean.adapters.places import Places
+from node.lean.backend import BackendDown, BackendFull, BadStatement, Batch, BatchResult
+from node.lean.cache import state_key
+from node.lean.text.headers import completed
+from node.lean.worker.plan import CRASHES_ALONE
+
+log = structlog.get_logger("leantree")
+
+TRIES = 4
+"""Of a batch, each on a process of its own: with the pauses below, a server that restarts within a second is waited
+for; longer than that the requester is told, and can ask another lean-proxy."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
+"""Seconds between two tries, doubling."""
+
+PROCESS_WAIT = 2.0
+"""Seconds to wait for a free process of the server, before the answer is `busy`."""
+
+IDLE_SECONDS = 20.0
+"""Unused for so long, a process is returned: others may wait for it."""
+
+
+class _Again(Exception):
+    """The batch has to be tried again; the text says why."""
+
+
+@dataclass
+class LeanTreeBackend:
+    """Runs batches on a LeanTree server. Used from one event loop."""
+
+    url: str
+    processes: int
+    """Processes of the server that may be held at once."""
+    queue: int
+    """Batches that may wait for one of them, in all."""
+    default_header: str = ""
+    """Stands before every theorem, unless that imports by itself."""
+    lost: int = 0
+    """Processes that were lost on the way."""
+    _idle: list[Link] = field(default_factory=list)
+    _busy: int = 0
+    _sweeper: asyncio.Task[None] | None = None
+    _leaving: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.client = LeanTreeClient(self.url)
+        self._places = Places(self.processes, self.queue)
+
+    def start(self) -> None:
+        """Get ready; the server is not asked before the first batch."""
+        self.client.open()
+        self._sweeper = asyncio.create_task(self._sweep(), name="idle LeanTree processes")
+
+    async def stop(self) -> None:
+        """End open attempts, return all processes, close all connections."""
+        await self._places.cancel()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            await asyncio.gather(self._sweeper, return_exceptions=True)
+        while self._idle:
+            self._leave(self._idle.pop())
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+        await self.client.close()
+
+    @property
+    def waiting(self) -> int:
+        return self._places.waiting
+
+    @property
+    def live(self) -> int:
+        return len(self._idle) + self._busy
+
+    @property
+    def restarts(self) -> int:
+        """Processes that were lost; those that a server replaces without a word are its own business."""
+        return self.lost
+
+    def resident_mb(self) -> float:
+        """They run elsewhere."""
+        return 0.0
+
+    async def attempt(self, batch: Batch) -> BatchResult:
+        """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
+        return await self._places.attend(self._attempt(batch), "LeanTree batch")
+
+    async def _attempt(self, batch: Batch) -> BatchResult:
+        async with self._places.hold(PROCESS_WAIT / 2):
+            began = time.monotonic()
+            run = _Run(batch)
+            try:
+                async for attempt in stamina.retry_context(
+                    on=_Again,
+                    attempts=TRIES,
+                    timeout=None,
+                    wait_initial=FIRST_PAUSE,
+                    wait_max=LONGEST_PAUSE,
+                    wait_jitter=FIRST_PAUSE,
+                ):
+                    with attempt:
+                        await self._try(run)
+            except _Again as error:
+                raise BackendDown(str(error)) from error
+            return run.result(time.monotonic() - began)
+
+    async def _try(self, run: _Run) -> None:
+        """Carry a run as far as it goes; a process that was lost over a candidate costs that candidate only.
+
+        Raises _Again when nothing was learnt, BackendFull, BadStatement.
+        """
+        while True:
+            before = run.learnt
+            try:
+                async with self._link(run.batch) as link:
+                    await run.go(link)
+                return
+            except ServerBusy as error:
+                raise BackendFull(error.retry_after, self.waiting) from error
+            except (ServerLost, ProcessLost, ProcessFailed, Rejected) as error:
+                if isinstance(error, ServerLost):
+                    self._idle.clear()  # a server that was started again may give their numbers to others
+                if run.learnt == before:
+                    raise _Again(str(error)) from error
+
+    @asynccontextmanager
+    async def _link(self, batch: Batch) -> AsyncIterator[Link]:
+        """A process with the batch's header, for this batch alone; kept afterwards unless something went wrong."""
+        self._busy += 1
+        link: Link | None = None
+        sound = False
+        try:
+            header = completed(batch.theorem.header, self.default_header)
+            link = self._kept(batch, header) or await self._new(header)
+            yield link
+            sound = True
+        except (BadStatement, ServerBusy):
+            sound = True  # the process has nothing to do with it
+            raise
+        finally:
+            self._busy -= 1
+            if link is not None and sound and not link.worn:
+                link.used, link.warm = time.monotonic(), state_key(batch.theorem, ())
+                self._idle.append(link)
+            elif link is not None:
+                self.lost += not sound
+                self._leave(link)
+
+    def _kept(self, batch: Batch, header: str) -> Link | None:
+        """An idle process with this header: the one that has the theorem, if possible."""
+        fit = [link for link in self._idle if link.header == header]
+        if not fit:
+            return None
+        key = state_key(batch.theorem, ())
+        link = next((link for link in fit if link.warm == key), fit[0])
+        self._idle.remove(link)
+        return link
+
+    async def _new(self, header: str) -> Link:
+        """Another process of the server. Raises BackendFull when it has none to spare."""
+        if self._idle and self.live > self.processes:
+            await self.client.give_back(self._idle.pop(0).process)
+        process = await self.client.take(PROCESS_WAIT)
+        if process is None:
+            raise BackendFull(PROCESS_WAIT, self.waiting)
+        link = Link(self.client, process)
+        try:
+            await link.begin(header)
+        except BaseException:
+            self._leave(link)
+            raise
+        return link
+
+    def _leave(self, link: Link) -> None:
+        """Return a process, without waiting for it."""
+        task = asyncio.create_task(self.client.give_back(link.process), name="return a LeanTree process")
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(IDLE_SECONDS / 4)
+            now = time.monotonic()
+            for link in [link for link in self._idle if now - link.used > IDLE_SECONDS]:
+                self._idle.remove(link)
+                self._leave(link)
+
+
+@dataclass
+class _Run:
+    """A batch on its way: what is settled stays settled, whatever becomes of the process."""
+
+    batch: Batch
+    state: str | None = None
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    _strikes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def learnt(self) -> int:
+        """Grows with everything that brings the run nearer to its end."""
+        return len(self.outcomes) + sum(self._strikes.values())
+
+    async def go(self, link: Link) -> None:
+        """Settle one candidate after the other. Raises BadStatement, ServerLost, ProcessLost, ProcessFailed."""
+        batch = self.batch
+        try:
+            known = await link.state(batch.theorem, batch.path, batch.timeout)
+        except NotReplayed as error:
+            self._give_up(str(error))
+            return
+        self.state = known.text
+        for tactic in batch.tactics:
+            if tactic not in self.outcomes:
+                self.outcomes[tactic] = await self._settle(link, known, tactic)
+
+    async def _settle(self, link: Link, known: KnownState, tactic: str) -> Outcome:
+        batch = self.batch
+        try:
+            return await link.attempt(batch.theorem, batch.path, known, tactic, batch.timeout)
+        except DeadlinePassed as error:
+            # A server that is there, and a tactic that had a process of its own for more than its time.
+            await link.client.status()
+            self.outcomes[tactic] = Outcome(OutcomeKind.TIMEOUT, message=str(error))
+            raise
+        except ProcessFailed as error:
+            self._strike(tactic, str(error))
+            raise
+
+    def _strike(self, tactic: str, reason: str) -> None:
+        """The process died of the tactic, perhaps. A death may be somebody else's kill, once."""
+        kind = process_failure(reason)
+        self._strikes[tactic] = self._strikes.get(tactic, 0) + 1
+        if kind in (OutcomeKind.TIMEOUT, OutcomeKind.MEMORY) or self._strikes[tactic] >= CRASHES_ALONE:
+            self.outcomes[tactic] = Outcome(kind, message=reason)
+
+    def _give_up(self, reason: str) -> None:
+        self.state = ""
+        lost = Outcome(OutcomeKind.LOST, message=reason)
+        self.outcomes |= {tactic: lost for tactic in self.batch.tactics if tactic not in self.outcomes}
+
+    def result(self, elapsed: float) -> BatchResult:
+        return BatchResult(self.state or "", tuple(self.outcomes[tactic] for tactic in self.batch.tactics), elapsed)

@@ -1,0 +1,89 @@
+"""Plans that hand a whole text to a worker and keep what Lean says of it: commands, and sources to be checked."""
+
+from __future__ import annotations
+
+import msgspec
+
+from common.lean import Theorem
+from node.lean.worker.document import Document, opening
+from node.lean.worker.framing import Diagnostic
+from node.lean.worker.plan import Plan
+from node.lean.worker.process import Ending
+from node.lean.worker.reading import Reading
+
+_SEVERITIES = {1: "error", 2: "warning"}
+"""The others are `info`."""
+
+TRIES = 2
+"""A process that dies once may be somebody else's kill."""
+
+
+class Place(msgspec.Struct):
+    """Line from 1, column from 0, as the REPL counts."""
+
+    line: int
+    column: int
+
+
+class LeanMessage(msgspec.Struct, rename="camel"):
+    """One of Lean's messages, as the REPL writes them."""
+
+    severity: str
+    pos: Place
+    end_pos: Place
+    data: str
+
+
+class TextPlan(Plan):
+    """Elaborate `header` and, behind it, `text`. Messages are kept, and counted, from the text on."""
+
+    def __init__(self, header: str, text: str = "", *, skip: int = 0) -> None:
+        """`skip`: without a text, the lines of the header whose messages do not count."""
+        super().__init__(Theorem("text", "", "True", header), (), {})
+        self.text = text
+        self.messages: list[LeanMessage] | None = None
+        """What Lean said; none when it came to no end."""
+        self.ending: Ending | None = None
+        """Why it came to no end."""
+        self.reason = ""
+        self._lines_before = skip
+        self._tries = 0
+
+    @property
+    def errors(self) -> list[str]:
+        return [message.data for message in self.messages or () if message.severity == "error"]
+
+    @property
+    def sorries(self) -> bool:
+        """Whether a declaration was left without a proof."""
+        return any("declaration uses" in message.data and "sorry" in message.data for message in self.messages or ())
+
+    def document(self, header: str) -> Document | None:
+        """The one document, until it is read."""
+        if self.messages is not None or self.ending is not None:
+            return None
+        before = opening(header)
+        if self.text:
+            self._lines_before = before.count("\n")
+        return Document(before + self.text + "\n", ())
+
+    def take(self, reading: Reading) -> None:
+        """Keep the messages that count."""
+        places = [message for message in reading.messages if message.range.start.line >= self._lines_before]
+        self.messages = [_message(item, self._lines_before) for item in places]
+
+    def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, refused: str = "") -> None:
+        """The process ended: once more if it died, else that is the answer."""
+        self._tries += 1
+        if ending is not Ending.DIED or self._tries >= TRIES:
+            self.ending, self.reason = ending, reason
+
+
+def _message(item: Diagnostic, lines_before: int) -> LeanMessage:
+    whole = item.full_range or item.range
+    return LeanMessage(
+        _SEVERITIES.get(item.severity, "info"),
+        Place(whole.start.line - lines_before + 1, whole.start.character),
+        Place(whole.end.line - lines_before + 1, whole.end.character),
+        item.message,
+    )

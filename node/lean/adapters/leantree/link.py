@@ -1,0 +1,127 @@
+"""One process at a LeanTree server: its header, the states that it has, and how to get to others."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from common.lean import Layout, Outcome, OutcomeKind, Step, Theorem
+from node.lean.adapters.leantree.client import Handle, LeanTreeClient, ProcessFailed, Rejected, ServerLost
+from node.lean.adapters.leantree.outcomes import outcome, placed, process_failure, text
+from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer
+from node.lean.backend import BadStatement
+from node.lean.cache import StateKey, state_key
+from node.lean.worker.document import statement_lines
+
+MOST_STATES = 4096
+"""Known of one process. The server keeps them until the process is returned: then it is, and another is taken."""
+
+
+_TOO_LATE = re.compile(r"invalid 'import' command")
+_IMPORTS = re.compile(r"^[ \t]*(?:public |meta )*import\b.*\n?", re.MULTILINE)
+
+
+class NotReplayed(Exception):
+    """The path does not lead to a state here; the text says where it ends."""
+
+
+@dataclass(frozen=True)
+class KnownState:
+    handle: Handle
+    text: str
+
+
+@dataclass
+class Link:
+    """A process that we hold."""
+
+    client: LeanTreeClient
+    process: int
+    header: str = ""
+    used: float = 0.0
+    """When it was last used, on the clock of its owner."""
+    warm: StateKey | None = None
+    """The theorem it was last used for."""
+    _states: OrderedDict[StateKey, KnownState] = field(default_factory=OrderedDict)
+
+    @property
+    def worn(self) -> bool:
+        return len(self._states) >= MOST_STATES
+
+    async def begin(self, header: str) -> None:
+        """Run the header. Raises BadStatement, and what the client raises."""
+        try:
+            await self._command(header)
+        except BadStatement as error:
+            # A server that has loaded its library already takes no imports; what it has is its operator's choice.
+            if not _TOO_LATE.search(str(error)):
+                raise
+            await self._command(_IMPORTS.sub("", header))
+        self.header = header
+
+    async def _command(self, text: str) -> None:
+        if not text.strip():
+            return
+        try:
+            await self.client.command(self.process, text)
+        except (Rejected, ProcessFailed) as error:
+            if isinstance(error, ProcessFailed) and process_failure(str(error)) is not OutcomeKind.LOST:
+                raise
+            raise BadStatement(f"Lean refuses the header: {error}") from error
+
+    async def state(self, theorem: Theorem, path: tuple[Step, ...], seconds: float) -> KnownState:
+        """The state at the end of a path, replayed from the last that is known. Raises NotReplayed, BadStatement."""
+        known = max(n for n in range(len(path) + 1) if n == 0 or state_key(theorem, path[:n]) in self._states)
+        state = self._states.get(state_key(theorem, path[:known])) or await self._open(theorem)
+        for number in range(known, len(path)):
+            step = path[number]
+            await self.attempt(theorem, path[:number], state, step.tactic, seconds, expected=step.layout)
+            after = self._states.get(state_key(theorem, path[: number + 1]))
+            if after is None:
+                raise NotReplayed(
+                    f"the path to the state did not replay: `{step.tactic}` leaves other goals than before"
+                )
+            state = after
+        return state
+
+    async def attempt(
+        self,
+        theorem: Theorem,
+        path: tuple[Step, ...],
+        state: KnownState,
+        tactic: str,
+        seconds: float,
+        expected: Layout | None = None,
+    ) -> Outcome:
+        """What a tactic does on a state; the states it leads to are known afterwards. `expected`: raise NotReplayed
+        when it leaves something else."""
+        answer = await self.client.tactic(self.process, state.handle, tactic, seconds)
+        found = outcome(answer)
+        if expected is not None and found.layout != expected:
+            said = found.message or f"it leaves {len(found.branches)} branches"
+            raise NotReplayed(f"the path to the state did not replay: `{tactic}`: {said}")
+        if found.kind is OutcomeKind.GOALS:
+            for number, branch in enumerate(_branches(answer)):
+                key = state_key(theorem, (*path, Step(tactic, number, found.layout)))
+                self._states[key] = KnownState(Handle.of(branch), found.branches[number].state)
+        return found
+
+    async def _open(self, theorem: Theorem) -> KnownState:
+        source = "\n".join([*statement_lines("example", theorem), "  sorry"])
+        try:
+            answer = await self.client.theorem(self.process, source)
+        except Rejected as error:
+            raise BadStatement(str(error)) from error
+        if answer.error is not None:
+            raise BadStatement(answer.error)
+        if answer.value is None:
+            raise ServerLost("the server opened a theorem without a state")
+        known = KnownState(Handle.of(answer.value), text(answer.value))
+        self._states[state_key(theorem, ())] = known
+        return known
+
+
+def _branches(answer: TacticAnswer) -> list[BranchAnswer]:
+    """The branches of an answer, in the order of the outcome's."""
+    return [branch for branch, _ in placed([branch for branch in answer.value or () if branch.goals])]

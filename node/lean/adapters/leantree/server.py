@@ -1,0 +1,354 @@
+"""LeanTree's HTTP protocol, served over our workers.
+
+Answers have LeanTree's shapes: what a tactic did, or why a theorem is none, comes with status 200 as `value` or
+`error`. A status of 400 or above, with `error` too, is about the request or about this server:
+
+    400  the body is not what the protocol has there, or Lean refuses a command
+    404  no such address, process or state; 405 wrong method; 413 too long a body
+    503  no worker could take it: `Retry-After` says when to ask again; says nothing about the tactic
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
+
+import stamina
+import structlog
+from aiohttp import web
+
+from common.lean import Outcome, OutcomeKind, Step, Theorem
+from common.messages import Busy, Failure, LeanRunReply, LeanRunRequest
+from node.lean.adapters.leantree import protocol
+from node.lean.adapters.leantree.commands import TextPlan
+from node.lean.adapters.leantree.goals import from_state
+from node.lean.adapters.leantree.machine import machine_status
+from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer, TheoremAnswer
+from node.lean.adapters.leantree.sessions import Session, Sessions, State, UnknownProcess, UnknownState
+from node.lean.adapters.leantree.texts import BadTheorem, imports, joined, read_theorem
+from node.lean.backend import BackendFull
+from node.lean.requests import Requests
+from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerEnded
+from node.lean.worker.runner import BadHeader
+
+log = structlog.get_logger("leantree-server")
+
+T = TypeVar("T")
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Clock = Callable[[], float]
+
+MAX_BODY = 2**20
+"""Bytes of a request: a theorem or a file to be checked; far more than Lean elaborates in reasonable time."""
+
+MAX_WAIT_SECONDS = 600.0
+"""The longest that `/process/get` waits, whatever the client asks for: twice what LeanTree's clients do."""
+
+LOOK_SECONDS = 1.0
+"""Between two looks for idle sessions."""
+
+INACTIVE_SECONDS = 60.0
+"""Unused for so long, a session is counted as inactive in the status, as LeanTree's servers do."""
+
+
+TACTIC_PATIENCE, THEOREM_PATIENCE, COMMAND_PATIENCE = 20.0, 50.0, 300.0
+"""Seconds for which a request that no worker can take is tried again here, since LeanTree's clients do not: they wait
+30 s beyond a tactic's limit, 60 s for a theorem, 360 s for a command."""
+
+COMMAND_SECONDS = 60.0
+"""Most seconds for the commands of a client, when what they import is loaded."""
+
+
+class NoAnswer(Exception):
+    """No worker could take the request; ask again."""
+
+    def __init__(self, reason: str, retry_after: float) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class LeanTreeServer:
+    """Handlers of the protocol, and what they share."""
+
+    def __init__(
+        self, requests: Requests, sessions: Sessions, *, patience: float = 1.0, clock: Clock = time.monotonic
+    ) -> None:
+        """`patience`: factor of the times for which requests wait for a worker; 0 answers `busy` at once."""
+        assert isinstance(requests.backend, Pool)  # commands go to its workers as whole texts
+        self._patience = patience
+        self._requests = requests
+        self.pool = requests.backend
+        self.sessions = sessions
+        self.clock = clock
+        self._freed = asyncio.Condition()
+        self._open: dict[int, tuple[str, float]] = {}
+        """Paths and starting times of open requests."""
+        self._last_request = 0
+        self._stopping = asyncio.Event()
+
+    def application(self) -> web.Application:
+        """The application; stops taking requests, and ends waiting ones, when it is shut down."""
+        app = web.Application(middlewares=[self._outermost], client_max_size=MAX_BODY)
+        app.router.add_get("/status", self._status)
+        app.router.add_post("/process/get", self._get_process)
+        for name, handler in (
+            ("return", self._return),
+            ("command", self._command),
+            ("is_valid_source", self._is_valid_source),
+            ("proof_from_sorry", self._proof_from_sorry),
+        ):
+            app.router.add_post(rf"/process/{{process:\d+}}/{name}", handler)
+        for generation in ("proof", "branch"):
+            prefix = rf"/process/{{process:\d+}}/{{generation:{generation}}}/{{state:\d+}}"
+            app.router.add_post(f"{prefix}/try_apply_tactic", self._try_apply_tactic)
+            app.router.add_post(f"{prefix}/state", self._state)
+        app.cleanup_ctx.append(self._life)
+        app.on_shutdown.append(self._shut_down)
+        return app
+
+    async def _life(self, _: web.Application) -> AsyncIterator[None]:
+        self.pool.start()
+        reaper = asyncio.create_task(self._reap(), name="idle sessions")
+        try:
+            yield
+        finally:
+            reaper.cancel()
+            await asyncio.gather(reaper, return_exceptions=True)
+            await self.pool.stop()
+
+    async def _shut_down(self, _: web.Application) -> None:
+        self._stopping.set()
+        async with self._freed:
+            self._freed.notify_all()
+
+    async def _reap(self) -> None:
+        while True:
+            await asyncio.sleep(min(LOOK_SECONDS, self.sessions.idle_seconds))
+            for number in self.sessions.expire(self.clock()):
+                log.warning("session taken back: idle", process=number, seconds=self.sessions.idle_seconds)
+                async with self._freed:
+                    self._freed.notify()
+
+    # --- around every request ---------------------------------------------------------------------------------------
+
+    @web.middleware
+    async def _outermost(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Count the request, and turn what goes wrong into an answer."""
+        self._last_request += 1
+        number = self._last_request
+        self._open[number] = (request.path, self.clock())
+        try:
+            return await handler(request)
+        except protocol.BadBody as error:
+            return _error(400, str(error))
+        except (UnknownProcess, UnknownState) as error:
+            return _error(404, str(error))
+        except NoAnswer as error:
+            headers = {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
+            return _error(503, str(error), OutcomeKind.LOST, headers)
+        except web.HTTPException as error:
+            return _error(error.status, f"{request.method} {request.path}: {error.reason}")
+        finally:
+            del self._open[number]
+
+    @contextlib.contextmanager
+    def _session(self, request: web.Request) -> Any:
+        """The session of a request, marked as used while the request is open. Raises UnknownProcess."""
+        session = self.sessions.get(_number(request, "process"), self.clock())
+        session.at_work += 1
+        try:
+            yield session
+        finally:
+            session.at_work -= 1
+            session.used = self.clock()
+
+    # --- processes --------------------------------------------------------------------------------------------------
+
+    async def _status(self, _: web.Request) -> web.Response:
+        now, sessions = self.clock(), self.sessions.all()
+        used = len(sessions)
+        answer = {
+            "status": "ready",
+            "available_processes": self.sessions.most - used,
+            "used_processes": used,
+            "starting_processes": 0,
+            "max_processes": self.sessions.most,
+            "active_requests": [
+                {"request_id": number, "path": path, "duration_seconds": round(now - since, 2)}
+                for number, (path, since) in self._open.items()
+                if path != "/status"
+            ],
+            "inactive_processes": sum(now - session.used > INACTIVE_SECONDS for session in sessions),
+            "total_tracked_processes": used,
+            "total_branches": sum(session.states for session in sessions),
+            "workers": len(self.pool.processes()),
+            "worker_restarts": self.pool.restarts,
+            **machine_status(),
+        }
+        return _json(answer)
+
+    async def _get_process(self, request: web.Request) -> web.Response:
+        asked = protocol.decode(await request.read(), protocol.GetProcess)
+        wait = MAX_WAIT_SECONDS if asked.timeout is None else min(asked.timeout, MAX_WAIT_SECONDS)
+        session = await self._take(wait if asked.blocking else 0.0)
+        return _json(protocol.ProcessAnswer(session.number if session else None))
+
+    async def _take(self, wait: float) -> Session | None:
+        """A session, as soon as there is one; none when there is none in time."""
+        session: Session | None = None
+
+        def settled() -> bool:
+            nonlocal session
+            session = None if self._stopping.is_set() else self.sessions.open(self.clock())
+            return session is not None or self._stopping.is_set()
+
+        async with self._freed:
+            if not settled() and wait > 0:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(wait):
+                        await self._freed.wait_for(settled)
+        return session
+
+    async def _return(self, request: web.Request) -> web.Response:
+        """Idempotent: a client that heard no answer says it again."""
+        if not self.sessions.close(_number(request, "process")):
+            return _json({"status": "ok", "already_returned": True})
+        async with self._freed:
+            self._freed.notify()
+        return _json({"status": "ok"})
+
+    # --- Lean -------------------------------------------------------------------------------------------------------
+
+    async def _command(self, request: web.Request) -> web.Response:
+        """Lean commands, which stand before whatever follows in this process; answered as the REPL does."""
+        with self._session(request) as session:
+            asked = protocol.decode(await request.read(), protocol.Command)
+            plan = TextPlan(joined(session.header, asked.command), skip=len(session.header.splitlines()))
+            problem = await self._patiently(COMMAND_PATIENCE, lambda: self._elaborate(plan))
+            if problem:
+                return _error(400, problem, OutcomeKind.ERROR)
+            answer: dict[str, Any] = {"env": session.accept(asked.command)}
+            return _json(answer | ({"messages": plan.messages} if plan.messages else {}))
+
+    async def _is_valid_source(self, request: web.Request) -> web.Response:
+        """Whether Lean elaborates a text without an error, and no declaration of it is left without a proof."""
+        with self._session(request) as session:
+            source = protocol.decode(await request.read(), protocol.Source).source
+            plan = TextPlan(source) if imports(source) else TextPlan(session.header, source)
+            problem = await self._patiently(THEOREM_PATIENCE, lambda: self._elaborate(plan))
+            return _json({"is_valid": not (problem or plan.errors or plan.sorries)})
+
+    async def _elaborate(self, plan: TextPlan) -> str:
+        """Carry out a plan; returns why Lean refuses the text that stands first. Raises NoAnswer."""
+        pool = self.pool
+        try:
+            await pool.run(plan, timeout=COMMAND_SECONDS, warm=plan.theorem.header)
+        except BadHeader as error:
+            return str(error)
+        except BackendFull as error:
+            raise NoAnswer(str(error), error.retry_after) from error
+        except (WorkerEnded, OSError) as error:
+            raise NoAnswer(f"Lean does not start: {error}", 1.0) from error
+        return f"Lean came to no end ({plan.ending}): {plan.reason}" if plan.ending else ""
+
+    async def _proof_from_sorry(self, request: web.Request) -> web.Response:
+        with self._session(request) as session:
+            text = protocol.decode(await request.read(), protocol.ProofFromSorry).theorem_with_sorry
+            try:
+                theorem = read_theorem(text, session.header)
+            except BadTheorem as error:
+                return _json(TheoremAnswer(error=str(error), kind="bad-statement"))
+            reply = await self._patiently(THEOREM_PATIENCE, lambda: self._run(theorem, (), (), None))
+            if isinstance(reply, Failure):
+                return _json(TheoremAnswer(error=reply.reason, kind=reply.kind))
+            return _json(TheoremAnswer(value=_branch(session, State(theorem, (), reply.state))))
+
+    async def _try_apply_tactic(self, request: web.Request) -> web.Response:
+        with self._session(request) as session:
+            state = session.state(_number(request, "state"))
+            asked = protocol.decode(await request.read(), protocol.TryTactic)
+            if not state.text:
+                return _json(TacticAnswer(error="no goals", kind=OutcomeKind.ERROR))
+            reply = await self._patiently(
+                TACTIC_PATIENCE, lambda: self._run(state.theorem, state.path, (asked.tactic,), asked.timeout)
+            )
+            if isinstance(reply, Failure):
+                return _json(TacticAnswer(error=reply.reason, kind=reply.kind))
+            older = request.match_info["generation"] == "proof"
+            return _json(_tactic_answer(session, state, asked.tactic, reply.outcomes[0], older))
+
+    async def _state(self, request: web.Request) -> web.Response:
+        with self._session(request) as session:
+            number = _number(request, "state")
+            goals = from_state(session.state(number).text)
+            return _json({"proof_state_id": number, "branch_id": number, "goals": goals, "is_solved": not goals})
+
+    async def _patiently(self, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask until there is an answer. Raises NoAnswer when there was none in time."""
+        if not self._patience:
+            return await ask()
+        retries = stamina.retry_context(on=_pause, attempts=None, timeout=seconds * self._patience)
+        async for attempt in retries:
+            with attempt:
+                return await ask()
+        raise AssertionError("the last attempt raises")
+
+    async def _run(
+        self, theorem: Theorem, path: tuple[Step, ...], tactics: tuple[str, ...], milliseconds: float | None
+    ) -> LeanRunReply | Failure:
+        """Raises NoAnswer."""
+        timeout = self._requests.longest if milliseconds is None else milliseconds / 1000
+        asked = LeanRunRequest(theorem=theorem, path=path, tactics=tactics, timeout=timeout)
+        answer = await self._requests.run(asked)
+        if isinstance(answer, Busy):
+            raise NoAnswer(answer.reason, answer.retry_after)
+        assert isinstance(answer, LeanRunReply | Failure)
+        if isinstance(answer, LeanRunReply):
+            for outcome in answer.outcomes:
+                if not outcome.is_tactic_outcome:
+                    raise NoAnswer(outcome.message, 1.0)
+        return answer
+
+
+def _pause(error: Exception) -> float | bool:
+    """Seconds until it is worth to ask again; false for other errors."""
+    return error.retry_after if isinstance(error, NoAnswer) else False
+
+
+def _tactic_answer(session: Session, state: State, tactic: str, outcome: Outcome, older: bool) -> TacticAnswer:
+    """What became of a tactic. Where nothing is left the older generation shows a state without goals, the newer
+    none."""
+    if outcome.kind is OutcomeKind.GOALS:
+        steps = [Step(tactic, number, outcome.layout) for number in range(len(outcome.branches))]
+        states = [
+            State(state.theorem, (*state.path, step), branch.state)
+            for step, branch in zip(steps, outcome.branches, strict=True)
+        ]
+        places = [branch.goals for branch in outcome.branches]
+        return TacticAnswer(tuple(_branch(session, *pair) for pair in zip(states, places, strict=True)))
+    if outcome.kind is OutcomeKind.PROVED:
+        return TacticAnswer((_branch(session, State(state.theorem, (), "")),) if older else ())
+    return TacticAnswer(error=outcome.message or str(outcome.kind), kind=outcome.kind)
+
+
+def _branch(session: Session, state: State, positions: tuple[int, ...] | None = None) -> BranchAnswer:
+    number = session.add(state)
+    return BranchAnswer(tuple(from_state(state.text)), number, number, positions)
+
+
+def _number(request: web.Request, name: str) -> int:
+    """A number of the address; one that is too long names nothing."""
+    return int(request.match_info[name][:18])
+
+
+def _json(answer: Any, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+    body = protocol.encode(answer)
+    return web.Response(body=body, status=status, content_type="application/json", headers=headers)
+
+
+def _error(status: int, message: str, kind: str | None = None, headers: dict[str, str] | None = None) -> web.Response:
+    return _json(protocol.ErrorAnswer(message, kind), status, headers)

@@ -1,0 +1,145 @@
+"""`proofmesh leantree-server`: LeanTree's HTTP protocol over our Lean workers, on any toolchain, with nothing to build.
+
+Whoever reaches the port can have Lean run commands of theirs: it listens on loopback unless told otherwise, and Lean
+processes are confined as far as the system allows.
+
+Exit code: 0 stopped, 1 the port is not to be had, 2 wrong configuration, or no Lean as configured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from common.limits import Duration, Natural, Port, Timeout
+from node.lean.settings import LeanProcessSettings
+
+if TYPE_CHECKING:
+    from node.lean.adapters.leantree.server import LeanTreeServer
+    from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+STOPPED, FAILED, WRONG = 0, 1, 2
+
+FIRST_NUMBERS = 2**40
+"""Where process numbers may begin: exact in every JSON reader, and hardly twice the same."""
+
+
+@dataclass
+class LeanTreeServerSettings:
+    """Serve LeanTree's HTTP protocol over our Lean workers."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on. Clients run Lean commands of their own: keep it to networks that you trust."""
+
+    port: Port = 8000
+    """Port to listen on; 0 takes a free one."""
+
+    processes: Natural = 0
+    """Processes that clients may hold at once; 0 takes one for each worker. They share the workers."""
+
+    idle_seconds: Timeout = 600.0
+    """A process that nobody has used for so long is taken back (LeanTree's own limit is the same)."""
+
+    drain_seconds: Duration = 10.0
+    """When told to stop, open requests have so long to be answered."""
+
+    header: str = ""
+    """Lean commands that every process begins with, e.g. `import Mathlib`."""
+
+    config: Path | None = None
+    """A TOML file: its sections [lean] and [lean_proxy] give the defaults of the flags for Lean."""
+
+    lean: Annotated[LeanProcessSettings, tyro.conf.arg(name="")] = field(default_factory=LeanProcessSettings)
+    """How Lean runs."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code."""
+    from common import config
+
+    file = config.config_file(argv)
+    default = LeanTreeServerSettings(config=file, lean=config.load(LeanProcessSettings, file, "lean_proxy"))
+    settings = tyro.cli(LeanTreeServerSettings, args=list(argv), default=default, prog="proofmesh leantree-server")
+    config.check_flags(settings)
+    return asyncio.run(serve(settings))
+
+
+async def serve(settings: LeanTreeServerSettings) -> int:
+    """Serve until SIGINT or SIGTERM; returns the exit code."""
+    from node.lean.toolchain.find import find
+    from node.lean.toolchain.problems import LeanProblem
+
+    told = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, told.set)
+    try:
+        toolchain = await asyncio.to_thread(find, settings.lean.lean)
+    except LeanProblem as error:
+        _say(str(error))
+        return WRONG
+    for note in toolchain.notes:
+        _say(note)
+    if settings.lean.sandbox:
+        toolchain = await asyncio.to_thread(toolchain.confined)
+    return await serve_on(settings, toolchain, told)
+
+
+async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, told: asyncio.Event) -> int:
+    """Serve with a toolchain until told to stop; returns the exit code."""
+    from aiohttp import web
+
+    server, workers = make_server(settings, toolchain)
+    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=settings.drain_seconds)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, settings.host, settings.port).start()
+    except OSError as error:
+        await runner.cleanup()
+        place = f"{settings.host}:{settings.port}"
+        return _failed(f"cannot listen on {place} ({error.strerror}); choose another with --host and --port")
+    port = runner.addresses[0][1]
+    gaps = ", ".join(toolchain.protections.gaps()) or "none"
+    _say(f"http://{settings.host}:{port}, {workers} Lean workers; not protected: {gaps}")
+    try:
+        await told.wait()
+        _say("stopping")
+    finally:
+        await runner.cleanup()
+    return STOPPED
+
+
+def make_server(
+    settings: LeanTreeServerSettings, toolchain: LeanToolchain, *, patience: float = 1.0
+) -> tuple[LeanTreeServer, int]:
+    """A server, with the number of its workers. `patience`: as for LeanTreeServer."""
+    from node.lean.adapters.leantree.server import LeanTreeServer
+    from node.lean.adapters.leantree.sessions import Sessions
+    from node.lean.backends import worker_options
+    from node.lean.cache import OutcomeCache
+    from node.lean.requests import Requests
+    from node.lean.worker.pool import Pool
+
+    lean = settings.lean
+    workers = lean.resolved_workers()
+    pool = Pool(toolchain, worker_options(lean), workers=workers, queue=workers * lean.queue)
+    requests = Requests(pool, OutcomeCache(lean.cache), longest=lean.tactic_seconds)
+    first = secrets.randbelow(FIRST_NUMBERS) + 1
+    sessions = Sessions(settings.processes or workers, settings.idle_seconds, settings.header, first=first)
+    return LeanTreeServer(requests, sessions, patience=patience), workers
+
+
+def _failed(message: str) -> int:
+    _say(message)
+    return FAILED
+
+
+def _say(message: str) -> None:
+    print(f"proofmesh leantree-server: {message}", file=sys.stderr, flush=True)

@@ -1,0 +1,238 @@
+"""The `repl` backend: candidates run on REPL processes, one after the other, each on a proof state of its own.
+
+A REPL runs a candidate alone, so what ends the process is that candidate's, or the process's own: a death is tried
+again once on a fresh process, and so is a lack of memory, for a REPL never gives back what its old states took. Before
+that happens, processes are replaced between batches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from common.lean import Outcome, OutcomeKind
+from node.lean.adapters.places import Places
+from node.lean.adapters.repl.link import Known, NotReplayed, ReplLink
+from node.lean.adapters.repl.process import ReplEnded, ReplProcess
+from node.lean.adapters.repl.service import CONFINED
+from node.lean.backend import BackendDown, Batch, BatchResult
+from node.lean.cache import state_key
+from node.lean.text.headers import imports
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.plan import CRASHES_ALONE, KINDS
+from node.lean.worker.process import Ending, WorkerOptions
+
+RECYCLE_COMMANDS = 500
+"""Commands after which a process is replaced: REPL processes are known to die after some hundreds, and each command
+leaves an environment or a state behind that is never freed."""
+
+RECYCLE_STARTS = 20
+"""It has worked that many times as long as it took to start, too: so a large library costs a twentieth at most."""
+
+TRIES = 3
+"""Processes that may fail at a batch's state before the batch is given up."""
+
+KEPT = ("HOME", "PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "ELAN_HOME", "VIRTUAL_ENV")
+"""Of our environment, what the REPL's command gets besides the toolchain's."""
+
+
+@dataclass
+class ReplBackend:
+    """Runs batches on REPL processes, started on demand. Used from one event loop."""
+
+    toolchain: LeanToolchain
+    """What the REPL runs on: its environment, its folder, the header of theorems."""
+    command: tuple[str, ...]
+    options: WorkerOptions
+    workers: int
+    queue: int
+    """Batches that may wait for a process, in all."""
+    restarts: int = 0
+    _idle: list[ReplLink] = field(default_factory=list)
+    _busy: list[ReplLink] = field(default_factory=list)
+    _scratch: tempfile.TemporaryDirectory[str] | None = None
+    _seconds: float = 0.05
+
+    def __post_init__(self) -> None:
+        self._places = Places(self.workers, self.queue)
+
+    def start(self) -> None:
+        """Get ready; processes start on demand."""
+        self._scratch = tempfile.TemporaryDirectory(prefix="proofmesh-repl-")
+
+    async def stop(self) -> None:
+        """Kill all processes; attempts that are open end with CancelledError."""
+        await self._places.cancel()
+        await asyncio.gather(*(link.process.kill() for link in (*self._idle, *self._busy)))
+        self._idle.clear()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    @property
+    def waiting(self) -> int:
+        return self._places.waiting
+
+    @property
+    def live(self) -> int:
+        return len(self._idle) + len(self._busy)
+
+    def processes(self) -> list[ReplProcess]:
+        """Live REPL processes."""
+        return [link.process for link in (*self._idle, *self._busy)]
+
+    def resident_mb(self) -> float:
+        return sum(process.resident_mb() for process in self.processes())
+
+    async def attempt(self, batch: Batch) -> BatchResult:
+        """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
+        return await self._places.attend(self._attempt(batch), "REPL batch")
+
+    async def _attempt(self, batch: Batch) -> BatchResult:
+        async with self._places.hold(min(5.0, max(0.02, self._seconds * self.waiting / 2 / self.workers))):
+            began = time.monotonic()
+            run = _Run(batch, self.toolchain.header(batch.theorem.header))
+            while not run.done:
+                try:
+                    async with self._link(run) as link:
+                        await run.go(link)
+                except ReplEnded as end:
+                    self.restarts += 1
+                    run.failed(end)
+            elapsed = time.monotonic() - began
+            self._seconds += 0.05 * (elapsed - self._seconds)
+            return run.result(elapsed)
+
+    @asynccontextmanager
+    async def _link(self, run: _Run) -> AsyncIterator[ReplLink]:
+        """A process for this run alone; kept afterwards if it is sound and not worn out."""
+        link = await self._kept(run) or await self._new(run)
+        self._busy.append(link)
+        try:
+            yield link
+        except (ReplEnded, asyncio.CancelledError):
+            await link.process.kill()
+            raise
+        finally:
+            self._busy.remove(link)
+            if link.process.alive and not self._worn(link) and self.live < self.workers:
+                link.warm = state_key(run.batch.theorem, ())
+                self._idle.append(link)
+            else:
+                await link.process.kill()
+
+    async def _kept(self, run: _Run) -> ReplLink | None:
+        """An idle process that has the imports: the one that has the theorem, if possible."""
+        self._idle = [link for link in self._idle if link.process.alive]
+        fit = [link for link in self._idle if link.imports == run.imports]
+        key = state_key(run.batch.theorem, ())
+        link = next((link for link in fit if link.warm == key), None)
+        if link is None and self.live < self.workers:
+            return None  # rather another process than one that others may want
+        link = link or next(iter(fit), None)
+        if link is not None:
+            self._idle.remove(link)
+        elif self._idle:
+            await self._idle.pop(0).process.kill()
+        return link
+
+    async def _new(self, run: _Run) -> ReplLink:
+        """Another process. Raises BackendDown."""
+        assert self._scratch is not None
+        scratch = Path(self._scratch.name)
+        environment = {name: os.environ[name] for name in KEPT if name in os.environ} | {"TMPDIR": str(scratch)}
+        # `lake env repl` and its like start others.
+        protections = self.toolchain.protections.without("processes", "the REPL's command may start others")
+        if protections.mechanisms:
+            environment[CONFINED] = "1"
+        try:
+            process = await ReplProcess.start(
+                self.command,
+                {**environment, **self.toolchain.environment},
+                self.options.memory_mb,
+                cwd=self.toolchain.project or None,
+                keeper=protections.keeper([scratch]),
+            )
+        except OSError as error:
+            raise BackendDown(f"the REPL does not start as {' '.join(self.command)!r}: {error}") from error
+        return ReplLink(process, self.options.start_seconds, self.options.heartbeats, run.imports)
+
+    def _worn(self, link: ReplLink) -> bool:
+        process = link.process
+        old = process.commands >= RECYCLE_COMMANDS and process.worked >= RECYCLE_STARTS * link.started_in
+        return old or process.grown_mb() > self.options.memory_mb / 2
+
+
+class _Run:
+    """A batch on its way: what is settled stays settled, whatever becomes of the process."""
+
+    def __init__(self, batch: Batch, header: str) -> None:
+        self.batch = batch
+        self.header = header
+        self.imports = tuple(imports(header))
+        self.done = False
+        self._state: str | None = batch.state
+        self._outcomes: dict[str, Outcome] = {}
+        self._strikes: dict[str, int] = {}
+        self._ended: dict[str, Outcome] = {}
+        """Candidates that came to no end, unless they do not even parse."""
+        self._running: str | None = None
+        self._failures = 0
+
+    async def go(self, link: ReplLink) -> None:
+        """Settle one candidate after the other. Raises BadStatement, ReplEnded."""
+        batch, self._running = self.batch, None
+        await link.environment(self.header)
+        try:
+            known = await link.state(batch.theorem, self.header, batch.path, batch.timeout)
+        except NotReplayed as error:
+            self._give_up(str(error))
+            return
+        self._state = known.text
+        for tactic in batch.tactics:
+            if tactic not in self._outcomes:
+                self._outcomes[tactic] = await self._settle(link, known, tactic)
+        self.done = True
+
+    async def _settle(self, link: ReplLink, known: Known, tactic: str) -> Outcome:
+        batch, self._running = self.batch, tactic
+        if tactic not in self._ended:
+            outcome = await link.attempt(batch.theorem, self.header, batch.path, known, tactic, batch.timeout)
+            if outcome.kind not in KINDS.values():
+                self._running = None
+                return outcome
+            self._ended[tactic] = outcome
+        refused = await link.parser_refuses(self.header, tactic, batch.timeout)
+        self._running = None
+        return Outcome(OutcomeKind.ERROR, message=refused) if refused else self._ended[tactic]
+
+    def failed(self, end: ReplEnded) -> None:
+        """Learn that the process ended. Raises BackendDown."""
+        tactic, self._running = self._running, None
+        if tactic is not None and tactic in self._ended:  # it ended even the parser's look at it
+            self._outcomes[tactic] = self._ended[tactic]
+            return
+        if tactic is not None:
+            self._strikes[tactic] = self._strikes.get(tactic, 0) + 1
+            if end.ending is Ending.TIMEOUT or self._strikes[tactic] >= CRASHES_ALONE:
+                self._ended[tactic] = Outcome(KINDS[end.ending], message=str(end))
+            return
+        self._failures += 1
+        if self._failures >= TRIES and self.batch.path:
+            self._give_up(f"the state cannot be shown: {end}")
+        elif self._failures >= TRIES:
+            raise BackendDown(f"the REPL does not show the theorem: {end}") from end
+
+    def _give_up(self, reason: str) -> None:
+        self._state = ""
+        lost = Outcome(OutcomeKind.LOST, message=reason)
+        self._outcomes |= {tactic: lost for tactic in self.batch.tactics if tactic not in self._outcomes}
+        self.done = True
+
+    def result(self, elapsed: float) -> BatchResult:
+        return BatchResult(self._state or "", tuple(self._outcomes[tactic] for tactic in self.batch.tactics), elapsed)

@@ -1,0 +1,162 @@
+"""Lean elaborates whole texts for the REPL, and shows the goals at places in them: one worker process, kept alive."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from node.lean.text.headers import import_lines
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.framing import Diagnostic, Position
+from node.lean.worker.process import URI, Ending, LeanProcess, WorkerEnded, WorkerOptions
+
+WATCH_SECONDS = 0.05
+"""Between two looks at the worker's memory, as in the pool."""
+
+RECYCLE_EDITS = 5000
+"""Edits after which the process is replaced, as in the pool."""
+
+FIRST_QUESTION = 10**9
+"""Ids of questions begin beyond those of edits."""
+
+
+@dataclass(frozen=True)
+class ReplOptions(WorkerOptions):
+    """Options of a worker for texts of others: Lean's own defaults, which these texts were written for."""
+
+    def arguments(self) -> list[str]:
+        ours = ("-Dlinter.all=", "-DautoImplicit=")
+        return [argument for argument in super().arguments() if not argument.startswith(ours)]
+
+
+class _TermGoal(msgspec.Struct):
+    goal: str = ""
+
+
+class _Goals(msgspec.Struct):
+    goals: list[str] = []
+
+
+@dataclass(frozen=True)
+class Goals:
+    """What is to be proved at a place of a text."""
+
+    term: str | None
+    """For a term: its expected type, with what it may use."""
+    tactic: tuple[str, ...]
+    """For a tactic: the goals before it."""
+
+
+@dataclass(frozen=True)
+class Elaborated:
+    said: list[Diagnostic]
+    goals: list[Goals]
+    """At the places that were asked about."""
+
+
+class TextProcess(LeanProcess):
+    """A worker process that also answers questions about its document."""
+
+    _questions: int = 0
+
+    async def ask(self, method: str, place: Position, limit: float) -> msgspec.Raw:
+        """The answer to a question about a place. Raises WorkerEnded."""
+        self._questions += 1
+        number = FIRST_QUESTION + self._questions
+        self._send(method, {"textDocument": {"uri": URI}, "position": place}, number)
+        try:
+            async with asyncio.timeout(limit):
+                while (message := await self._receive()) is not None:
+                    if message.id == number and not message.method:
+                        return message.result
+        except TimeoutError:
+            raise self._ended(Ending.TIMEOUT, "no answer in time") from None
+        raise self._ended(Ending.DIED, "the Lean process ended")
+
+
+@dataclass
+class Elaborator:
+    """Elaborates texts, one at a time; a process that ended is replaced."""
+
+    toolchain: LeanToolchain
+    options: WorkerOptions
+    seconds: float
+    """Limit for a text."""
+    _process: TextProcess | None = None
+    _imports: str = ""
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def run(self, text: str, places: Sequence[Position] = ()) -> Elaborated:
+        """Elaborate a text. Raises WorkerEnded when it came to no end: the process is gone then, and nothing else."""
+        async with self._lock:
+            try:
+                return await self._run(text, places)
+            except WorkerEnded as end:
+                await self._kill()
+                if end.ending is not Ending.DIED:
+                    raise
+            try:  # a death may be somebody else's kill, once
+                return await self._run(text, places)
+            except WorkerEnded:
+                await self._kill()
+                raise
+
+    async def stop(self) -> None:
+        """End the process."""
+        await self._kill()
+
+    async def _run(self, text: str, places: Sequence[Position]) -> Elaborated:
+        process = await self._ready(text)
+        async with _watched(process, self.options.memory_mb):
+            said = await process.edit(text, silence=self.seconds, limit=self.seconds)
+            end = time.monotonic() + self.seconds
+            goals = [await _goals(process, place, max(0.1, end - time.monotonic())) for place in places]
+        return Elaborated(said, goals)
+
+    async def _ready(self, text: str) -> TextProcess:
+        """A process that has loaded what the text imports."""
+        imports = "".join(line + "\n" for line in text.split("\n")[: import_lines(text)])
+        process = self._process
+        if process is None or imports != self._imports or not process.alive or process.edits >= RECYCLE_EDITS:
+            await self._kill()
+            started = await TextProcess.start(self.toolchain, self.options, imports)
+            assert isinstance(started, TextProcess)
+            process = self._process = started
+            self._imports = imports
+        return process
+
+    async def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            await process.kill()
+
+
+async def _goals(process: TextProcess, place: Position, limit: float) -> Goals:
+    term = msgspec.json.decode(
+        await process.ask("$/lean/plainTermGoal", place, limit) or b"null", type=_TermGoal | None
+    )
+    tactic = msgspec.json.decode(await process.ask("$/lean/plainGoal", place, limit) or b"null", type=_Goals | None)
+    return Goals(term.goal if term else None, tuple(tactic.goals) if tactic else ())
+
+
+@contextlib.asynccontextmanager
+async def _watched(process: TextProcess, most_mb: float) -> AsyncIterator[None]:
+    """Kill the process if it takes more memory than it may."""
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            if process.resident_mb() > most_mb:
+                process.over_memory()
+
+    watcher = asyncio.create_task(watch(), name="memory of Lean")
+    try:
+        yield
+    finally:
+        watcher.cancel()
+        await asyncio.gather(watcher, return_exceptions=True)

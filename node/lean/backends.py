@@ -1,0 +1,42 @@
+"""The backend that is configured."""
+
+from __future__ import annotations
+
+import shlex
+
+from node.lean.backend import Backend
+from node.lean.settings import LeanProcessSettings
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.process import WorkerOptions
+
+LOADING_SECONDS = 5.0
+"""Who asks for what needs a header that is being loaded is told so after that: provers (and LeanTree clients, through
+their server) ask again, and wait little longer for a word."""
+
+
+def worker_options(settings: LeanProcessSettings) -> WorkerOptions:
+    """How workers run with these settings."""
+    return WorkerOptions(
+        heartbeats=settings.heartbeats,
+        memory_mb=settings.memory_mb,
+        start_seconds=settings.lean.header_seconds,
+        loading_seconds=LOADING_SECONDS,
+        spares=settings.spares,
+    )
+
+
+def make_backend(settings: LeanProcessSettings, toolchain: LeanToolchain, options: WorkerOptions) -> Backend:
+    """A backend for these settings, not started yet."""
+    workers = settings.resolved_workers()
+    queue = workers * settings.queue
+    if settings.lean.backend == "repl":
+        from node.lean.adapters.repl.backend import ReplBackend
+
+        return ReplBackend(toolchain, tuple(shlex.split(settings.lean.repl_command)), options, workers, queue)
+    if settings.lean.backend == "leantree":
+        from node.lean.adapters.leantree.backend import LeanTreeBackend
+
+        return LeanTreeBackend(settings.lean.leantree_url, workers, queue, toolchain.default_header)
+    from node.lean.worker.pool import Pool
+
+    return Pool(toolchain, options, workers=workers, queue=queue)

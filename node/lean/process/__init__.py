@@ -1,0 +1,1 @@
+"""Lean processes within limits: confined, watched, killed with their group."""

@@ -1,0 +1,115 @@
+"""Answers a `lean.run` request: rules and cache first, Lean for the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from common.lean import Outcome, OutcomeKind
+from common.messages import Busy, Failure, LeanRunReply, LeanRunRequest, Message
+from node.lean.backend import Backend, BackendDown, BackendFull, BadStatement, Batch, BatchResult
+from node.lean.cache import OutcomeCache
+from node.lean.text.lexing import lex
+from node.lean.text.rules import statement_problem, tactic_problem
+
+MAX_CANDIDATES = 256
+"""In one request: their outcomes must fit into one message."""
+
+INACCESSIBLE = "✝"
+"""What Lean prints behind the name of a hypothesis that cannot be named; its parser knows no such character."""
+
+
+@dataclass
+class Counts:
+    """What this proxy has done, for metrics and heartbeats."""
+
+    candidates: int = 0
+    cache_hits: int = 0
+    failures: int = 0
+    """Requests that Lean or its server could not take: answered `busy`, to be asked again."""
+    outcomes: dict[OutcomeKind, int] = field(default_factory=lambda: dict.fromkeys(OutcomeKind, 0))
+
+
+@dataclass
+class Requests:
+    """Answers requests with a backend and a cache."""
+
+    backend: Backend
+    cache: OutcomeCache
+    longest: float
+    """Most seconds for a candidate, whatever a request asks for."""
+    counts: Counts = field(default_factory=Counts)
+    problem: str | None = None
+    """Why Lean does not start; None when it does."""
+
+    async def run(self, request: LeanRunRequest) -> Message:
+        """LeanRunReply, Busy, or Failure(kind="bad-statement")."""
+        theorem = request.theorem
+        problem = statement_problem(theorem.binders, theorem.conclusion)
+        if problem:
+            return Failure(reason=problem, kind="bad-statement")
+        if len(request.tactics) > MAX_CANDIDATES:
+            return Failure(reason=f"{len(request.tactics)} candidates; at most {MAX_CANDIDATES} in one request")
+        settled = self._known(request)
+        open_ = [tactic for tactic in dict.fromkeys(request.tactics) if tactic not in settled]
+        state = self.cache.state(theorem, request.path)
+        elapsed = 0.0
+        if open_ or state is None:
+            try:
+                result = await self.backend.attempt(self._batch(request, open_, state))
+            except BackendFull as error:
+                return Busy(retry_after=error.retry_after, reason=str(error))
+            except BadStatement as error:
+                return Failure(reason=str(error), kind="bad-statement")
+            except BackendDown as error:
+                self.problem = str(error)
+                self.counts.failures += 1
+                return Busy(retry_after=1.0, reason=self.problem)
+            self.problem = None
+            state, elapsed = result.state, result.elapsed
+            self._learn(request, result, open_)
+            settled |= dict(zip(open_, result.outcomes, strict=True))
+        self._count(settled, request)
+        return LeanRunReply(state=state or "", outcomes=tuple(settled[t] for t in request.tactics), elapsed=elapsed)
+
+    def _known(self, request: LeanRunRequest) -> dict[str, Outcome]:
+        """Outcomes that need no Lean: refused by the rules, not closed in themselves, or remembered."""
+        known: dict[str, Outcome] = {}
+        for tactic in request.tactics:
+            outcome = screen(tactic)
+            if outcome is None:
+                outcome = self.cache.outcome(request.theorem, request.path, tactic)
+                self.counts.cache_hits += outcome is not None
+            if outcome is not None:
+                known[tactic] = outcome
+        return known
+
+    def _batch(self, request: LeanRunRequest, tactics: list[str], state: str | None) -> Batch:
+        parsed = frozenset(tactic for tactic in tactics if self.cache.parses(request.theorem.header, tactic))
+        timeout = min(self.longest, max(0.05, request.timeout))
+        return Batch(request.theorem, request.path, tuple(tactics), timeout, state, parsed)
+
+    def _learn(self, request: LeanRunRequest, result: BatchResult, tactics: list[str]) -> None:
+        if result.state:
+            self.cache.learn_state(request.theorem, request.path, result.state)
+        for tactic, outcome in zip(tactics, result.outcomes, strict=True):
+            self.cache.learn(request.theorem, request.path, tactic, outcome)
+
+    def _count(self, settled: dict[str, Outcome], request: LeanRunRequest) -> None:
+        self.counts.candidates += len(request.tactics)
+        for tactic in request.tactics:
+            self.counts.outcomes[settled[tactic].kind] += 1
+
+
+def screen(tactic: str) -> Outcome | None:
+    """The outcome of a tactic that is not shown to Lean; None for the others.
+
+    Text that is not closed in itself is an error of the tactic, not a breach of the rules: Lean's parser says no more.
+    """
+    problem = tactic_problem(tactic)
+    if problem:
+        return Outcome(OutcomeKind.REFUSED, message=problem)
+    lexed = lex(tactic)
+    problem = lexed.problem
+    if not problem and INACCESSIBLE in lexed.code and "«" not in lexed.code:
+        problem = f"{INACCESSIBLE!r} marks a hypothesis that no tactic can name"
+    return Outcome(OutcomeKind.ERROR, message=f"does not parse: {problem}") if problem else None

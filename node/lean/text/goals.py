@@ -1,0 +1,145 @@
+"""Reads goals as Lean prints them, and factorises them into independent branches.
+
+Lean prints a goal as an optional line `case TAG`, its hypotheses, and `⊢ CONCLUSION`; goals are separated by blank
+lines. A metavariable prints as `?name` (or `?m.123`). A goal's tag is the name of the metavariable that the goal *is*:
+after `constructor` on `∃ n, P n` there are `case h ⊢ P ?w` and `case w ⊢ Nat`, which share `?w`. So tags are looked at
+when goals are factorised, and dropped afterwards: they depend on how a state was reached, and equal states must print
+equally.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from common.lean import Branch
+
+_TAG_LINE = re.compile(r"case ([^\s:]+)\n")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+_METAVARIABLE = re.compile(
+    r"(?<![\w'!?.✝\])⟩»])\?"
+    r"((?:m|u|_uniq)\.\d+|(?:[^\W\d]|«[^»]*»)(?:[\w'.!✝⁻⁰¹²³⁴-⁹]|«[^»]*»)*)"
+)
+"""A question mark that does not end an identifier (`get?`) or an index (`xs[i]?`), with the name behind it."""
+
+_SHADOW = re.compile(r"✝[⁻⁰¹²³⁴-⁹]*")
+"""Lean's mark on names that cannot be written: the metavariable `?w✝` is the goal with the tag `w`."""
+
+_WRAPPED = re.compile(r"\n[ \t]+")
+"""Where Lean has broken a long line. A hypothesis and the conclusion begin in the first column."""
+
+_ELIDED = "⋯"
+"""What Lean prints in place of a proof or of a term that is too deep: a metavariable may hide in it."""
+
+
+def split_goals(text: str) -> list[str]:
+    """The goals of Lean's printed goals, tags included. `no goals` and the empty text have none."""
+    text = text.removeprefix("unsolved goals").strip()
+    if text in ("", "no goals"):
+        return []
+    return [goal.strip("\n") for goal in re.split(r"\n[ \t]*\n", text) if goal.strip()]
+
+
+def parse_goals(text: str) -> list[str]:
+    """The goals of Lean's printed goals (an `unsolved goals` message, `plainGoal`'s goals), without case tags."""
+    return [without_tag(goal) for goal in split_goals(text)]
+
+
+def goal_tag(goal: str) -> str | None:
+    """The case tag of a printed goal, if it shows one."""
+    match = _TAG_LINE.match(goal)
+    return match.group(1) if match else None
+
+
+def without_tag(goal: str) -> str:
+    """A printed goal without its `case TAG` line."""
+    return _TAG_LINE.sub("", goal, count=1) if _TAG_LINE.match(goal) else goal
+
+
+def metavariables(goal: str) -> frozenset[str]:
+    """Names (`?w`) of the metavariables that a printed goal mentions; its tag line and strings do not count."""
+    return frozenset(f"?{_name(match)}" for match in _METAVARIABLE.finditer(_STRING.sub('""', without_tag(goal))))
+
+
+def normalise(state: str) -> str:
+    """The text of a state with its metavariables renamed `?m.1`, `?m.2`, ... in order of appearance, lines unbroken.
+
+    Lean's own names depend on case tags and on a counter, so they differ between two ways to reach one state; and with
+    the lengths of names, the places where Lean breaks long lines.
+    """
+    state = _WRAPPED.sub(" ", state)
+    names: dict[str, str] = {}
+
+    def rename(match: re.Match[str]) -> str:
+        name = _name(match)
+        rest = match.group(1)[len(name) :]
+        return names.setdefault(name, f"?m.{len(names) + 1}") + rest
+
+    return _METAVARIABLE.sub(rename, state)
+
+
+def factorise(goals: Sequence[str]) -> tuple[Branch, ...]:
+    """Independent branches of goals (`split_goals`: with their tags, which name natural metavariables).
+
+    Goals joined by a common metavariable, directly or through other goals, stay together. Each other goal is a branch
+    of its own, in Lean's order; all joined goals make one branch, which comes last (at most one branch of a layout may
+    hold several goals, see `node.lean.text.script`).
+    """
+    shared = _joined(goals)
+    branches = [_branch(goals, (index,)) for index in range(len(goals)) if index not in shared]
+    if shared:
+        branches.append(_branch(goals, tuple(sorted(shared))))
+    return tuple(branches)
+
+
+def state_text(goals: Sequence[str]) -> str:
+    """The text of a state with these goals: what the policy reads, equal for equal states."""
+    return normalise("\n\n".join(without_tag(goal) for goal in goals))
+
+
+def may_share(state: str) -> bool:
+    """Whether goals printed like this may hold metavariables: such a goal cannot be copied."""
+    return bool(_METAVARIABLE.search(_STRING.sub('""', state))) or _ELIDED in state
+
+
+def _branch(goals: Sequence[str], indices: tuple[int, ...]) -> Branch:
+    return Branch(state_text([goals[index] for index in indices]), indices)
+
+
+def _joined(goals: Sequence[str]) -> set[int]:
+    """Indices of the goals that are joined with another goal by a metavariable.
+
+    Goals of the same tag are not: `apply h` calls the premises of `h : p → q → r` both `a`, and nothing mentions `?a`.
+    """
+    own = [frozenset() if (tag := goal_tag(goal)) is None else frozenset({_SHADOW.sub("", tag)}) for goal in goals]
+    tags = frozenset[str]().union(*own)
+    mentions = [_mentions(goal, tags) for goal in goals]
+    if any(metavariables(goal) for goal in goals):
+        mentions = [
+            names | {_ELIDED} if _ELIDED in goal else names for goal, names in zip(goals, mentions, strict=True)
+        ]
+
+    def share(first: int, second: int) -> bool:
+        return bool(mentions[first] & (mentions[second] | own[second]) or own[first] & mentions[second])
+
+    places = range(len(goals))
+    return {first for first in places if any(share(first, second) for second in places if second != first)}
+
+
+def _mentions(goal: str, tags: Iterable[str]) -> frozenset[str]:
+    """Metavariables that a goal mentions, by the tags of goals where they are such.
+
+    `?p.fst` may be a metavariable of that name or a projection of `?p`: it mentions every tag that it may mean.
+    """
+    names: set[str] = set()
+    for mention in metavariables(goal):
+        name = _SHADOW.sub("", mention[1:])
+        owners = {tag for tag in tags if name == tag or name.startswith(tag + ".")}
+        names |= owners or {name}
+    return frozenset(names)
+
+
+def _name(match: re.Match[str]) -> str:
+    """The metavariable's name in a match: a full stop behind it belongs to the sentence."""
+    return match.group(1).rstrip(".")

@@ -1,0 +1,218 @@
+"""Text rules: what a model's tactic or a proof may not say, whatever Lean would make of it. Pure.
+
+They are no proof of soundness (that is `verification`'s: fresh processes, the statement apart, the axioms). They keep
+away what could change the environment, switch checks off, search libraries, or end the tactic block.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from node.lean.text.lexing import Lexed, ambiguity, lex
+
+MAX_TACTIC_BYTES = 8 * 1024
+"""A tactic is a line or a few; the longest of Mathlib's are about 4 KB."""
+
+MAX_PROOF_BYTES = 128 * 1024
+"""A proof travels in one message of at most 512 KiB, with its statement."""
+
+_COMMANDS = """
+axiom macro macro_rules elab elab_rules syntax notation notation3 infix infixl infixr prefix postfix declare_syntax_cat
+attribute import theorem lemma def example abbrev opaque inductive coinductive structure instance namespace section
+variable universe export deriving initialize builtin_initialize register_option run_cmd run_elab run_meta noncomputable
+unsafe partial mutual end local scoped private protected public meta compile_inductive add_decl_doc open set_option
+binder_predicate simproc dsimproc unif_hint erase_aux_discrs include omit module prelude
+"""
+
+_REASONS = {
+    "a command, an attribute or an option has no place in a tactic": _COMMANDS,
+    "it leaves the goal without a proof": "sorry admit stop sorryAx lcProof lcUnreachable lcAny",
+    "it trusts the compiler": """
+        native_decide native ofReduceBool reduceBool ofReduceNat reduceNat trustCompiler bv_decide bv_check
+    """,
+    "it runs code while Lean elaborates": """
+        by_elab eval% evalExpr include_str include_bytes sleep sleep_heartbeats
+        implemented_by extern csimp IO BaseIO EIO
+    """,
+    "it searches the library": "library_search suggest hint polyrith says observe propose",
+    "it searches by itself": "solve_by_elim apply_assumption apply_rules symm_saturate slim_check plausible",
+}
+
+_FORBIDDEN = {word: reason for reason, words in _REASONS.items() for word in words.split()}
+
+_BEGINNINGS = {
+    "it runs code while Lean elaborates": re.compile(r"run_\w+|unsafe\w*|dbg\w+"),
+    "it trusts the compiler": re.compile(r"native_\w+|(?:of)?[rR]educe(?:Bool|Nat)\w*"),
+}
+"""Families of names: Mathlib has `run_tacq`, Lean `unsafeBaseIO`, and either may get more."""
+
+_SEARCHING = """
+exact apply rw rewrite simp simp_all simp_arith simpa dsimp aesop grind try decide omega rfl norm_num observe show_term
+solve_by_elim rw_search canonical duper hammer auto assumption positivity linarith refine have conv calc congr gcongr
+unfold intro intros fun_prop bound nlinarith tauto
+"""
+"""Tactics that search or suggest when a question mark stands behind them."""
+
+_WORDS = re.compile(r"[^\W\d][\w']*[?%!]*")
+_SUGGESTION = re.compile(r"\b(?:" + "|".join(_SEARCHING.split()) + r")\s?\?+(?!\w)")
+_COMMAND_SIGN = re.compile(r"#[^\W\d]")
+
+_LOOK_ALIKES = str.maketrans(
+    "аеорсухіјѕԁһոցԛԝмткᴀᴄᴅᴇᴏɑıοαεινκρτυχѵ",
+    "aeopcyxijsdhngqwmtkacdeoaioaeivkptuxv",
+)
+"""Cyrillic, Greek and phonetic letters that look like Latin ones: `ѕоrry` is not `sorry` to Lean, but to a reader."""
+
+
+def tactic_problem(tactic: str) -> str:
+    """Why a candidate tactic is refused; empty when it is not. Comments are refused too: a policy needs none."""
+    if not tactic.strip():
+        return "an empty tactic"
+    problem = _characters(tactic, MAX_TACTIC_BYTES, "a tactic")
+    if problem:
+        return problem
+    if tactic[0].isspace():
+        return "a tactic begins in its first column: no white space or empty line before it"
+    lexed = lex(tactic)
+    if lexed.comments:
+        return "comments have no place in a tactic"
+    return "" if lexed.problem else _words(lexed) or ambiguity(lexed.bare)
+
+
+def proof_problem(script: str) -> str:
+    """Why the text of a proof (the tactic block behind `:= by`) is refused; empty when it is not.
+
+    This holds for the text without its comments (`Lexed.bare`): only that may be shown to Lean.
+    """
+    if not script.strip():
+        return "an empty proof"
+    problem = _characters(script, MAX_PROOF_BYTES, "a proof")
+    if problem:
+        return problem
+    lexed = lex(script)
+    if lexed.problem:
+        return f"the proof is not closed in itself: {lexed.problem}"
+    return (
+        _words(lexed) or ambiguity(lexed.bare) or ("" if lexed.bare.strip() else "an empty proof: nothing but comments")
+    )
+
+
+def statement_problem(binders: str, conclusion: str) -> str:
+    """Why the text of a statement is refused; empty when it is not. It must be binders and one term."""
+    for name, text in (("the binders", binders), ("the conclusion", conclusion)):
+        problem = _characters(text, MAX_PROOF_BYTES, "a statement") if text else ""
+        lexed = lex(text)
+        if problem or lexed.problem:
+            return f"{name}: {problem or lexed.problem}"
+        if lexed.comments:
+            return f"{name}: comments have no place in a statement"
+        words = _WORDS.findall(lexed.code.replace("«", " ").replace("»", " "))
+        if found := next((word for word in words if word in _STATEMENT_WORDS or _reason(word) in _RUNS), ""):
+            return f"{name}: `{found}` has no place in a statement"
+        if problem := ambiguity(lexed.bare):
+            return f"{name}: {problem}"
+    outside = _outside_brackets(lex(binders).code)
+    if not re.fullmatch(r"[\w\s'✝.«»_]*", outside):
+        return f"the binders hold more than binders: {outside.strip()[:60]!r}"
+    return ""
+
+
+_CHECKS_OFF = re.compile(
+    r"(?:debug|bootstrap|compiler|internal|interpreter)\..*|.*[sS]kipKernelTC.*|.*(?:Sorry|sorry).*"
+)
+"""Options that switch checks off, or let the elaborator leave proofs out."""
+
+
+def switches_checks_off(option: str) -> bool:
+    """Whether an option of this name has no place before a proof."""
+    return bool(_CHECKS_OFF.fullmatch(_folded(option).replace("«", "").replace("»", "")))
+
+
+def header_problem(header: str) -> str:
+    """Why the header of a theorem is refused; empty when it is not.
+
+    It belongs to the statement and decides what that means; but it stands before the proof as well, so it must not
+    switch off what a proof is checked by, nor run code. A proof that uses an axiom of it is rejected by that name.
+    """
+    problem = _characters(header, MAX_PROOF_BYTES, "a header") if header else ""
+    lexed = lex(header)
+    if problem or lexed.problem:
+        return f"the header: {problem or lexed.problem}"
+    for match in re.finditer(r"set_option\s+([^\s]+)", lexed.code):
+        if switches_checks_off(match.group(1)):
+            return f"the header: the option `{match.group(1)}` has no place there: it would switch a check off"
+    for text in (lexed.code, _folded(lexed.code)):
+        for word in re.findall(r"[\w%]+", text.replace("«", " ").replace("»", " ")):
+            if word in _HEADER_WORDS or any(words.fullmatch(word) for words in _BEGINNINGS.values()):
+                return f"the header: `{word}` has no place there: it runs code or changes what Lean does"
+    return ""
+
+
+_CODE = """
+macro macro_rules elab elab_rules syntax initialize builtin_initialize run_cmd run_elab run_meta unsafe implemented_by
+extern simproc by_elab eval% add_decl_doc register_option
+"""
+
+_HEADER_WORDS = set(_CODE.split())
+
+HEADER_STOPS = (set(_COMMANDS.split()) | {"in"}) - {"scoped"}
+"""Words that would begin another command in a header's line, or end one early."""
+
+_STATEMENT_WORDS = set(_COMMANDS.split()) | {"sorry", "admit", "sorryAx"}
+
+_RUNS = {"it runs code while Lean elaborates", "it trusts the compiler"}
+"""Reasons for which a word has no place in a statement either."""
+
+
+def _outside_brackets(code: str) -> str:
+    """What stands outside all brackets."""
+    depth, kept = 0, []
+    for char in code:
+        if char in "([{⦃⟨":
+            depth += 1
+        elif char in ")]}⦄⟩":
+            depth -= 1
+        elif depth == 0:
+            kept.append(char)
+    return "".join(kept)
+
+
+def _characters(text: str, most: int, what: str) -> str:
+    size = len(text.encode("utf-8", errors="surrogatepass"))
+    if size > most:
+        return f"{what} of {size} bytes; at most {most} are allowed"
+    for position, char in enumerate(text):
+        if char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
+            return f"the character U+{ord(char):04X} at position {position} cannot be seen, and is not allowed"
+    return ""
+
+
+def _words(lexed: Lexed) -> str:
+    """Forbidden words in code, also where they only look like them."""
+    plain = lexed.code.replace("«", " ").replace("»", " ")
+    for text, look in ((plain, ""), (_folded(plain), " (by its look)")):
+        for word in _WORDS.findall(text):
+            for part in word.split("."):
+                if reason := _reason(part) or _reason(part.rstrip("?!")):
+                    return f"`{part}`{look} is not allowed: {reason}"
+        found = _SUGGESTION.search(text)
+        if found:
+            return f"`{found.group()}`{look} is not allowed: it searches the library"
+    if found := _COMMAND_SIGN.search(plain):
+        return f"`{found.group()}...` is not allowed: a command has no place in a tactic"
+    if "@[" in plain:
+        return "`@[` is not allowed: an attribute has no place in a tactic"
+    return "`proofmesh` names are the prover's own" if "proofmesh copy" in plain else ""
+
+
+def _reason(word: str) -> str:
+    """Why a word is forbidden; empty when it is not."""
+    if word in _FORBIDDEN:
+        return _FORBIDDEN[word]
+    return next((reason for reason, words in _BEGINNINGS.items() if words.fullmatch(word)), "")
+
+
+def _folded(text: str) -> str:
+    """The text as it looks: compatibility forms and look-alike letters as plain letters."""
+    return unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKES)

@@ -1,0 +1,94 @@
+"""LeanDojo's schema: theorems with traced and annotated tactics, and a corpus of premises.
+
+As in LeanDojo's Benchmark 4 (Yang et al. 2023, arXiv 2306.15626): lists of {url, commit, file_path, full_name, start,
+end, traced_tactics} with 1-based lines and columns, `corpus.jsonl` with {path, imports, premises}; `theorem_statement`
+is LeanDojo-v2's. Tactics are as written, composed ones included; a premise is annotated if the run has its declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from node.lean.trace.formats.own import printed
+from node.lean.trace.infotree import Position
+from node.lean.trace.records import Declared, Premise, TracedFile, TracedTactic, TracedTheorem
+
+Known = Mapping[str, tuple[str, Declared]]
+"""The file and the declaration of every name that the run has seen."""
+
+
+def theorem(file: TracedFile, traced: TracedTheorem, known: Known) -> dict[str, Any]:
+    """One entry of the list of theorems."""
+    return {
+        "url": file.url,
+        "commit": file.commit,
+        "file_path": file.path,
+        "full_name": traced.name,
+        "theorem_statement": traced.statement,
+        "start": _place(traced.start),
+        "end": _place(traced.end),
+        "traced_tactics": [_tactic(tactic, known) for block in traced.blocks for tactic in block.tactics],
+    }
+
+
+def corpus(file: TracedFile) -> dict[str, Any]:
+    """One line of `corpus.jsonl`. `imports` are paths, as in LeanDojo."""
+    return {
+        "path": file.path,
+        "imports": [f"{module.replace('.', '/')}.lean" for module in file.imports],
+        "premises": [
+            {
+                "full_name": declared.full_name,
+                "code": declared.code,
+                "start": _place(declared.name_start),
+                "end": _place(declared.name_end),
+                "kind": f"command{declared.kind}",
+            }
+            for declared in file.declared
+        ],
+    }
+
+
+def _tactic(tactic: TracedTactic, known: Known) -> dict[str, Any]:
+    return {
+        "tactic": tactic.tactic,
+        "annotated_tactic": annotated(tactic, known),
+        "state_before": printed(tactic.before),
+        "state_after": printed(tactic.after),
+    }
+
+
+def annotated(tactic: TracedTactic, known: Known) -> list[Any]:
+    """The text with `<a>...</a>` around each premise, and where the premises are declared."""
+    lines = tactic.tactic.split("\n")
+    found: list[dict[str, Any]] = []
+    named = [premise for premise in tactic.premises if premise.full_name in known]
+    for premise in sorted(named, key=lambda premise: premise.start, reverse=True):
+        row = premise.start[0] - tactic.start[0]
+        begin = premise.start[1] - tactic.start[1]  # the text is dedented by the first line's column
+        end = begin + premise.end[1] - premise.start[1]
+        if premise.end[0] == premise.start[0] and row < len(lines) and _is_name(lines[row][begin:end], premise):
+            lines[row] = f"{lines[row][:begin]}<a>{lines[row][begin:end]}</a>{lines[row][end:]}"
+            found.insert(0, _provenance(premise, known))
+    return ["\n".join(lines), found]
+
+
+def _is_name(text: str, premise: Premise) -> bool:
+    """Whether a text is (the end of) a premise's name: what is shown some other way is not annotated."""
+    return bool(text) and text.lstrip("@").split(".")[-1] == premise.full_name.split(".")[-1]
+
+
+def _provenance(premise: Premise, known: Known) -> dict[str, Any]:
+    path, declared = known[premise.full_name]
+    return {
+        "full_name": premise.full_name,
+        "def_path": path,
+        "def_pos": _place(declared.name_start),
+        "def_end_pos": _place(declared.name_end),
+    }
+
+
+def _place(position: Position) -> list[int]:
+    """LeanDojo counts columns from 1."""
+    return [position[0], position[1] + 1]

@@ -1,0 +1,103 @@
+"""LeanTree's schema: files, theorems, their `by` blocks, and each block's tree of factorised states.
+
+As its `LeanFile.serialize` has it (Kripner et al. 2025, arXiv 2507.14722): spans are character offsets, a tree lists
+its nodes with `state`, `tactic`, `proof_size`, `proof_depth`; what failed is {"error": ...} in place of the tree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from node.lean.text.goals import goal_tag, without_tag
+from node.lean.trace.infotree import Position
+from node.lean.trace.records import TracedBlock, TracedFile, TracedStep, TracedTheorem
+from node.lean.trace.source import Source
+
+_HYPOTHESIS = re.compile(r"(?P<names>[^:]+?) :(?!=) (?P<rest>.*)", re.DOTALL)
+
+
+def file(traced: TracedFile, text: str) -> dict[str, Any]:
+    """A file; `text` is what was traced."""
+    source = Source(text)
+    return {
+        "path": traced.path,
+        "imports": list(traced.imports),
+        "theorems": [_theorem(theorem, source) for theorem in traced.theorems],
+    }
+
+
+def _theorem(theorem: TracedTheorem, source: Source) -> dict[str, Any]:
+    if theorem.error:
+        return {"error": theorem.error}
+    return {
+        "span": _span(source, theorem.start, theorem.end),
+        "by_blocks": [_block(block, source) for block in theorem.blocks],
+        "context": list(theorem.context),
+        **({"name": theorem.name} if theorem.name else {}),
+    }
+
+
+def _block(block: TracedBlock, source: Source) -> dict[str, Any]:
+    tree = {"error": block.problem} if block.problem else _tree(block.steps, source)
+    return {"tree": tree, "span": _span(source, block.start, block.end)}
+
+
+def _tree(steps: Sequence[TracedStep], source: Source) -> dict[str, Any]:
+    children: list[list[int]] = [[] for _ in steps]
+    sizes = [1] * len(steps)
+    for number in reversed(range(len(steps))):
+        parent = steps[number].parent
+        if parent >= 0:
+            children[parent].insert(0, number)
+            sizes[parent] += sizes[number]
+    nodes = [
+        {
+            "id": str(number),
+            "state": {"goals": [goal(text) for text in step.goals]},
+            "tactic": {
+                "tactic_string": step.tactic,
+                "span": _span(source, step.start, step.end),
+                "parent": str(number),
+                "children": [str(child) for child in children[number]],
+                "tactic_depends_on": None,
+            },
+            "proof_size": sizes[number],
+            "proof_depth": step.remaining_steps,
+        }
+        for number, step in enumerate(steps)
+    ]
+    return {"nodes": nodes, "root_id": "0"}
+
+
+def goal(text: str) -> dict[str, Any]:
+    """A printed goal: type, hypotheses, tag."""
+    before, _, conclusion = without_tag(text).rpartition("⊢ ")
+    tag = goal_tag(text)
+    hypotheses = [each for line in before.split("\n") if line.strip() for each in _hypotheses(line)]
+    return {"type": conclusion, "hypotheses": hypotheses, **({"tag": tag} if tag else {})}
+
+
+def _hypotheses(line: str) -> list[dict[str, str]]:
+    """The hypotheses of one line: `a b : T`, or `x : T := v`; an instance without a name is just its type."""
+    match = _HYPOTHESIS.fullmatch(line)
+    if match is None:
+        return [{"type": line.strip(), "user_name": ""}]
+    kind, value = _assigned(match["rest"])
+    given = {} if value is None else {"value": value}
+    return [{"type": kind, "user_name": name, **given} for name in match["names"].split()]
+
+
+def _assigned(text: str) -> tuple[str, str | None]:
+    """Type and value of a hypothesis: cut at the first `:=` outside all brackets."""
+    depth = 0
+    for position, char in enumerate(text):
+        depth += (char in "([{⟨⦃") - (char in ")]}⟩⦄")
+        if depth == 0 and text.startswith(":=", position):
+            return text[:position].strip(), text[position + 2 :].strip()
+    return text.strip(), None
+
+
+def _span(source: Source, start: Position, end: Position) -> dict[str, int]:
+    return {"start": source.offset(start), "finish": source.offset(end)}

@@ -1,0 +1,94 @@
+"""Our own formats: everything by theorem, the atomic steps line by line, and transitions as the bank has them."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from node.lean.trace.records import TracedFile, TracedStep, TracedTheorem
+
+NO_GOALS = "no goals"
+"""How Lean prints an empty list of goals."""
+
+
+def printed(goals: tuple[str, ...]) -> str:
+    """Goals as Lean prints a state, tags included."""
+    return "\n\n".join(goals) or NO_GOALS
+
+
+def theorem_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
+    """One row for each theorem: with its tactics as written, its trees, and its error if it has one."""
+    for theorem in file.theorems:
+        yield {**_origin(file), **msgspec.to_builtins(theorem)}
+
+
+def step_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
+    """One row for each atomic step."""
+    for theorem in file.theorems:
+        for number, block in enumerate(theorem.blocks):
+            for index, step in enumerate(block.steps):
+                yield {
+                    **_origin(file),
+                    "theorem": theorem.name,
+                    "kind": theorem.kind,
+                    "statement": theorem.statement,
+                    "block": number,
+                    "step": index,
+                    "parent": step.parent,
+                    "branch": step.branch,
+                    "state_before": printed(step.goals),
+                    "state_after": printed(step.after),
+                    "state": step.state,
+                    "tactic": step.tactic,
+                    "start": step.start,
+                    "end": step.end,
+                    "remaining_steps": step.remaining_steps,
+                    "premises": [premise.full_name for premise in step.premises],
+                    "split": block.split,
+                }
+
+
+def transition_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
+    """One row for each atomic step, as `node.bank.bank.BankTransition` reads it: family = the file, level = 1 to 4."""
+    for theorem in file.theorems:
+        for block in theorem.blocks:
+            for step in block.steps:
+                yield _transition(file, theorem, step, len(block.steps))
+
+
+def _transition(file: TracedFile, theorem: TracedTheorem, step: TracedStep, size: int) -> dict[str, Any]:
+    return {
+        "theorem": theorem.name,
+        "level": min(4, (size + 1) // 2),  # as for the bank's own: up to 2, 4, 6, more steps
+        "family": file.path,
+        "state": step.state,
+        "tactic": step.tactic,
+        "remaining_steps": step.remaining_steps,
+    }
+
+
+def _origin(file: TracedFile) -> dict[str, Any]:
+    return {"file": file.path, "commit": file.commit, "url": file.url, "lean_version": file.lean_version}
+
+
+class Lines:
+    """Writes rows as JSON lines (gzipped if the name ends so); the file is there when all of it is written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._partial = path.with_name(path.name + ".partial")
+        # No time stamp inside: equal rows give equal bytes.
+        zipped = path.suffix == ".gz"
+        self._file: Any = gzip.GzipFile(self._partial, "wb", mtime=0) if zipped else self._partial.open("wb")
+
+    def write(self, row: dict[str, Any]) -> None:
+        self._file.write(msgspec.json.encode(row) + b"\n")
+
+    def close(self) -> None:
+        self._file.close()
+        self._partial.replace(self.path)

@@ -1,0 +1,101 @@
+"""Writes the results of a trace in the wanted formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from node.lean.trace.formats import leandojo, leantree, own
+from node.lean.trace.records import TracedFile
+from node.lean.trace.session import Work, kept
+
+FORMATS = ("proofmesh", "leandojo", "leantree", "transitions")
+
+
+def write(works: Sequence[Work], out: Path, formats: Sequence[str]) -> list[Path]:
+    """Write what was kept of these files; returns the paths of what was written."""
+    written = []
+    for name in formats:
+        written += _WRITERS[name](works, out)
+    return written
+
+
+def _results(works: Sequence[Work]) -> Iterator[tuple[Work, TracedFile]]:
+    """The results, one in memory at a time, by name of the file."""
+    for work in sorted(works, key=lambda work: (str(work.group.root), work.name)):
+        found = kept(work)
+        if found is not None:
+            yield work, found
+
+
+def _rows(path: Path, works: Sequence[Work], rows: Callable[[TracedFile], Iterator[dict[str, Any]]]) -> Path:
+    lines = own.Lines(path)
+    for _, traced in _results(works):
+        for row in rows(traced):
+            lines.write(row)
+    lines.close()
+    return path
+
+
+def _proofmesh(works: Sequence[Work], out: Path) -> list[Path]:
+    return [
+        _rows(out / "theorems.jsonl", works, own.theorem_rows),
+        _rows(out / "steps.jsonl", works, own.step_rows),
+    ]
+
+
+def _transitions(works: Sequence[Work], out: Path) -> list[Path]:
+    return [_rows(out / "transitions.jsonl.gz", works, own.transition_rows)]
+
+
+def _leandojo(works: Sequence[Work], out: Path) -> list[Path]:
+    known = {each.full_name: (file.path, each) for _, file in _results(works) for each in file.declared}
+    theorems, count, origins = [], 0, {}
+    for _, file in _results(works):
+        origins[file.url, file.commit] = file.lean_version
+        good = [theorem for theorem in file.theorems if not theorem.error and theorem.name]
+        theorems += [leandojo.theorem(file, theorem, known) for theorem in good]
+        count += 1
+    folder = out / "leandojo"
+    corpus = _rows(folder / "corpus.jsonl", works, lambda file: iter([leandojo.corpus(file)]))
+    metadata = {
+        "dataset_name": "proofmesh trace, in LeanDojo's schema",
+        "creation_time": datetime.now(UTC).isoformat(sep=" "),
+        "from_repos": [
+            {"url": url, "commit": commit, "lean_version": version} for (url, commit), version in origins.items()
+        ],
+        "num_theorems": len(theorems),
+        "num_files": count,
+    }
+    return [
+        _json(folder / "theorems.json", theorems),
+        corpus,
+        _json(folder / "metadata.json", metadata),
+    ]
+
+
+def _leantree(works: Sequence[Work], out: Path) -> list[Path]:
+    lines = own.Lines(out / "leantree.jsonl")
+    for work, traced in _results(works):
+        lines.write(leantree.file(traced, work.file.read_text(encoding="utf-8")))
+    lines.close()
+    return [lines.path]
+
+
+def _json(path: Path, value: Any) -> Path:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(msgspec.json.encode(value))
+    partial.replace(path)
+    return path
+
+
+_WRITERS: dict[str, Callable[[Sequence[Work], Path], list[Path]]] = {
+    "proofmesh": _proofmesh,
+    "leandojo": _leandojo,
+    "leantree": _leantree,
+    "transitions": _transitions,
+}

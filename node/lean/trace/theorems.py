@@ -1,0 +1,166 @@
+"""Finds the declarations of a file in its info trees, and records what their tactic blocks do. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from node.lean.text.lexing import lex
+from node.lean.trace.infotree import Info, Position, Span, TacticInfo
+from node.lean.trace.premises import premises
+from node.lean.trace.records import Declared, TracedBlock, TracedTactic, TracedTheorem
+from node.lean.trace.source import Source
+from node.lean.trace.splitting import Splitter, Style
+from node.lean.trace.tree import Unsupported, steps
+
+_KEYWORD = re.compile(
+    r"(?<![\w.])(theorem|lemma|example|def|instance|abbrev|structure|class|inductive|opaque)(?![\w'])"
+)
+
+_SEQUENCES = frozenset({"Tactic.tacticSeq1Indented", "Tactic.tacticSeqBracketed"})
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A message of `lean --json`."""
+
+    severity: str
+    data: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A declaration and its outermost tactic blocks, as info trees."""
+
+    theorem: TracedTheorem
+    """Without blocks yet."""
+    blocks: tuple[TacticInfo, ...]
+    command: Span
+    """The whole command, doc comment and attributes included."""
+
+    def messages(self, said: Sequence[Message]) -> list[Message]:
+        """What Lean said about it."""
+        return [message for message in said if self.theorem.start[0] <= message.line <= self.theorem.end[0]]
+
+
+def declarations(source: Source, trees: Sequence[Info]) -> list[Declaration]:
+    """The declarations with tactic blocks, in the file's order."""
+    found = []
+    for tree, span, keyword in _commands(source, trees):
+        blocks = _blocks(tree)
+        if blocks:
+            found.append(Declaration(_theorem(source, tree, span, keyword, blocks), blocks, span))
+    return found
+
+
+def declared(source: Source, trees: Sequence[Info]) -> list[Declared]:
+    """Everything that a file declares under a name."""
+    found = []
+    for tree, span, keyword in _commands(source, trees):
+        name, place = _name(source, tree, keyword.end())
+        if place is not None:
+            start = source.position(keyword.start())
+            code = source.slice(Span(start, span.end))
+            found.append(Declared(name, keyword.group(1), code, start, span.end, place.start, place.end))
+    return found
+
+
+def _commands(source: Source, trees: Sequence[Info]) -> Iterator[tuple[Info, Span, re.Match[str]]]:
+    """The trees of declarations, with their places and keywords."""
+    code = lex(source.text).code
+    code += source.text[len(code) :]
+    for tree in trees:
+        if tree.command is not None:
+            keyword = _KEYWORD.search(code, source.offset(tree.command.start), source.offset(tree.command.end))
+            if keyword is not None:
+                yield tree, tree.command, keyword
+
+
+def _blocks(tree: Info) -> tuple[TacticInfo, ...]:
+    """The outermost `by` blocks, each once: what is elaborated twice counts as it was the last time."""
+    found: dict[Span, TacticInfo] = {}
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        info = node.tactic
+        if info is None:
+            stack.extend(reversed(node.children))
+        elif info.kind == "Term.byTactic" and not info.synthetic and info.before:
+            found[info.span] = info
+    return tuple(found[span] for span in sorted(found, key=lambda span: span.start))
+
+
+def _theorem(
+    source: Source, tree: Info, span: Span, keyword: re.Match[str], blocks: Sequence[TacticInfo]
+) -> TracedTheorem:
+    name, place = _name(source, tree, keyword.end())
+    statement = source.text[keyword.start() : source.offset(blocks[0].span.start)].strip()
+    return TracedTheorem(
+        name=name,
+        kind=keyword.group(1),
+        statement=statement.removesuffix(":=").rstrip(),
+        start=source.position(keyword.start()),
+        end=span.end,
+        name_start=None if place is None else place.start,
+        name_end=None if place is None else place.end,
+        context=tuple(source.context(span.start)),
+    )
+
+
+def _name(source: Source, tree: Info, keyword_end: int) -> tuple[str, Span | None]:
+    """The full name of what a command declares, and where it stands."""
+    begin = keyword_end + len(source.text[keyword_end:]) - len(source.text[keyword_end:].lstrip())
+    place: Position = source.position(begin)
+    found: tuple[str, Span | None] = ("", None)
+    for node in tree.walk():
+        name = node.name
+        # The constant, and the variable that stands for it while it is elaborated, without namespace.
+        if name is not None and name.binder and name.span.start == place and len(name.name) > len(found[0]):
+            found = (name.name, name.span)
+    return found
+
+
+def wrong(theorem: TracedTheorem, said: Sequence[Message]) -> str:
+    """Why a declaration does not count; empty when it does."""
+    errors = [message.data for message in said if message.severity == "error"]
+    if errors:
+        return errors[0]
+    if any(message.severity == "warning" and "declaration uses" in message.data for message in said):
+        return "it uses `sorry`"
+    return ""
+
+
+def traced_block(source: Source, info: TacticInfo, names: Mapping[Span, str], style: Style) -> TracedBlock:
+    """A block with its tactics as written, and its tree in a style. What has no tree says why."""
+    tactics = tuple(_tactics(source, info, names))
+    try:
+        found = tuple(steps(Splitter(source, names, style).block(info)))
+    except Unsupported as error:
+        return TracedBlock(info.span.start, info.span.end, tactics, problem=str(error))
+    return TracedBlock(info.span.start, info.span.end, tactics, found)
+
+
+def _tactics(source: Source, block: TacticInfo, names: Mapping[Span, str]) -> list[TracedTactic]:
+    """Every tactic that stands in a sequence and changes the state, composed ones and their parts alike.
+
+    The same choice as LeanDojo's: nodes whose parent is a tactic sequence.
+    """
+    found: dict[tuple[Span, tuple[str, ...]], TracedTactic] = {}
+    stack = [(part, block) for part in reversed(block.parts)]
+    while stack:
+        info, parent = stack.pop()
+        stack.extend((part, info) for part in reversed(info.parts))
+        is_tactic = not info.synthetic and info.kind and not info.kind.startswith('"')
+        if parent.kind in _SEQUENCES and is_tactic and info.before and info.before != info.after:
+            found[info.span, info.before] = TracedTactic(
+                source.tactic(info.span),
+                info.span.start,
+                info.span.end,
+                info.before,
+                info.after,
+                premises(info, names),
+            )
+    return sorted(found.values(), key=lambda tactic: (tactic.start, (-tactic.end[0], -tactic.end[1])))

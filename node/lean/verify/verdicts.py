@@ -1,0 +1,122 @@
+"""The texts of the three files of a verification, and what Lean's messages about them mean. Pure."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import textwrap
+from collections.abc import Sequence
+
+import msgspec
+
+from common.lean import Theorem
+from node.lean.process.fresh import Finished
+from node.lean.text.script import INDENT
+from node.lean.worker.document import statement_lines
+
+AXIOMS = frozenset({"propext", "Quot.sound", "Classical.choice"})
+"""The standard axioms of Lean. A proof that needs another one is none."""
+
+STATEMENT, PROOF, CHECK = "ProofmeshStatement", "ProofmeshProof", "ProofmeshCheck"
+"""The modules. A Lake project may have a `Proof` of its own, which would be found first."""
+
+_NAME = re.compile(r"[^\W\d][\w'!?]*(\.[^\W\d][\w'!?]*)*")
+
+_DEPENDS = re.compile(r"'ProofmeshCheck' depends on axioms: \[(.*)\]\s*", re.DOTALL)
+
+_FREE = "'ProofmeshCheck' does not depend on any axioms"
+
+
+class _Position(msgspec.Struct):
+    line: int
+    column: int
+
+
+class LeanMessage(msgspec.Struct):
+    """One line of `lean --json`."""
+
+    severity: str
+    data: str
+    pos: _Position | None = None
+
+
+def statement_text(header: str, theorem: Theorem) -> str:
+    """The statement's file: the header, and the proposition."""
+    binders = f"∀ {theorem.binders.strip()}, " if theorem.binders.strip() else ""
+    lines = ["def ProofmeshStatement : Prop :=", *f"  {binders}({theorem.conclusion.strip()}".split("\n"), "  : Prop)"]
+    return "\n".join([header, *lines]) + "\n"
+
+
+def proof_text(header: str, theorem: Theorem, script: str) -> str:
+    """The proof's file: the header, and one theorem."""
+    lines = statement_lines(f"theorem ProofmeshProof.{_local_name(theorem)}", theorem)
+    block = textwrap.indent(textwrap.dedent(script.strip("\n")), INDENT * 2)
+    return "\n".join([header, *lines, INDENT + "(", block, INDENT + ")"]) + "\n"
+
+
+def check_text(theorem: Theorem) -> str:
+    """The check's file: the statement, with the proof as its proof, and what that rests on."""
+    return (
+        f"import {STATEMENT}\nimport {PROOF}\n"
+        f"theorem ProofmeshCheck : ProofmeshStatement := @ProofmeshProof.{_local_name(theorem)}\n"
+        "#print axioms ProofmeshCheck\n"
+    )
+
+
+def verdict(messages: Sequence[LeanMessage]) -> tuple[str, tuple[str, ...]]:
+    """Read the messages about the check: why the proof is rejected (empty: it is not), and its axioms."""
+    errors = [message.data for message in messages if message.severity == "error"]
+    if errors:
+        return f"it does not prove the statement: {errors[0]}", ()
+    told = [message.data for message in messages if "axioms" in message.data]
+    # One answer to our one question: more of them would mean that something in the proof speaks as well.
+    if len(told) != 1:
+        return "Lean did not say what the proof rests on" if not told else "Lean said twice what the proof rests on", ()
+    if told[0].strip() == _FREE:
+        return "", ()
+    found = _DEPENDS.fullmatch(told[0])
+    if not found:
+        return "Lean did not say what the proof rests on", ()
+    axioms = tuple(sorted(name.strip() for name in found.group(1).split(",")))
+    foreign = [name for name in axioms if name not in AXIOMS]
+    if "sorryAx" in foreign:
+        return "the proof is not finished: it uses sorry", axioms
+    return (f"it rests on other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""), axioms
+
+
+def rejection(finished: Finished, header: str, theorem: Theorem) -> str:
+    """Why Lean rejects the proof's file; empty when it does not."""
+    for message in messages(finished):
+        if message.severity == "error":
+            return f"Lean rejects the proof{_where(message, header, theorem)}: {message.data}"
+        if "declaration uses" in message.data and "sorry" in message.data:
+            return "the proof is not finished: it uses sorry"
+    return unclear(finished) if finished.code else ""
+
+
+def _where(message: LeanMessage, header: str, theorem: Theorem) -> str:
+    """Where in the script an error is, as `at line:column`; empty outside of it."""
+    if message.pos is None:
+        return ""
+    line = message.pos.line - len(statement_lines("theorem", theorem)) - header.count("\n") - 2
+    return f" at line {line}" if line >= 1 else ""
+
+
+def unclear(finished: Finished) -> str:
+    """A process that ended badly without a word of Lean's."""
+    said = (finished.errors or finished.output).strip()[-400:]
+    return f"Lean ended with code {finished.code}{': ' + said if said else ''}"
+
+
+def messages(finished: Finished) -> list[LeanMessage]:
+    """Lean's messages. What is no message is left out; then the exit code says that something is wrong."""
+    found = []
+    for line in finished.output.splitlines():
+        with contextlib.suppress(msgspec.DecodeError):
+            found.append(msgspec.json.decode(line.encode(), type=LeanMessage))
+    return found
+
+
+def _local_name(theorem: Theorem) -> str:
+    """The theorem's own name where it is a plain one, so that a proof may call it (recursion)."""
+    return theorem.name if _NAME.fullmatch(theorem.name) and "_root_" not in theorem.name else "t"

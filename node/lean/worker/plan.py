@@ -1,0 +1,221 @@
+"""Decides which documents find out what candidates do on a state. Pure: documents out, readings in.
+
+A batch goes on copies of the goal. What it does not vouch for is run again: a suspect alone, the others as another
+batch. Every document settles a candidate or sends one to run alone, so a plan ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from common.lean import Outcome, OutcomeKind, Step, Theorem
+from node.lean.text.goals import may_share, split_goals, state_text
+from node.lean.worker.document import MOST_COPIES, STATE, Document, Writer
+from node.lean.worker.process import Ending
+from node.lean.worker.reading import Reading
+
+_NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?(?!_(?!\w))[^\W\d]")
+"""`case TAG` and `?name`: what they mean depends on the goal's tag, and copies are tagged differently."""
+
+CRASHES_ALONE = 2
+"""A candidate has crashed Lean when the process died twice while it ran alone: once may be somebody else's kill."""
+
+KINDS = {
+    Ending.TIMEOUT: OutcomeKind.TIMEOUT,
+    Ending.MEMORY: OutcomeKind.MEMORY,
+    Ending.DIED: OutcomeKind.CRASHED,
+}
+"""What the end of a process says about the candidate that ran alone on it."""
+
+
+def _parts(indices: Sequence[int]) -> list[list[int]]:
+    """Indices in parts that one example holds."""
+    return [list(indices[start : start + MOST_COPIES]) for start in range(0, len(indices), MOST_COPIES)]
+
+
+class Plan:
+    """One request: candidates on the state at the end of a path."""
+
+    def __init__(
+        self,
+        theorem: Theorem,
+        path: Sequence[Step],
+        candidates: Mapping[int, str],
+        *,
+        state: str | None = None,
+        probe: frozenset[int] = frozenset(),
+        alone: frozenset[int] = frozenset(),
+    ) -> None:
+        """`state`: its text, if known; `probe`: see first whether these parse; `alone`: never beside others."""
+        self.theorem = theorem
+        self.path = tuple(path)
+        self.candidates = dict(candidates)
+        self.state = state
+        self.outcomes: dict[int, Outcome] = {}
+        self.unparsable: set[int] = set()
+        self.bad_statement = ""
+        self._pending = [index for index in self.candidates if index not in alone]
+        self._alone = deque(index for index in self.candidates if index in alone)
+        self._unprobed = set(self._pending) & probe
+        self._silent: set[int] = set()
+        """Candidates that seem to have closed their copy of the goal."""
+        self._unclear: set[int] = set()
+        """Those of them that were not confirmed together."""
+        self._strikes: dict[int, int] = {}
+        self._failures = 0
+        self._hasty = True
+        """Whether documents may be brief; no more when one of them came to no end."""
+        self._documents = 0
+        self._running: list[int] = []
+        several = bool(self.path) and len(self.path[-1].layout[self.path[-1].branch]) > 1
+        self._separate = several or (state is not None and may_share(state))
+
+    @property
+    def done(self) -> bool:
+        return bool(self.bad_statement) or (self.state is not None and not self._pending and not self._alone)
+
+    def document(self, header: str) -> Document | None:
+        """The next document to run; None when all is settled."""
+        if not self.done and self._documents > 4 * len(self.candidates) + 8:
+            self._give_up("Lean gave no clear answer for it")
+        if self.done:
+            return None
+        self._documents += 1
+        writer = Writer(header, brief=self._hasty and self._is_single())
+        if self._unprobed:
+            self._running = sorted(self._unprobed)
+            for index in self._running:
+                writer.probe(index, self.candidates[index])
+        elif self._pending or self.state is None:
+            self._batch(writer)
+        else:
+            self._running = [self._alone[0]]
+            writer.separate(self.theorem, self.path, self._alone[0], self.candidates[self._alone[0]])
+        return writer.document()
+
+    def _is_single(self) -> bool:
+        """Whether the next document is one example with copies."""
+        if self._unprobed or self._separate or not (self._pending or self.state is None):
+            return False
+        silent = sum(index in self._silent for index in self._pending)
+        few = len(self._pending) <= MOST_COPIES and not any(map(self._by_itself, self._pending))
+        return few and (silent == 0 or (silent == len(self._pending) and self.state is not None))
+
+    def _batch(self, writer: Writer) -> None:
+        """All pending candidates in one document, each in the fastest form that is safe for it."""
+        self._running = list(self._pending)
+        separate = [index for index in self._running if self._by_itself(index)]
+        silent = [index for index in self._running if index in self._silent and index not in separate]
+        copies = [index for index in self._running if index not in self._silent and index not in separate]
+        if self._separate:
+            if self.state is None:
+                writer.separate(self.theorem, self.path, STATE, "skip")
+        elif copies or self.state is None:
+            for part in _parts(copies) or [[]]:
+                show = self.state is None and part == copies[: len(part)]
+                writer.copies(self.theorem, self.path, self._texts(part), show_state=show)
+        for part in _parts(silent):
+            writer.confirmation(self.theorem, self.path, self._texts(part))
+        for index in separate:
+            writer.separate(self.theorem, self.path, index, self.candidates[index])
+
+    def _texts(self, indices: Sequence[int]) -> list[tuple[int, str]]:
+        return [(index, self.candidates[index]) for index in indices]
+
+    def _by_itself(self, index: int) -> bool:
+        """Whether a candidate needs an example of its own."""
+        if self._separate or index in self._unclear:
+            return True
+        return bool(_NAMES_A_GOAL.search(self.candidates[index]))
+
+    def take(self, reading: Reading) -> None:
+        """Learn from a document whose diagnostics are final."""
+        if reading.bad_statement:
+            self.bad_statement = reading.bad_statement
+            return
+        if STATE in reading.broken:
+            self._give_up(f"the path to the state did not replay: {reading.broken[STATE]}")
+            return
+        probed = bool(self._unprobed)
+        self._unprobed.clear()
+        if self._learn_state(reading):
+            self.unparsable |= reading.unparsable
+            progress = probed or len(reading.outcomes) + len(reading.silent) + len(reading.unclear) > 0
+            self._silent |= reading.silent
+            self._unclear |= reading.unclear
+            self._settle(reading)
+            for index, message in reading.broken.items():
+                # The state has been shown, so the path replays; but it has left a placeholder, which Lean holds
+                # against a candidate that leaves nothing else to complain about.
+                self._finish(index, Outcome(OutcomeKind.ERROR, message=message))
+            if reading.suspect is not None:
+                self._send_alone(reading.suspect)
+            elif not progress and not reading.broken and self._pending:
+                self._send_alone(self._pending[0])
+
+    def hasty(self) -> None:
+        """Learn that a brief document was too brief: the same is tried again, and Lean tells where it is."""
+        self._hasty = False
+
+    def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, refused: str = "") -> None:
+        """Learn that the process ended.
+
+        `suspect`: the candidate that was running; `stuck`: for all of its time; `refused`: what the parser said of it.
+        """
+        self._failures += 1
+        self._unprobed.clear()
+        if suspect is not None and refused and suspect not in self.outcomes:
+            self.unparsable.add(suspect)
+            self._finish(suspect, Outcome(OutcomeKind.ERROR, message=refused))
+        elif suspect is not None and suspect in self._pending and ending is Ending.TIMEOUT and stuck:
+            self._finish(suspect, Outcome(OutcomeKind.TIMEOUT, message=reason))
+        elif len(self._running) == 1 and self._running[0] in self._alone:
+            self._failed_alone(self._running[0], ending, reason)
+        elif suspect is not None and suspect in self._pending:
+            self._send_alone(suspect)
+        elif self._failures > 1 or ending is Ending.TIMEOUT:
+            # Nobody was running: it ended in what Lean does with the whole declaration. A death may be a stranger's
+            # kill, and the batch is tried once more.
+            for index in list(self._pending):
+                self._send_alone(index)
+            if self.state is None and self._failures > 2:
+                self._give_up(f"the state cannot be shown: {reason}")
+
+    def _learn_state(self, reading: Reading) -> bool:
+        """Take the state's text. False: its goals hold metavariables and were copied, so nothing else counts."""
+        for goals in reading.states:
+            self.state = state_text(split_goals(goals))
+        if self.state is not None and not self._separate and may_share(self.state):
+            self._separate = True
+            return False
+        return True
+
+    def _settle(self, reading: Reading) -> None:
+        for index, outcome in reading.outcomes.items():
+            self._finish(index, outcome)
+
+    def _finish(self, index: int, outcome: Outcome) -> None:
+        self.outcomes[index] = outcome
+        if index in self._pending:
+            self._pending.remove(index)
+        if index in self._alone:
+            self._alone.remove(index)
+
+    def _send_alone(self, index: int) -> None:
+        if index in self._pending:
+            self._pending.remove(index)
+            self._alone.append(index)
+
+    def _failed_alone(self, index: int, ending: Ending, reason: str) -> None:
+        self._strikes[index] = self._strikes.get(index, 0) + 1
+        if ending is not Ending.DIED or self._strikes[index] >= CRASHES_ALONE:
+            self._finish(index, Outcome(KINDS[ending], message=reason))
+
+    def _give_up(self, reason: str) -> None:
+        for index in (*self._pending, *self._alone):
+            self.outcomes[index] = Outcome(OutcomeKind.LOST, message=reason)
+        self._pending.clear()
+        self._alone.clear()
+        self.state = self.state or ""

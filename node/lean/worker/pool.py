@@ -1,0 +1,275 @@
+"""A pool of Lean workers with a bounded queue. Requests go to the worker that has their theorem warm, when it is free,
+or else to one that has loaded what their header imports.
+
+One slow tactic holds one worker; requests wait in one queue for whichever is free first. Beyond the queue's length the
+answer is Busy, with a guess when to ask again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from dataclasses import dataclass, field
+
+from common.lean import Theorem
+from node.lean.backend import BackendDown, BackendFull, BadStatement, Batch, BatchResult
+from node.lean.cache import state_key
+from node.lean.text.lexing import lex
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.plan import Plan
+from node.lean.worker.process import LeanProcess, WorkerEnded, WorkerOptions
+from node.lean.worker.runner import BadHeader, Runner
+from node.lean.worker.spares import Spares
+
+WATCH_SECONDS = 0.05
+"""Between two looks at the workers' memory: Lean allocates at most about 1 GB/s, so this may overshoot by 50 MB."""
+
+LOOK_AHEAD = 8
+"""Of the waiting requests, a free worker takes one for the theorem it has warm if it is among the first few."""
+
+FIRST_GUESS = 0.02
+"""Seconds per request before any was measured."""
+
+CHEAP_START_SECONDS = 1.0
+"""A worker that starts faster is started for a new theorem, so that others keep theirs warm."""
+
+LOADING_RETRY_SECONDS = 2.0
+
+PROBE_ABOVE = 1.0
+"""Candidates of a batch that probably do not parse, above which it pays to probe first. Each costs an edit of about
+4 ms when it is met in the batch; a probe costs an edit, and 0.2 ms for each candidate."""
+
+GARBAGE_MEMORY = 0.02
+"""Weight of a candidate in the running share of those that do not parse: about the last 50 count."""
+
+
+class StillLoading(BackendFull):
+    """Lean is importing what a header needs: ask again after `retry_after` seconds."""
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "Lean is still importing what this theorem's header needs")
+        self.retry_after = LOADING_RETRY_SECONDS
+
+
+@dataclass
+class _Job:
+    plan: Plan
+    timeout: float
+    warm: object
+    """What the worker should have warm: the theorem's key."""
+    done: asyncio.Future[float]
+
+    def give_up(self) -> None:
+        """Answer without a result."""
+        if not self.done.done():
+            self.done.set_exception(StillLoading())
+
+
+@dataclass
+class _Slot:
+    runner: Runner
+    warm: object = None
+    job: _Job | None = None
+    task: asyncio.Task[None] | None = None
+    last_used: int = 0
+    """Number of the last job that it took."""
+
+
+@dataclass
+class Pool:
+    """The worker backend: workers, started on demand. Used from one event loop."""
+
+    toolchain: LeanToolchain
+    options: WorkerOptions
+    workers: int
+    queue: int
+    """Requests that may wait, in all."""
+    garbage: float = 0.0
+    """Running share of candidates that do not parse."""
+    _slots: list[_Slot] = field(default_factory=list)
+    _waiting: deque[_Job] = field(default_factory=deque)
+    _watcher: asyncio.Task[None] | None = None
+    _spares: Spares = field(default_factory=lambda: Spares(0))
+    _jobs: int = 0
+    _seconds: float = FIRST_GUESS
+
+    def start(self) -> None:
+        """Begin to watch the workers' memory."""
+        self._spares = Spares(self.options.spares)
+        self._slots = [_Slot(Runner(self.toolchain, self.options, self._spares)) for _ in range(self.workers)]
+        self._watcher = asyncio.create_task(self._watch(), name="memory of Lean workers")
+
+    async def stop(self) -> None:
+        """Kill all workers; requests that are open fail with CancelledError."""
+        # Those of workers too: a task that is cancelled before it has begun tells nobody.
+        for job in (*self._waiting, *(slot.job for slot in self._slots if slot.job is not None)):
+            job.done.cancel()
+        self._waiting.clear()
+        tasks = [slot.task for slot in self._slots if slot.task is not None]
+        if self._watcher is not None:
+            tasks.append(self._watcher)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(slot.runner.stop() for slot in self._slots), self._spares.stop())
+
+    async def prepare(self) -> LeanProcess:
+        """Have one worker load the configured header; the others do so on demand, or in `prepare_all`.
+
+        Returns its process. Raises BadHeader, WorkerEnded, OSError.
+        """
+        runner = self._slots[0].runner
+        await runner.load("")
+        assert runner.process is not None
+        return runner.process
+
+    def limit(self, workers: int) -> None:
+        """Have no more workers than this. Call it before any but the first has started."""
+        self.workers = min(self.workers, max(1, workers))
+        self._slots = self._slots[: self.workers]
+
+    def prepare_all(self) -> None:
+        """Have every idle worker load the configured header, in the background."""
+        for slot in self._slots:
+            if slot.job is None and slot.runner.process is None:
+                plan = Plan(Theorem("ready", "", "True"), (), {})
+                job = _Job(plan, 60.0, None, asyncio.get_running_loop().create_future())
+                job.done.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else looks
+                self._give(slot, job)
+
+    async def attempt(self, batch: Batch) -> BatchResult:
+        """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
+        plan = self._plan(batch)
+        try:
+            elapsed = await self.run(plan, timeout=batch.timeout, warm=state_key(batch.theorem, ()))
+        except BadHeader as error:
+            raise BadStatement(str(error)) from error
+        except (WorkerEnded, OSError) as error:
+            raise BackendDown(f"Lean does not start: {error}") from error
+        if plan.bad_statement:
+            raise BadStatement(plan.bad_statement)
+        for index in range(len(batch.tactics)):
+            self.garbage += GARBAGE_MEMORY * ((index in plan.unparsable) - self.garbage)
+        return BatchResult(
+            plan.state or "", tuple(plan.outcomes[index] for index in range(len(batch.tactics))), elapsed
+        )
+
+    def _plan(self, batch: Batch) -> Plan:
+        unknown = [index for index, tactic in enumerate(batch.tactics) if tactic not in batch.parsed]
+        return Plan(
+            batch.theorem,
+            batch.path,
+            dict(enumerate(batch.tactics)),
+            state=batch.state,
+            probe=frozenset(unknown) if self.garbage * len(unknown) > PROBE_ABOVE else frozenset(),
+            alone=frozenset(index for index, tactic in enumerate(batch.tactics) if lex(tactic).unusual),
+        )
+
+    async def run(self, plan: Plan, *, timeout: float, warm: object) -> float:
+        """Carry out a plan; returns the seconds that Lean worked, queueing excluded.
+
+        Raises BackendFull, BadHeader, WorkerEnded (when Lean cannot be started).
+        """
+        if len(self._waiting) >= self.queue and not any(slot.job is None for slot in self._slots):
+            raise BackendFull(self.retry_after(), len(self._waiting))
+        job = _Job(plan, timeout, warm, asyncio.get_running_loop().create_future())
+        self._waiting.append(job)
+        self._dispatch()
+        try:
+            return await job.done
+        finally:
+            if job in self._waiting:  # cancelled while it waited
+                self._waiting.remove(job)
+
+    def retry_after(self) -> float:
+        """Seconds until about half of the queue is worked off."""
+        return min(5.0, max(0.02, self._seconds * len(self._waiting) / 2 / max(1, self.workers)))
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def live(self) -> int:
+        """Live worker processes."""
+        return len(self.processes())
+
+    @property
+    def restarts(self) -> int:
+        """Workers that ended on their own, or were killed by a limit."""
+        return sum(slot.runner.restarts for slot in self._slots)
+
+    def processes(self) -> list[LeanProcess]:
+        """Live worker processes, and those that are kept for another header."""
+        running = [slot.runner.process for slot in self._slots if slot.runner.process is not None]
+        return running + self._spares.processes()
+
+    def resident_mb(self) -> float:
+        return sum(process.resident_mb() for process in self.processes())
+
+    def _dispatch(self) -> None:
+        """Give waiting requests to free workers."""
+        free = [slot for slot in self._slots if slot.job is None]
+        while free and self._waiting:
+            slot, job = choose(free, self._waiting)
+            free.remove(slot)
+            self._waiting.remove(job)
+            self._give(slot, job)
+
+    def _give(self, slot: _Slot, job: _Job) -> None:
+        self._jobs += 1
+        slot.job, slot.warm, slot.last_used = job, job.warm, self._jobs
+        slot.task = asyncio.create_task(self._work(slot, job), name="Lean worker")
+
+    async def _work(self, slot: _Slot, job: _Job) -> None:
+        try:
+            if not slot.runner.has_loaded(job.plan.theorem.header):
+                await self._load(slot, job)
+            seconds = 0.0 if job.done.done() else await slot.runner.run(job.plan, timeout=job.timeout)
+        except asyncio.CancelledError:
+            job.done.cancel()
+            raise
+        except Exception as error:  # whatever it is belongs to the one who asked
+            if not job.done.done():
+                job.done.set_exception(error)
+        else:
+            if not job.done.done():
+                self._seconds += 0.05 * (seconds - self._seconds)
+                job.done.set_result(seconds)
+        finally:
+            slot.job = slot.task = None
+            self._dispatch()
+
+    async def _load(self, slot: _Slot, job: _Job) -> None:
+        """Load what a job's header imports. Whoever waits for it is not left without a word for long, but the work goes
+        on: it is there when they ask again. Raises BadHeader, WorkerEnded."""
+        patience = asyncio.get_running_loop().call_later(self.options.loading_seconds, job.give_up)
+        try:
+            await slot.runner.load(job.plan.theorem.header)
+        finally:
+            patience.cancel()
+
+    async def _watch(self) -> None:
+        """Kill workers that take more memory than they may."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            for process in self.processes():
+                if process.grown_mb() > self.options.memory_mb:
+                    with contextlib.suppress(ProcessLookupError):
+                        process.over_memory()
+
+
+def choose(free: list[_Slot], waiting: deque[_Job]) -> tuple[_Slot, _Job]:
+    """A free worker and a request for it: one that it has warm if possible, else the oldest request, for a worker that
+    has loaded what it imports, or for one without a process, or for the least recently used one."""
+    ahead = [waiting[number] for number in range(min(LOOK_AHEAD, len(waiting)))]
+    for job in ahead:
+        for slot in free:
+            if slot.warm == job.warm:
+                return slot, job
+    oldest = waiting[0]
+    loaded = [slot for slot in free if slot.runner.has_loaded(oldest.plan.theorem.header)]
+    idle = [slot for slot in free if slot.runner.process is None]
+    cheap = loaded and idle and loaded[0].runner.start_seconds < CHEAP_START_SECONDS
+    return min((idle if cheap else loaded) or idle or free, key=lambda slot: slot.last_used), oldest

@@ -1,1 +1,0 @@
-"""Where Lean is: pocket Lean, an installation, one of elan's toolchains, or what a Lake project uses."""

@@ -1,0 +1,281 @@
+"""The learner's agent: goes through the phases of a run. Pure asyncio; torch is in the trainer's ranks."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+
+import msgspec
+
+from common.messages import Heartbeat
+from node.learner import phases, summary
+from node.learner.collector import Collector
+from node.learner.dispatcher import Dispatcher
+from node.learner.evaluator import Evaluator, solved_by
+from node.learner.holder import Holder
+from node.learner.learning import Learning
+from node.learner.phases import Plan, Progress
+from node.learner.publisher import Publisher
+from node.learner.run.directory import explained
+from node.learner.run.retrying import Stopping
+from node.learner.run.run import Run
+from node.learner.statistics import compare
+from node.learner.store.store import Store
+from node.learner.trainer.trainer import Trainer
+from node.learner.warm_start import WarmStart, warm_start
+
+REPORT_EVERY = 1.0
+KEEP_EVERY = 5.0
+"""Seconds between notes of the progress: what a killed run forgets of its clock."""
+
+CONTROL_TURN = 25
+"""Steps of the control between points."""
+
+SETTLE = 1.5
+"""Seconds at the end for the last heartbeats of the other nodes, which come every second."""
+
+
+def plan_of(settings: object) -> Plan:
+    """The plan that the settings ask for."""
+    from node.learner.settings import LearnerSettings
+
+    assert isinstance(settings, LearnerSettings)
+    plan = settings.plan
+    limit = plan.limit_minutes * 60 if plan.limit_minutes is not None else None
+    return Plan(plan.evaluate, plan.repeat, plan.minutes, plan.control_steps, limit)
+
+
+class Agent:
+    """One learner at work."""
+
+    def __init__(self, run: Run, trainer: Trainer) -> None:
+        self._run = run
+        self._trainer = trainer
+        self._plan = plan_of(run.settings)
+        self._progress = Progress()
+        self._clock = time.monotonic()
+        self._heard: summary.Totals = {}
+        self._warm: WarmStart | None = None
+        self._warm_steps = 0
+        self._holder = Holder(run)
+        self._publisher = Publisher(run, trainer)
+        self._collector = Collector(run)
+        self._learning = Learning(run, self._plan, trainer, self._publisher, self._holder)
+
+    async def work(self) -> None:
+        """All phases, from where the run is to its end or until the node is to stop. Raises LearnerError."""
+        store = self._run.store
+        self._progress = msgspec.convert(await store.call(Store.noted, "progress", {}), Progress)
+        self._heard = await store.call(Store.noted, "heard", {})
+        self._dispatcher = await Dispatcher.create(self._run)
+        self._evaluator = Evaluator(self._run, self._dispatcher, self._publisher)
+        await self._run.bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, self._hear)
+        collecting = self._run.ctx.spawn(self._collector.work(), "collector")
+        self._run.ctx.spawn(self._dispatcher.work(), "dispatcher")
+        self._run.ctx.spawn(self._report(), "report")
+        try:
+            await self._phases()
+        except Stopping:
+            pass
+        finally:
+            self._dispatcher.learning = False
+            await self._keep()
+            if self._trainer.group.running and self._progress.phase != phases.WARM_START:
+                await self._trainer.save()
+        if self._run.stopping:
+            await asyncio.wait({collecting})
+            # The lean-proxies' count of the last verifications comes with their next heartbeat.
+            await asyncio.sleep(SETTLE)
+            await self._keep()
+
+    def _hear(self, _: str, heartbeat: Heartbeat) -> None:
+        summary.hear(self._heard, heartbeat)
+
+    # --- phases -----------------------------------------------------------------------------------------------------
+
+    async def _phases(self) -> None:
+        await self._resume()
+        while self._progress.phase != phases.DONE and not self._run.stopping:
+            self._show(self._progress.phase)
+            if not await self._phase():
+                return
+            self._tick()
+            self._progress = phases.advance(self._progress, self._plan)
+            await self._keep()
+        if self._progress.phase == phases.DONE:
+            self._show(phases.DONE)
+            await self._finish()
+
+    async def _resume(self) -> None:
+        """What every start needs, in whatever phase the run is."""
+        await self._holder.restore()
+        if self._progress.phase != phases.WARM_START:
+            await self._started()
+
+    async def _started(self) -> None:
+        """The network is there: train from it, serve it."""
+        noted = await self._run.store.call(Store.noted, "warm-start")
+        self._warm = msgspec.convert(noted, WarmStart) if noted else None
+        self._warm_steps = self._warm.steps if self._warm else 0
+        await self._trainer.start()
+        await self._publisher.restore()
+        await self._publisher.publish()
+        await self._run.fill_replay()
+        await self._learning.restore(self._progress)
+
+    async def _phase(self) -> bool:
+        """The current phase to its end; False when the node is to stop first."""
+        phase = self._progress.phase
+        if phase == phases.WARM_START:
+            await self._warm_start()
+        elif phase in phases.EVALUATIONS:
+            return await self._evaluate(phases.EVALUATIONS[phase])
+        elif phase == phases.RL:
+            await self._learn()
+        elif phase == phases.CONTROL:
+            await self._control()
+        return not self._run.stopping
+
+    async def _warm_start(self) -> None:
+        run = self._run
+        found = await warm_start(run.settings, run.data, self._trainer, run.journal.point, run.log)
+        await run.store.call(Store.note, "warm-start", msgspec.to_builtins(found))
+        await self._started()
+
+    async def _evaluate(self, label: str) -> bool:
+        finished = await self._evaluator.evaluate(label)
+        if finished:
+            rate = self._evaluator.solved / max(1, len(self._run.data.test))
+            await self._run.journal.point(self._trainer.step_number, {"eval_solve_rate": rate})
+        return finished
+
+    async def _learn(self) -> None:
+        self._dispatcher.learning = True
+        self._learning.begin()
+        try:
+            while not phases.finished(self._progress, self._plan) and not self._run.stopping:
+                await self._learning.turn(self._progress)
+                self._tick()
+        finally:
+            self._dispatcher.learning = False
+        await self._learning.last_turn(self._progress)
+
+    async def _control(self) -> None:
+        while not phases.finished(self._progress, self._plan) and not self._run.stopping:
+            left = (self._plan.steps or 0) - self._progress.steps
+            done = await self._learning.control_turn(self._progress, min(left, CONTROL_TURN))
+            self._tick(done)
+        await self._learning.save()
+
+    # --- clocks and notes -------------------------------------------------------------------------------------------
+
+    def _tick(self, steps: int = 0) -> None:
+        """Take the time since the last tick into the progress."""
+        current = time.monotonic()
+        self._progress = phases.tick(self._progress, current - self._clock, steps)
+        self._clock = current
+
+    async def _keep(self) -> None:
+        """Note the progress, so that a run that is killed goes on from here."""
+        await self._run.store.call(Store.note, "progress", dataclasses.asdict(self._progress))
+        await self._run.store.call(Store.note, "heard", self._heard)
+
+    def _show(self, phase: str) -> None:
+        self._run.ctx.state = phase
+        self._run.log.info("phase", phase=phase)
+
+    async def _report(self) -> None:
+        kept = time.monotonic()
+        while True:
+            await asyncio.sleep(REPORT_EVERY)
+            left = phases.learning_left(self._progress, self._plan) if self._progress.phase == phases.RL else None
+            counts = await self._run.store.call(Store.counts)
+            self._run.ctx.report(
+                attempts_dispatched=self._dispatcher.dispatched,
+                attempts_outstanding=sum(self._dispatcher.outstanding.values()),
+                results=counts["results"],
+                proofs_verified=counts["proofs"],
+                proofs_rejected=rejected(counts),
+                transitions=counts["transitions"],
+                train_steps=max(0, self._trainer.step_number - self._warm_steps),
+                pause_fraction=round(self._learning.pauses.fraction, 4),
+                budget_left_s=round(max(0.0, left), 1) if left is not None else -1,
+                solve_rate=round(self._run.journal.solve_rate(), 4),
+            )
+            if time.monotonic() - kept > KEEP_EVERY:
+                kept = time.monotonic()
+                self._tick()
+                await self._keep()
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    async def _finish(self) -> None:
+        """Write the summary."""
+        if not self._plan.evaluate:
+            return
+        await asyncio.sleep(SETTLE)
+        content = await self._summary()
+        path = self._run.directory.summary
+        with explained(path):
+            temporary = path.with_suffix(".part")
+            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
+            temporary.replace(path)
+        self._run.log.info("summary written", path=str(path))
+
+    async def _summary(self) -> dict[str, object]:
+        store, settings = self._run.store, self._run.settings
+        outcomes = {}
+        for label in phases.EVALUATIONS.values():
+            row = await store.call(Store.evaluation, label)
+            if row is not None and row.finished is not None:
+                outcomes[label] = solved_by(await store.call(Store.evaluated, row.evaluation_id))
+        before, after = outcomes["before"], outcomes["after"]
+        found = compare(before, after, settings.seed)
+        counts = await store.call(Store.counts)
+        audit = await store.call(Store.audit)
+        mesh = summary.mesh_totals(self._heard)
+        learned = self._progress.learned
+        rl_expansions = counts["expansions"] - await store.call(Store.evaluation_expansions)
+        content: dict[str, object] = {
+            "run": self._run.ctx.settings.run,
+            "kind": "control" if self._plan.steps is not None else "rl",
+            "lean_version": await store.call(Store.lean_version),
+            **summary.comparison_fields(found),
+            "simulations": settings.evaluation.simulations,
+            "roots_solved": mesh.get("prover.roots_solved", 0),
+            "proofs_verified": mesh.get("lean-proxy.proofs_accepted", 0),
+            "proofs_rejected": mesh.get("lean-proxy.proofs_rejected", 0),
+            "recorded_proofs": counts["proofs"],
+            "recorded_rejected": rejected(counts),
+            "attempts": counts["results"],
+            "attempts_dispatched": audit.dispatched,
+            "attempts_outstanding": audit.outstanding,
+            "records_sound": audit.sound,
+            "transitions": counts["transitions"],
+            "train_steps": max(0, self._trainer.step_number - self._warm_steps),
+            "expansions": mesh.get("prover.expansions", 0),
+            "expansions_per_s": round(rl_expansions / learned, 2) if learned else 0.0,
+            "pause_fraction": round(self._learning.pauses.fraction, 4),
+            "wall_s": round(self._progress.worked, 1),
+            "learning_s": round(learned, 1),
+            "evaluation_s": round(self._progress.evaluation, 1),
+            "warm_start": {
+                "steps": self._warm_steps,
+                "seconds": self._warm.seconds if self._warm else 0.0,
+                "cached": self._warm.cached if self._warm else False,
+                "valid_loss": self._warm.losses[-1][1] if self._warm and self._warm.losses else None,
+            },
+            "seed": settings.seed,
+            "solved_by": summary.by_group(self._run.data.test, before, after),
+            "outcomes": {key: value for key, value in sorted(counts.items()) if ":" in key},
+        }
+        if "before-again" in outcomes:
+            again = compare(before, outcomes["before-again"], settings.seed)
+            content["before_again"] = {"solved": again.after, "both_solved": again.both}
+        return content
+
+
+def rejected(counts: dict[str, int]) -> int:
+    """Recorded results whose proof Lean refused."""
+    return sum(number for key, number in counts.items() if key.endswith(":rejected"))

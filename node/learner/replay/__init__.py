@@ -1,0 +1,1 @@
+"""Transitions of verified proofs, kept for training in append-only files."""

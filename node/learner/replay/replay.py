@@ -1,0 +1,150 @@
+"""The replay buffer: transitions of verified proofs, without duplicates, in a bounded window over append-only segments.
+
+Everything in it comes from the database in order of recording, so it can be rebuilt from there at any time
+(`fill` after deleting the folder gives the same buffer).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from common.limits import Positive, Share
+from common.messages import Transition
+from common.seeds import derive_seed
+from node.learner.replay.segments import SegmentReader, SegmentWriter, read_index
+
+
+@dataclass
+class ReplaySettings:
+    """What the trainer sees."""
+
+    window: Positive = 250_000
+    """Transitions kept for sampling, the newest ones (AlphaProof's pseudocode)."""
+    segment: Positive = 10_000
+    """Transitions per segment file."""
+    supervised_share: Share = 0.1
+    """Share of a batch that comes from the supervised transitions (AlphaProof: 10%)."""
+
+
+Ref = tuple[str, int]
+"""Where a transition is: the segment's path (without suffix) and the position in it."""
+
+
+def fingerprint(transition: Transition) -> bytes:
+    """Equal for transitions with the same state and tactic."""
+    text = f"{transition.state}\x1f{transition.tactic}".encode()
+    return hashlib.blake2b(text, digest_size=16).digest()
+
+
+class Replay:
+    """The buffer on disk. One writer."""
+
+    def __init__(self, folder: Path, settings: ReplaySettings) -> None:
+        self.folder = folder
+        self.settings = settings
+        self._window: OrderedDict[bytes, Ref] = OrderedDict()
+        self._bases: list[Path] = []
+        self.last_id = 0
+        """Database id up to which transitions have been taken in, duplicates included."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._load()
+        self._writer = SegmentWriter(self._bases[-1] if self._bases else self._new_base())
+
+    def __len__(self) -> int:
+        return len(self._window)
+
+    def add(self, rows: Sequence[tuple[int, Transition]]) -> int:
+        """Take in transitions with their database ids, in order; returns how many were new to the window.
+
+        What was taken in before is passed over, so adding is harmless when repeated.
+        """
+        added = 0
+        for row_id, transition in rows:
+            if row_id <= self.last_id:
+                continue
+            self.last_id = row_id
+            key = fingerprint(transition)
+            if key in self._window:
+                continue
+            self._append(row_id, key, transition)
+            added += 1
+        return added
+
+    def refs(self) -> list[Ref]:
+        """The window, oldest first."""
+        return list(self._window.values())
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def _append(self, row_id: int, key: bytes, transition: Transition) -> None:
+        if self._writer.count >= self.settings.segment:
+            self._writer.close()
+            self._writer = SegmentWriter(self._new_base())
+        position = self._writer.count
+        self._writer.append([(row_id, transition)])
+        self._enter(key, (str(self._bases[-1]), position))
+
+    def _enter(self, key: bytes, ref: Ref) -> None:
+        self._window[key] = ref
+        while len(self._window) > self.settings.window:
+            self._window.popitem(last=False)
+        self._drop_unused()
+
+    def _drop_unused(self) -> None:
+        """Delete segments that have left the window; the database still has their transitions."""
+        oldest = next(iter(self._window.values()))[0]
+        while str(self._bases[0]) != oldest:
+            base = self._bases.pop(0)
+            for suffix in (".data", ".index"):
+                base.with_suffix(suffix).unlink(missing_ok=True)
+
+    def _new_base(self) -> Path:
+        number = int(self._bases[-1].name.rpartition("-")[2]) + 1 if self._bases else 1
+        base = self.folder / f"segment-{number:06d}"
+        self._bases.append(base)
+        return base
+
+    def _load(self) -> None:
+        """Take over the segments of an earlier process."""
+        names = sorted(path.with_suffix("") for path in self.folder.glob("segment-*.index"))
+        for base in names:
+            self._bases.append(base)
+            reader = SegmentReader(base)
+            for position, entry in enumerate(read_index(base)):
+                self.last_id = int(entry["id"])
+                self._enter(fingerprint(reader.read(position)), (str(base), position))
+
+
+def rebuild(folder: Path, settings: ReplaySettings) -> Replay:
+    """An empty buffer in place of a damaged one; fill it from the database."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return Replay(folder, settings)
+
+
+def sample(supervised: Sequence[Ref], replayed: Sequence[Ref], size: int, share: float, seed: int) -> list[Ref]:
+    """One batch: about `share` of it supervised, the rest from the replay window, uniformly with replacement.
+
+    Pure: equal arguments give equal batches. A side that is empty leaves its share to the other.
+    """
+    generator = np.random.default_rng(seed)
+    share = 1.0 if not replayed else 0.0 if not supervised else share
+    first = int(generator.binomial(size, share))
+    chosen = [supervised[index] for index in generator.integers(len(supervised), size=first)] if first else []
+    rest = size - first
+    return chosen + ([replayed[index] for index in generator.integers(len(replayed), size=rest)] if rest else [])
+
+
+def epochs(refs: Sequence[Ref], size: int, seed: int, step: int) -> list[Ref]:
+    """Batch number `step` of passes over all of `refs`, each pass in an order of its own. Pure."""
+    per_epoch = max(1, len(refs) // size)
+    epoch, place = divmod(step, per_epoch)
+    order = np.random.default_rng(derive_seed(seed, "epoch", epoch)).permutation(len(refs))
+    return [refs[index] for index in order[place * size : (place + 1) * size]]

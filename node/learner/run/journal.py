@@ -1,0 +1,81 @@
+"""What a learner tells the world: lines of metrics.jsonl, points and proofs for the monitor, gauges, counts."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from pathlib import Path
+
+from common import subjects
+from common.curves import append_line, encode_line
+from common.messages import Attempt, Point, ProofFound
+from common.metrics import counter, gauge
+from common.node import NodeContext
+from node.learner.run.directory import explained
+
+RESULTS = counter("learner_results", "Recorded results", ["purpose", "outcome"])
+DUPLICATES = counter("learner_duplicate_results", "Results of attempts that were recorded before, or are not ours")
+DISPATCHED = counter("learner_attempts_dispatched", "Attempts written to the outbox", ["purpose"])
+TRANSITIONS = gauge("learner_replay_transitions", "Transitions in the replay window")
+STEPS = gauge("learner_train_steps", "Optimizer steps since the run began")
+PAUSED = gauge("learner_pause_fraction", "Share of the time of reinforcement learning in which inference was paused")
+FAILURES = counter("learner_trainer_failures", "Trainer groups that died or hung and were started again")
+
+SOLVE_WINDOW = 200
+"""Recent attempts to prove train statements over which the solve rate is taken."""
+
+
+class Journal:
+    """Telemetry of one learner."""
+
+    def __init__(self, ctx: NodeContext, path: Path) -> None:
+        self._ctx = ctx
+        self._path = path
+        self._solved: deque[bool] = deque(maxlen=SOLVE_WINDOW)
+        self._expansions = 0
+        self._since = time.monotonic()
+        self.expansions_per_s = 0.0
+
+    def solve_rate(self) -> float:
+        """Share of recent attempts to prove train statements that did."""
+        return sum(self._solved) / len(self._solved) if self._solved else 0.0
+
+    def counted(self, purpose: str, outcome: str, expansions: int) -> None:
+        """A result was recorded."""
+        RESULTS.labels(purpose, outcome).inc()
+        self._expansions += expansions
+        if purpose == "train" and outcome != "error":
+            self._solved.append(outcome == "proved")
+
+    def speed(self) -> float:
+        """Expansions per second since the last call, as recorded results tell it."""
+        now = time.monotonic()
+        seconds, self._since = now - self._since, now
+        expansions, self._expansions = self._expansions, 0
+        self.expansions_per_s = expansions / max(seconds, 1e-3)
+        return self.expansions_per_s
+
+    async def point(self, step: int, values: dict[str, float]) -> None:
+        """One line of metrics.jsonl, and the same for the monitor. Raises RunDirectoryError."""
+        now = time.time()
+        rounded = {key: round(value, 6) for key, value in values.items()}
+        with explained(self._path):
+            append_line(self._path, encode_line(round(now, 3), step, rounded))
+        STEPS.set(step)
+        await self._ctx.bus.publish(self._subject("point"), Point(time=now, step=step, values=rounded))
+
+    async def proof(self, attempt: Attempt, script: str, simulations: int) -> None:
+        """Announce a verified proof."""
+        lean = f"{attempt.theorem.signature} := by\n{script}"
+        found = ProofFound(
+            theorem_id=attempt.theorem_id,
+            attempt_id=attempt.attempt_id,
+            purpose=attempt.purpose,
+            time=time.time(),
+            lean=lean,
+            simulations=simulations,
+        )
+        await self._ctx.bus.publish(self._subject("proof"), found)
+
+    def _subject(self, kind: str) -> str:
+        return subjects.telemetry(self._ctx.role, self._ctx.id, kind)

@@ -1,0 +1,97 @@
+"""What the learner's parts share: the run's directory, records, settings, connection, and what they tell each other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from common.bus import Bus
+from common.node import NodeContext
+from node.learner.data import Data
+from node.learner.matchmaker import Matchmaker
+from node.learner.replay.replay import Replay
+from node.learner.run.directory import RunDirectory, explained
+from node.learner.run.journal import Journal
+from node.learner.settings import LearnerSettings
+from node.learner.store.records import Verdict
+from node.learner.store.store import Store
+from node.learner.store.thread import StoreThread
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A result that was recorded just now."""
+
+    attempt_id: str
+    theorem_id: str
+    purpose: str
+    verdict: Verdict
+    expansions: int
+
+
+@dataclass
+class Run:
+    """One run, as long as this process works on it."""
+
+    ctx: NodeContext
+    settings: LearnerSettings
+    directory: RunDirectory
+    store: StoreThread
+    data: Data
+    matchmaker: Matchmaker
+    replay: Replay
+    journal: Journal
+    on_recorded: list[Callable[[Recorded], None]] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a result was recorded or something became outstanding: whoever waits for work looks again."""
+
+    @property
+    def bus(self) -> Bus:
+        return self.ctx.bus
+
+    @property
+    def log(self) -> Any:
+        return self.ctx.log
+
+    @property
+    def stopping(self) -> bool:
+        return self.ctx.stopping.is_set()
+
+    async def recorded(self, event: Recorded) -> None:
+        """Tell everybody that a result was recorded, after it was."""
+        if event.purpose in ("train", "disprove"):
+            self.matchmaker.recorded(event.theorem_id, event.purpose == "disprove", event.verdict.outcome)
+        if event.verdict.outcome == "proved":
+            await self.fill_replay()
+        for hear in self.on_recorded:
+            hear(event)
+        self.changed.set()
+
+    async def fill_replay(self) -> int:
+        """Take new transitions from the records into the replay buffer; returns how many were new.
+
+        Raises RunDirectoryError.
+        """
+        added = 0
+        while rows := await self.store.call(Store.transitions, self.replay.last_id):
+            with explained(self.replay.folder):
+                added += self.replay.add(rows)
+        return added
+
+    async def wait(self, seconds: float) -> None:
+        """Until something has changed, the node is to stop, or `seconds` have passed."""
+        waits = [asyncio.ensure_future(self.changed.wait()), asyncio.ensure_future(self.ctx.stopping.wait())]
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        self.changed.clear()
+
+
+def now() -> float:
+    """Unix time."""
+    return time.time()

@@ -1,0 +1,313 @@
+"""The learner's records: proofs.sqlite. Synchronous; `store_thread` gives it a thread of its own.
+
+The rule that everything here keeps: recorded = dispatched - outstanding, each attempt id once. An attempt and its
+outbox row are written in one transaction, before anything is published; the result, its proof and its transitions
+are written, and the outbox row removed, in one transaction, before the result is acknowledged. So a crash at any
+moment leaves an attempt either outstanding or recorded.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from common.messages import Attempt, AttemptResult, Transition, decode, encode
+from node.learner.run.directory import explained
+from node.learner.store.records import Audit, EvaluationRow, Match, Planned, TheoremRow, Verdict, WeightsRow
+from node.learner.store.schema import migrate
+
+TRAINED_PURPOSES = ("train", "disprove")
+"""Attempts whose transitions train. Those of `eval` are about test statements: they score and never train."""
+
+
+class Store:
+    """One open database. Raises RunDirectoryError where it cannot be written or read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with explained(path):
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            # FULL: an acknowledged result must survive a power cut, the broker has forgotten it. A commit costs some
+            # milliseconds of this thread, and results come at tens per second.
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA foreign_keys = ON")
+            migrate(self._db, str(path))
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with explained(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with explained(self.path):
+            return self._db.execute(query, values).fetchall()
+
+    # --- theorems ---------------------------------------------------------------------------------------------------
+
+    def add_theorems(self, rows: Iterable[TheoremRow]) -> None:
+        """Add theorems; those that are known stay as they are."""
+        values = [
+            (
+                *(row.theorem.name, row.split, row.theorem.binders, row.theorem.conclusion),
+                *(row.theorem.header, row.family, row.level),
+            )
+            for row in rows
+        ]
+        with self._transaction() as db:
+            db.executemany("INSERT OR IGNORE INTO theorems VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+
+    # --- outbox -----------------------------------------------------------------------------------------------------
+
+    def dispatch(self, planned: Sequence[Planned], now: float) -> None:
+        """Write attempts and their outbox rows: from here on they are outstanding."""
+        with self._transaction() as db:
+            for plan in planned:
+                attempt = plan.attempt
+                db.execute(
+                    "INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        *(plan.number, attempt.attempt_id, attempt.theorem_id, attempt.purpose),
+                        *(attempt.simulations, attempt.weights, plan.evaluation, now),
+                    ),
+                )
+                db.execute(
+                    "INSERT INTO outbox (attempt_id, payload) VALUES (?, ?)", (attempt.attempt_id, encode(attempt))
+                )
+
+    def next_number(self) -> int:
+        """The number of the next attempt."""
+        return int(self._rows("SELECT COALESCE(MAX(number), 0) + 1 FROM attempts")[0][0])
+
+    def unpublished(self, limit: int) -> list[tuple[Attempt, int]]:
+        """Outstanding attempts that the broker has not acknowledged, oldest first, with how often they were
+        published."""
+        rows = self._rows(
+            "SELECT payload, tries FROM outbox JOIN attempts USING (attempt_id)"
+            " WHERE published IS NULL ORDER BY number LIMIT ?",
+            limit,
+        )
+        return [(decode(payload, Attempt), tries) for payload, tries in rows]
+
+    def published(self, attempt_ids: Sequence[str], now: float) -> None:
+        """The broker has these attempts."""
+        with self._transaction() as db:
+            db.executemany(
+                "UPDATE outbox SET published = ?, tries = tries + 1 WHERE attempt_id = ?",
+                [(now, attempt_id) for attempt_id in attempt_ids],
+            )
+
+    def publish_again(self) -> int:
+        """Mark everything outstanding for publishing again; returns how many there are."""
+        with self._transaction() as db:
+            return db.execute("UPDATE outbox SET published = NULL").rowcount
+
+    def outstanding(self) -> dict[str, int]:
+        """Outstanding attempts by purpose."""
+        return dict(
+            self._rows("SELECT purpose, COUNT(*) FROM outbox JOIN attempts USING (attempt_id) GROUP BY purpose")
+        )
+
+    # --- results ----------------------------------------------------------------------------------------------------
+
+    def open_attempt(self, attempt_id: str) -> Attempt | None:
+        """The attempt as it was dispatched, while it is outstanding: its first result has not come."""
+        rows = self._rows("SELECT payload FROM outbox WHERE attempt_id = ?", attempt_id)
+        return decode(rows[0][0], Attempt) if rows else None
+
+    def keep_part(self, part: AttemptResult) -> AttemptResult | None:
+        """Keep one part of a result; the whole result once all parts of that prover are there. Harmless when
+        repeated."""
+        key = (part.attempt_id, part.prover_id)
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO parts VALUES (?, ?, ?, ?, ?)", (*key, part.part, part.parts, encode(part))
+            )
+        rows = self._rows(
+            "SELECT payload FROM parts WHERE attempt_id = ? AND prover_id = ? AND parts = ? ORDER BY part",
+            *key,
+            part.parts,
+        )
+        if len(rows) < part.parts:
+            return None
+        kept = [decode(payload, AttemptResult) for (payload,) in rows]
+        transitions = tuple(transition for piece in kept for transition in piece.transitions)
+        return msgspec.structs.replace(kept[0], transitions=transitions, part=0, parts=1)
+
+    def record(self, result: AttemptResult, verdict: Verdict, now: float) -> bool:
+        """Record the first result of an attempt, with its proof and transitions. False: recorded before, or not ours.
+
+        `verdict.outcome` is what counts; the prover's own word (`result.outcome`) is not stored.
+        """
+        with self._transaction() as db:
+            row = db.execute(
+                "SELECT theorem_id, purpose FROM outbox JOIN attempts USING (attempt_id) WHERE attempt_id = ?",
+                (result.attempt_id,),
+            ).fetchone()
+            db.execute("DELETE FROM parts WHERE attempt_id = ?", (result.attempt_id,))
+            if row is None:
+                return False
+            db.execute("DELETE FROM outbox WHERE attempt_id = ?", (result.attempt_id,))
+            self._insert_result(db, result, verdict, now)
+            if verdict.outcome == "proved":
+                self._insert_proof(db, result, verdict, *row)
+        return True
+
+    def _insert_result(self, db: sqlite3.Connection, result: AttemptResult, verdict: Verdict, now: float) -> None:
+        statistics = result.statistics
+        db.execute(
+            "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(result.attempt_id, result.prover_id, verdict.outcome, verdict.message or result.message),
+                *(statistics.simulations, statistics.expansions, statistics.seconds),
+                *(statistics.weights_first, statistics.weights_last, now),
+            ),
+        )
+
+    def _insert_proof(
+        self, db: sqlite3.Connection, result: AttemptResult, verdict: Verdict, theorem_id: str, purpose: str
+    ) -> None:
+        db.execute(
+            "INSERT INTO proofs (attempt_id, theorem_id, disproof, script, axioms, lean_version)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                *(result.attempt_id, theorem_id, purpose == "disprove", result.script),
+                *(" ".join(verdict.axioms), verdict.lean_version),
+            ),
+        )
+        if purpose in TRAINED_PURPOSES:
+            db.executemany(
+                "INSERT INTO transitions (attempt_id, state, tactic, remaining_steps) VALUES (?, ?, ?, ?)",
+                [(result.attempt_id, each.state, each.tactic, each.remaining_steps) for each in result.transitions],
+            )
+
+    # --- what others are rebuilt from -------------------------------------------------------------------------------
+
+    def history(self) -> list[Match]:
+        """All attempts on train statements in the order in which their results came, open ones last (outcome None)."""
+        rows = self._rows(
+            "SELECT theorem_id, purpose = 'disprove', outcome FROM attempts LEFT JOIN results USING (attempt_id)"
+            " WHERE purpose IN ('train', 'disprove') ORDER BY results.rowid IS NULL, results.rowid, number"
+        )
+        return [Match(theorem_id, bool(disproof), outcome) for theorem_id, disproof, outcome in rows]
+
+    def transitions(self, after: int = 0, limit: int = 10_000) -> list[tuple[int, Transition]]:
+        """Transitions with ids above `after`, in order of recording."""
+        rows = self._rows(
+            "SELECT transition_id, state, tactic, remaining_steps FROM transitions"
+            " WHERE transition_id > ? ORDER BY transition_id LIMIT ?",
+            after,
+            limit,
+        )
+        return [(row[0], Transition(*row[1:])) for row in rows]
+
+    # --- weights and evaluations ------------------------------------------------------------------------------------
+
+    def add_weights(self, row: WeightsRow, now: float) -> None:
+        """A version of the weights has been stored for all nodes."""
+        with self._transaction() as db:
+            values = (row.version, row.step, row.digest, row.object_name, now)
+            db.execute("INSERT OR REPLACE INTO weights VALUES (?, ?, ?, ?, ?)", values)
+
+    def weights(self) -> list[WeightsRow]:
+        """All versions, oldest first."""
+        rows = self._rows("SELECT version, step, digest, object_name FROM weights ORDER BY version")
+        return [WeightsRow(*row) for row in rows]
+
+    def begin_evaluation(self, label: str, weights: int, simulations: int, now: float) -> int:
+        """The id of the evaluation with this label, which is begun if there is none."""
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO evaluations (label, weights, simulations, created) VALUES (?, ?, ?, ?)",
+                (label, weights, simulations, now),
+            )
+        return int(self._rows("SELECT evaluation_id FROM evaluations WHERE label = ?", label)[0][0])
+
+    def finish_evaluation(self, evaluation: int, now: float) -> None:
+        with self._transaction() as db:
+            db.execute("UPDATE evaluations SET finished = ? WHERE evaluation_id = ?", (now, evaluation))
+
+    def evaluation(self, label: str) -> EvaluationRow | None:
+        """An evaluation by its label, finished or not."""
+        rows = self._rows(
+            "SELECT evaluation_id, weights, simulations, created, finished FROM evaluations WHERE label = ?", label
+        )
+        return EvaluationRow(label, *rows[0]) if rows else None
+
+    def evaluated(self, evaluation: int) -> dict[str, list[str | None]]:
+        """Outcomes of an evaluation's attempts by theorem; None is outstanding."""
+        found: dict[str, list[str | None]] = {}
+        for theorem_id, outcome in self._rows(
+            "SELECT theorem_id, outcome FROM attempts LEFT JOIN results USING (attempt_id)"
+            " WHERE evaluation_id = ? ORDER BY number",
+            evaluation,
+        ):
+            found.setdefault(theorem_id, []).append(outcome)
+        return found
+
+    # --- notes and audit --------------------------------------------------------------------------------------------
+
+    def note(self, key: str, value: Any) -> None:
+        """Keep a small JSON value."""
+        with self._transaction() as db:
+            db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (key, msgspec.json.encode(value).decode()))
+
+    def noted(self, key: str, default: Any = None) -> Any:
+        """A kept value."""
+        rows = self._rows("SELECT value FROM notes WHERE key = ?", key)
+        return msgspec.json.decode(rows[0][0]) if rows else default
+
+    def counts(self) -> dict[str, int]:
+        """Results by `purpose:outcome`, and totals of transitions, proofs and expansions."""
+        found = {
+            f"{purpose}:{outcome}": number
+            for purpose, outcome, number in self._rows(
+                "SELECT purpose, outcome, COUNT(*) FROM results JOIN attempts USING (attempt_id) GROUP BY 1, 2"
+            )
+        }
+        for table in ("attempts", "results", "proofs", "transitions"):
+            found[table] = self._rows(f"SELECT COUNT(*) FROM {table}")[0][0]
+        found["expansions"] = self._rows("SELECT COALESCE(SUM(expansions), 0) FROM results")[0][0]
+        return found
+
+    def evaluation_expansions(self) -> int:
+        """Expansions of all evaluations."""
+        query = "SELECT COALESCE(SUM(expansions), 0) FROM results JOIN attempts USING (attempt_id)"
+        return int(self._rows(f"{query} WHERE evaluation_id IS NOT NULL")[0][0])
+
+    def lean_version(self) -> str:
+        """The Lean that verified the latest proof; empty before the first."""
+        rows = self._rows("SELECT lean_version FROM proofs ORDER BY proof_id DESC LIMIT 1")
+        return str(rows[0][0]) if rows else ""
+
+    def audit(self) -> Audit:
+        """The rule, counted: recorded = dispatched - outstanding, each id once."""
+        dispatched, outstanding, recorded, both, neither, strays = self._rows(
+            "SELECT (SELECT COUNT(*) FROM attempts), (SELECT COUNT(*) FROM outbox), (SELECT COUNT(*) FROM results),"
+            " (SELECT COUNT(*) FROM outbox JOIN results USING (attempt_id)),"
+            " (SELECT COUNT(*) FROM attempts WHERE attempt_id NOT IN (SELECT attempt_id FROM outbox)"
+            "   AND attempt_id NOT IN (SELECT attempt_id FROM results)),"
+            " (SELECT COUNT(*) FROM results WHERE attempt_id NOT IN (SELECT attempt_id FROM attempts))"
+        )[0]
+        return Audit(dispatched, outstanding, recorded, both, neither, strays)
+
+    def ids(self) -> tuple[set[str], set[str], set[str]]:
+        """Ids of what was dispatched, what is outstanding, what is recorded."""
+        tables = ("attempts", "outbox", "results")
+        sets = [{row[0] for row in self._rows(f"SELECT attempt_id FROM {table}")} for table in tables]
+        return sets[0], sets[1], sets[2]

@@ -1,0 +1,1 @@
+"""Training in child processes: the group of ranks, their messages, their steps."""

@@ -1,0 +1,129 @@
+"""A trainer that survives its ranks: when the group fails, it is started again from the last checkpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from common import faults
+from node.learner.errors import LearnerError, TrainerFailed
+from node.learner.replay.replay import Ref
+from node.learner.run.directory import explained
+from node.learner.run.journal import FAILURES
+from node.learner.settings import TrainerSettings
+from node.learner.trainer.group import TrainerGroup
+from node.model.checkpoint_folders import complete, newest_whole, none_whole, set_aside
+
+R = TypeVar("R")
+
+
+class Trainer:
+    """Trains from the newest checkpoint of a folder on. Steps that a failure undid are counted back in
+    `step_number`."""
+
+    def __init__(self, settings: TrainerSettings, root: Path, logs: Path, keep: int, log: Any) -> None:
+        self.settings = settings
+        self.root = root
+        self.group = TrainerGroup(settings, logs)
+        self._keep = keep
+        self._log = log
+        self._failures = 0
+
+    @property
+    def step_number(self) -> int:
+        return self.group.step_number
+
+    async def start(self) -> None:
+        """Start the ranks from the newest checkpoint, unless they run. Raises LearnerError."""
+        if not self.group.running:
+            await self._again(self._begin)
+
+    async def step(self, refs: Sequence[Ref], factor: float = 1.0) -> dict[str, float] | None:
+        """One step; None when the group failed and was started again: look at `step_number`. Raises LearnerError."""
+        try:
+            metrics = await self.group.step(refs, factor)
+        except TrainerFailed as error:
+            await self._failed(error)
+            return None
+        self._failures = 0
+        return metrics
+
+    async def evaluate(self, refs: Sequence[Ref]) -> dict[str, float]:
+        """Metrics without a step. Raises LearnerError."""
+        return await self._again(lambda: self.group.evaluate(refs))
+
+    async def save(self) -> Path:
+        """Write a checkpoint of now, and drop the oldest. Raises LearnerError; at once when the disk is full."""
+
+        async def save() -> Path:
+            path = self.root / f"step-{self.group.step_number:06d}"
+            faults.reach("learner:before-checkpoint")
+            if not path.exists():
+                await self.group.checkpoint(path)
+            return path
+
+        path = await self._again(save)
+        self._prune()
+        return path
+
+    async def write_weights(self, path: Path, version: int) -> str:
+        """Write a weights file; returns its digest. Raises LearnerError."""
+
+        async def write() -> str:
+            information = {"version": str(version), "step": str(self.step_number)}
+            return await self.group.write_weights(path, information)
+
+        return await self._again(write)
+
+    async def stop(self) -> None:
+        """End the ranks."""
+        await self.group.stop()
+
+    async def _begin(self) -> None:
+        await self.group.start(await asyncio.to_thread(self._newest))
+
+    def _newest(self) -> Path:
+        """The newest whole checkpoint. Damaged ones that are newer are set aside, with a warning."""
+        newest, problems = newest_whole(self.root)
+        if newest is None:
+            raise LearnerError(none_whole(self.root, problems))
+        for path, problem in problems.items():
+            with explained(path):
+                aside = set_aside(path)
+            self._log.warning(
+                "damaged checkpoint; training goes on from the one before it",
+                problem=problem,
+                goes_on_from=str(newest),
+                kept_as=aside.name,
+            )
+        return newest
+
+    async def _again(self, work: Callable[[], Awaitable[R]]) -> R:
+        """Do it, with the group started again when it fails."""
+        while True:
+            try:
+                return await work()
+            except TrainerFailed as error:
+                await self._failed(error, restart=work != self._begin)
+
+    async def _failed(self, error: TrainerFailed, restart: bool = True) -> None:
+        if error.errno:
+            with explained(self.root):  # a disk that is full now is full in a second, too
+                raise OSError(error.errno, os.strerror(error.errno)) from error
+        self._failures += 1
+        FAILURES.inc()
+        if self._failures > self.settings.restarts:
+            raise LearnerError(f"the trainer failed {self._failures} times in a row; last: {error}") from error
+        self._log.warning("trainer failed; it starts again from the last checkpoint", reason=str(error))
+        if restart:
+            await self._again(self._begin)
+
+    def _prune(self) -> None:
+        """All but the newest checkpoints go, and what interrupted writes left."""
+        with explained(self.root):
+            for path in [*complete(self.root)[: -self._keep], *self.root.glob(".step-*")]:
+                shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,119 @@
+"""What `up` shows: a live table on a terminal, one line per event elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from node.mesh.supervisor import Child, ChildState
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from common.messages import Heartbeat
+    from common.settings import BusSettings
+
+EVENTS_SHOWN = 6
+"""Latest events under the table."""
+
+SHOWN = {
+    "learner": ("results", "proofs_verified", "train_steps"),
+    "inference": ("states", "rows_per_pass", "weights"),
+    "prover": ("searches", "attempts", "roots_solved"),
+    "lean-proxy": ("candidates", "proofs_accepted", "worker_restarts"),
+}
+"""Of what a node reports with its heartbeats, what its row shows."""
+
+_COLOURS = {ChildState.RUNNING: "green", ChildState.RESTARTING: "yellow", ChildState.FAILED: "red"}
+
+
+class Status:
+    """Shows children and events; `event` is the mesh's listener."""
+
+    def __init__(self, title: str, *, live: bool | None = None) -> None:
+        self.title = title
+        self.live = sys.stderr.isatty() if live is None else live
+        self.children: Sequence[Child] = ()
+        self.events: deque[str] = deque(maxlen=EVENTS_SHOWN)
+        self.heartbeats: dict[int, Heartbeat] = {}
+        """The latest heartbeat of each process here."""
+
+    def event(self, line: str) -> None:
+        """One thing that happened."""
+        stamped = f"{time.strftime('%H:%M:%S')} {line}"
+        self.events.append(stamped)
+        if not self.live:
+            print(stamped, file=sys.stderr, flush=True)
+
+    async def follow(self, settings: BusSettings, run: str) -> None:
+        """Hear the heartbeats of the mesh, until cancelled; without a broker it waits."""
+        from common import logging
+        from common.bus import Bus
+        from common.messages import Heartbeat
+
+        def hear(_: str, heartbeat: Heartbeat) -> None:
+            # Node ids end in PROCESS-RANDOM (`common.context.new_node_id`).
+            process = heartbeat.node_id.split("-")[-2]
+            if process.isdigit():
+                self.heartbeats[int(process)] = heartbeat
+
+        logging.configure("error")  # the broker's comings and goings are in the nodes' logs
+        bus = await Bus.connect(settings, run=run, name="up", wait=None)
+        try:
+            await bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, hear)
+            await asyncio.Event().wait()
+        finally:
+            await bus.close()
+
+    def shown(self) -> AbstractContextManager[Any]:
+        """A block during which the table is on the screen, drawn anew by rich twice a second."""
+        if not self.live:
+            return nullcontext()
+        from rich.console import Console
+        from rich.live import Live
+
+        return Live(
+            get_renderable=lambda: table(self.title, self.children, self.heartbeats, self.events),
+            console=Console(stderr=True),
+            refresh_per_second=2,
+        )
+
+
+def row(child: Child, heartbeat: Heartbeat | None) -> tuple[str, ...]:
+    """Name, state, process, uptime, restarts and doings of a child."""
+    restarts = f"{child.restarts}, last: {child.note}" if child.note else str(child.restarts)
+    state, doing = str(child.state), ""
+    if child.state is ChildState.RUNNING and heartbeat is not None:
+        state = heartbeat.state
+        values = {key: heartbeat.values[key] for key in SHOWN.get(heartbeat.role, ()) if key in heartbeat.values}
+        doing = ", ".join(f"{value:g} {key.replace('_', ' ')}" for key, value in values.items())
+    return child.spec.name, state, str(child.pid or "-"), duration(child.uptime()), restarts, doing
+
+
+def duration(seconds: float) -> str:
+    """`59s`, `3m05s`, `2h07m`."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02}m"
+
+
+def table(title: str, children: Sequence[Child], heartbeats: Mapping[int, Heartbeat], events: Sequence[str]) -> Table:
+    """The table that a terminal shows."""
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(title=title, caption="\n".join(events), caption_justify="left", title_justify="left")
+    for heading in ("node", "state", "process", "up", "restarts", "doing"):
+        shown.add_column(heading)
+    for child in children:
+        name, state, *rest = row(child, heartbeats.get(child.pid or 0))
+        shown.add_row(name, Text(state, style=_COLOURS.get(child.state, "")), *rest)
+    return shown

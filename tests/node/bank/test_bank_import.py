@@ -1,0 +1,239 @@
+"""`proofmesh bank import`, with stand-ins of the datasets' own forms, and genuine (pocket) Lean."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from common.lean import Theorem
+from node.bank import command
+from node.bank.bank import load_statements, load_transitions
+from node.bank.formats import WORKBOOK_HEADER
+from node.bank.importing import collect
+from node.bank.rows import SourceProblem, read
+from node.bank.statements import Refused, theorem
+from node.bank.whitelist import Whitelist, key
+from node.lean.text.lexing import lex
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
+
+
+def benchmark(name, statement, split="valid", header="open Nat\n\n"):
+    row = {"name": name, "split": split, "informal_prefix": "/-- Show it. -/\n", "formal_statement": statement}
+    return {**row, "goal": "⊢ True", "header": header}
+
+
+BENCHMARK = [
+    benchmark("first", "theorem first (n : Nat) (h : n = 2) :\n  n + 0 = 2 := by\n"),
+    benchmark("second", "theorem second : ∀ n : Nat, n = n :=", split="test"),
+    benchmark("ill_typed", "theorem ill_typed (n : Nat) : n = nope := by\n"),
+    benchmark("unparsable", "theorem unparsable (n : Nat) : n = = n := by\n"),
+    benchmark("behind_it", "theorem behind_it (p : Prop) : p → p := by\n"),
+    benchmark("data", "def data (n : Nat) : Nat :="),
+    benchmark("needs_more", "theorem needs_more : 1 = 1 := by", header="import Elsewhere\n"),
+    benchmark("own", "theorem own : twice 1 = 2 := by", header="def twice (n : Nat) : Nat := n + n\n"),
+]
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A private cache of whitelists; pocket Lean's own build stays where it is."""
+    folder = tmp_path / "whitelists"
+    monkeypatch.setattr(command, "cache", lambda: folder)
+    return folder
+
+
+def test_statements_that_elaborate_are_imported_with_their_headers_and_splits(tmp_path, cache, capsys):
+    source = lines(tmp_path / "mini.jsonl", BENCHMARK)
+    assert command.main(["import", str(source), "--out", str(tmp_path / "bank")]) == 0
+    out = capsys.readouterr().out
+    assert "8 rows, 7 statements" in out and "4 of 7 elaborate under Lean 4.35" in out
+    valid = {each.theorem.name: each for each in load_statements("valid", tmp_path / "bank")}
+    assert list(valid) == ["first", "behind_it", "own"]
+    assert valid["first"].theorem == Theorem("first", "(n : Nat) (h : n = 2)", "n + 0 = 2", "open Nat")
+    assert valid["own"].theorem.header == "def twice (n : Nat) : Nat := n + n" and valid["own"].family == "mini"
+    assert [each.theorem.name for each in load_statements("test", tmp_path / "bank")] == ["second"]
+    assert load_statements("train", tmp_path / "bank") == [] and load_transitions(tmp_path / "bank") == []
+    report = json.loads((tmp_path / "bank" / "import.json").read_text())
+    assert set(report["do_not_elaborate"]) == {"ill_typed", "unparsable", "needs_more"}
+    assert "nope" in report["do_not_elaborate"]["ill_typed"]
+    assert "its header" in report["do_not_elaborate"]["needs_more"]
+    assert "defines data" in report["not_read"]["data"]
+
+
+def test_a_second_import_asks_lean_only_for_what_is_new(tmp_path, cache, monkeypatch):
+    source = lines(tmp_path / "mini.jsonl", BENCHMARK[:3])
+    argv = ["import", str(source), "--out", str(tmp_path / "bank")]
+    assert command.main(argv) == 0
+    [file] = cache.iterdir()
+    entries = file.read_bytes()
+    asked = []
+    from node.bank import whitelist
+
+    real = whitelist.run_fresh
+
+    async def counted(*arguments, **options):
+        asked.append(arguments)
+        return await real(*arguments, **options)
+
+    monkeypatch.setattr(whitelist, "run_fresh", counted)
+    assert command.main(argv) == 0
+    assert asked == [] and file.read_bytes() == entries
+    lines(source, BENCHMARK[:5])
+    assert command.main(argv) == 0
+    assert len(asked) == 1 and len(load_statements("valid", tmp_path / "bank")) == 2
+
+
+def test_a_whitelist_with_a_half_written_line_is_taken_up(tmp_path):
+    toolchain = LeanToolchain.pocket()
+    found = Whitelist.open(tmp_path, toolchain)
+    from node.bank.whitelist import Entry
+
+    found.add([Entry("a", True)])
+    with found.path.open("ab") as file:
+        file.write(b'{"key":"b","ok"')
+    again = Whitelist.open(tmp_path, toolchain)
+    again.add([Entry("c", False, "no")])
+    assert set(Whitelist.open(tmp_path, toolchain).known) == {"a", "c"}
+
+
+def test_the_key_of_a_statement_depends_on_toolchain_and_header():
+    one, other = LeanToolchain(("lean",), version="4.1.0"), LeanToolchain(("lean",), version="4.2.0")
+    statement = Theorem("a", "", "1 = 1", "open Nat")
+    same = Theorem("another_name", "", "1 = 1", "open Nat")
+    assert key(one, statement) == key(one, same)
+    assert len({key(one, statement), key(other, statement), key(one, Theorem("a", "", "1 = 1"))}) == 3
+
+
+def workbook():
+    rows = [
+        ("lean_workbook_1", "theorem lean_workbook_1 (p q : Prop) (h : p ∧ q) : q ∧ p  :=  by sorry"),
+        ("lean_workbook_2", "theorem lean_workbook_2 : ∀ n : Nat, n = n  :=  by sorry"),
+    ]
+    common = {"status": "proved", "natural_language_statement": "Show it.", "answer": "", "tactic": "rfl"}
+    found = [{"id": name, "formal_statement": text, "split": "lean_workbook", **common} for name, text in rows]
+    return [*found, {**found[0], "tactic": "simp"}]  # the dataset has a row for each step of a proof
+
+
+def numina():
+    text = (
+        "import Mathlib\nopen Nat\n\n/- What is $1 + 1$? -/\nlemma helper : 1 = 1 := by\n  rfl\n\n"
+        "/-- The answer. -/\ntheorem number_theory_7 (n : Nat) (h₀ : n = 1) : -- of one\n    n + n = 2 := by\n"
+        "  have h : n = 1 := by exact h₀\n  rw [h]\n"
+    )
+    common = {"problem": "What?", "answer": "2", "author": "human", "formal_ground_truth": "", "rl_data": {"n": 1}}
+    return [{"uuid": "0-1", "formal_statement": text, "ground_truth_type": "complete", **common}]
+
+
+def test_lean_workbook_rows_are_read_from_json_and_parquet_alike(tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    (tmp_path / "lean_workbook.json").write_text(json.dumps(workbook()))
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(workbook()), tmp_path / "workbook.parquet")
+    found = [
+        collect(read(str(tmp_path / name)), "w", split="train") for name in ("lean_workbook.json", "workbook.parquet")
+    ]
+    assert found[0] == found[1]
+    assert [each.theorem.name for each in found[0].statements] == ["lean_workbook_1", "lean_workbook_2"]
+    assert found[0].repeated == 1 and {each.split for each in found[0].statements} == {"train"}
+    assert {each.theorem.header for each in found[0].statements} == {WORKBOOK_HEADER}
+
+
+def test_lean_workbook_can_be_imported_under_another_header(tmp_path, cache):
+    source = tmp_path / "lean_workbook.json"
+    source.write_text(json.dumps(workbook()))
+    argv = ["import", str(source), "--out", str(tmp_path / "bank"), "--header", "open Nat", "--split", "valid"]
+    assert command.main(argv) == 0
+    assert len(load_statements("valid", tmp_path / "bank")) == 2
+
+
+def test_numina_statements_lose_comments_and_proof_and_keep_what_they_need(tmp_path):
+    [found] = collect(read(str(lines(tmp_path / "n.jsonl", numina()))), "n", split="train").statements
+    assert (found.theorem.name, found.theorem.binders) == ("number_theory_7", "(n : Nat) (h₀ : n = 1)")
+    assert found.theorem.conclusion == "n + n = 2"
+    assert found.theorem.header.startswith("import Mathlib\nopen Nat\n\nlemma helper : 1 = 1 := by\n  rfl")
+    assert not lex(found.theorem.header).comments
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("lemma a : False := by sorry\n\ntheorem b : 1 = 2 := by sorry", "would count as proved"),
+        ("axiom a : False\ntheorem b : 1 = 2 := by sorry", "would count as proved"),
+        ("theorem b (n : Nat : n = n := by", "never closed"),
+        ("set_option debug.skipKernelTC true\ntheorem b : 1 = 1 := by", "switch a check off"),
+        ("#eval 1", "no theorem in it"),
+    ],
+)
+def test_texts_that_are_no_statement_are_refused_with_the_reason(text, says):
+    with pytest.raises(Refused, match=says):
+        theorem(text)
+
+
+def test_a_let_in_a_statement_is_not_taken_for_its_proof():
+    assert theorem("theorem a : let x := 5; x = 5 := by\n  rfl").conclusion == "let x := 5; x = 5"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.jsonl", '{"name": "a"}\n{', "line 2"),
+        ("a.json", "3", "a list of statements was expected"),
+        ("a.parquet", "no", "cannot be read as parquet"),
+        ("a.txt", "x", "what format is it"),
+        ("a.jsonl", "[1]", "an object was expected"),
+        (None, "", "no such file or folder"),
+    ],
+)
+def test_sources_that_cannot_be_read_say_where_and_why(tmp_path, capsys, name, content, says):
+    path = tmp_path / (name or "missing.jsonl")
+    if name:
+        path.write_text(content)
+    assert command.main(["import", str(path), "--out", str(tmp_path / "bank")]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_rows_of_no_known_format_are_counted_with_their_fields(tmp_path):
+    reading = collect(read(str(lines(tmp_path / "a.jsonl", [{"question": "x"}]))), "a", split="train")
+    assert reading.statements == [] and "question" in reading.refused[0][1]
+
+
+def test_a_folder_and_lists_by_split_are_read(tmp_path):
+    rows = {"validation": [BENCHMARK[0] | {"split": None}], "test": [{**BENCHMARK[1], "split": "test"}]}
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    lines(tmp_path / "b.jsonl", BENCHMARK[4:5])
+    reading = collect(read(str(tmp_path)), "a", split="train")
+    assert [each.theorem.name for each in reading.statements] == ["first", "second", "behind_it"]
+    with pytest.raises(SourceProblem, match="in this folder"):
+        (tmp_path / "empty").mkdir()
+        list(read(str(tmp_path / "empty")))
+
+
+def test_two_sources_share_a_bank_and_no_name(tmp_path):
+    for name in ("one", "two"):
+        source = lines(tmp_path / f"{name}.jsonl", BENCHMARK[:2])
+        assert command.main(["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]) == 0
+    assert [each.theorem.name for each in load_statements("valid", tmp_path / "bank")] == ["first", "first_two"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "statements", "splits"),
+    [("minif2f", 488, 488, {"valid": 244, "test": 244}), ("proofnet", 371, 357, None)],
+)
+def test_all_statements_of_the_real_benchmarks_are_read(name, rows, statements, splits):
+    path = DATA / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip(f"../shared/data/{name}.jsonl is not here: other people's data is not part of the project")
+    reading = collect(read(str(path)), name, split="train")
+    assert (reading.rows, len(reading.statements) + reading.repeated) == (rows, statements)
+    assert all("defines data" in reason for _, reason in reading.refused)
+    if splits:
+        found = [each.split for each in reading.statements]
+        assert {split: found.count(split) for split in splits} == splits

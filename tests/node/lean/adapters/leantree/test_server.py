@@ -1,0 +1,315 @@
+"""The server's answers have LeanTree's shapes; what is bad is answered, and nothing is held for ever."""
+
+import asyncio
+import signal
+import sys
+import time
+
+import aiohttp
+import psutil
+import pytest
+
+from common import config
+from node.lean.adapters.leantree.service import LeanTreeServerSettings, serve_on
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.settings import LeanProcessSettings
+from node.mesh.cli import main
+from tests.node.lean.adapters.leantree.conftest import Wire, serving, wired
+from tests.waiting import eventually, until
+
+AND = "theorem t (p q : Prop) : p ∧ q → q ∧ p := by sorry"
+
+
+async def test_a_proof_from_a_sorry_to_the_end(wire):
+    process = await wire.process()
+    answer = await wire.ok(f"/process/{process}/proof_from_sorry", {"theorem_with_sorry": AND})
+    value = answer["value"]
+    assert set(answer) == {"value"} and {"proof_state_id", "goals"} <= set(value)
+    prop = [{"type": "Prop", "user_name": "p"}, {"type": "Prop", "user_name": "q"}]
+    assert value["goals"] == [{"type": "p ∧ q → q ∧ p", "hypotheses": prop}]
+
+    (branch,) = (await wire.tactic(process, value["proof_state_id"], "intro h"))["value"]
+    assert branch["goals"][0]["hypotheses"][2] == {"type": "p ∧ q", "user_name": "h"}
+    left, right = (await wire.tactic(process, branch["proof_state_id"], "constructor"))["value"]
+    assert [side["goals"][0]["type"] for side in (left, right)] == ["q", "p"]
+    assert len({value["proof_state_id"], branch["proof_state_id"], left["proof_state_id"]}) == 3
+
+    # The older generation shows a state without goals where nothing is left, the newer shows none.
+    (done,) = (await wire.tactic(process, left["proof_state_id"], "exact h.2"))["value"]
+    assert done["goals"] == []
+    newer = f"/process/{process}/branch/{right['branch_id']}/try_apply_tactic"
+    assert await wire.ok(newer, {"tactic": "exact h.1", "timeout": 10_000}) == {"value": []}
+    assert (await wire.tactic(process, done["proof_state_id"], "rfl"))["error"] == "no goals"
+    assert await wire.ok(f"/process/{process}/return") == {"status": "ok"}
+    assert (await wire.ok(f"/process/{process}/return"))["already_returned"] is True
+
+
+async def test_goals_that_share_a_metavariable_stay_together(wire):
+    process = await wire.process()
+    state, _ = await wire.theorem(process, "example (P : Nat → Prop) (h : P 3) : (∃ n, P n) ∧ True := by sorry")
+    together, alone = (await wire.tactic(process, state, "refine ⟨⟨?n, ?h⟩, ?t⟩"))["value"][::-1]
+    assert len(together["goals"]) == 2 and len(alone["goals"]) == 1
+    assert together["positions"] == [0, 1] and alone["positions"] == [2]
+    (left,) = (await wire.tactic(process, together["proof_state_id"], "exact 3"))["value"]
+    assert [goal["type"] for goal in left["goals"]] == ["P 3"]
+    (done,) = (await wire.tactic(process, left["proof_state_id"], "exact h"))["value"]
+    assert done["goals"] == []
+
+
+async def test_each_kind_of_failure_is_an_error_with_its_kind(wire):
+    process = await wire.process()
+    state, _ = await wire.theorem(process, AND)
+    for tactic, kind, says in (
+        ("exact nonsense", "error", "nonsense"),
+        ("simp (", "error", "closed"),
+        *((banned, "refused", "") for banned in ("apply?", "exact?", "rw?", "sorry", "admit", "native_decide")),
+    ):
+        answer = await wire.tactic(process, state, tactic)
+        assert set(answer) == {"error", "kind"} and answer["kind"] == kind and says in answer["error"], answer
+    answer = await wire.tactic(process, state, "repeat (have := trivial)", timeout=300)
+    assert answer["kind"] == "timeout" and answer["error"]
+    assert "value" in await wire.tactic(process, state, "intro h"), "the process is good for more"
+
+
+BAD_THEOREMS = [
+    ("theorem t : nonsense := by sorry", "nonsense"),
+    ("theorem t : True := trivial", "0 occurrences of `sorry`"),
+    ("theorem t : True := by\n  skip\n  sorry", "in place of the whole proof"),
+    ("theorem a : True := by sorry\ntheorem b : True := by sorry", "2 theorems"),
+    ("def x := 1", "0 theorems"),
+    ("theorem t : (True := by sorry", "closed"),
+    ("theorem t : Nat := sorry", "Type mismatch"),
+    ("", "0 theorems"),
+]
+
+
+async def test_a_bad_theorem_is_an_error_that_says_why(wire):
+    process = await wire.process()
+    for text, says in BAD_THEOREMS:
+        answer = await wire.ok(f"/process/{process}/proof_from_sorry", {"theorem_with_sorry": text})
+        assert set(answer) == {"error", "kind"} and says in answer["error"], answer
+
+
+async def test_theorems_are_read_as_clients_write_them(wire):
+    process = await wire.process()
+    for text in (
+        "example : 2 + 2 = 4 := sorry",
+        "\n    example : ∀ (p : Prop), p → p := by\n  sorry\n  ",
+        "open Nat in\ntheorem t : succ 0 = 1 := by sorry",
+        "open Nat in open List in lemma t : succ 0 = 1 := by sorry",
+        "-- a comment\n/-- a doc -/\ntheorem t {p : Prop} /- in -/ : p → p := by sorry -- end",
+    ):
+        _, goals = await wire.theorem(process, text)
+        assert len(goals) == 1
+
+
+async def test_commands_stand_before_what_follows_in_their_process_only(wire):
+    process = await wire.process()
+    command = f"/process/{process}/command"
+    assert await wire.ok(command, {"command": "def two : Nat := 2"}) == {"env": 1}
+    answer = await wire.ok(command, {"command": "open Nat\n#check two"})
+    (message,) = answer["messages"]
+    assert answer["env"] == 2 and message["severity"] == "info" and "two : Nat" in message["data"]
+    assert message["pos"] == {"line": 2, "column": 0} and "endPos" in message
+    state, _ = await wire.theorem(process, "theorem t : succ 1 = two := by sorry")
+    assert (await wire.tactic(process, state, "rfl"))["value"][0]["goals"] == []
+
+    status, answer = await wire.post(command, {"command": "def three : Nat := nonsense"})
+    assert status == 400 and "nonsense" in answer["error"] and answer["kind"] == "error"
+    assert (await wire.ok(command, {"command": "#check two"}))["env"] == 3, "a refused command leaves nothing behind"
+
+    await wire.ok(f"/process/{process}/return")
+    other = await wire.process()
+    status, answer = await wire.post(f"/process/{other}/command", {"command": "#check two"})
+    assert status == 400 and "two" in answer["error"]
+
+
+async def test_sources_are_valid_when_nothing_is_wrong_and_nothing_is_left_open(wire):
+    process = await wire.process("open Nat")
+    for source, valid in (
+        ("theorem t : succ 0 = 1 := by rfl", True),
+        ("import Pocket.Logic\ntheorem t : Nat.succ 0 = 1 := by rfl", True),
+        ("theorem t : succ 0 = 2 := by rfl", False),
+        ("theorem t : succ 0 = 2 := by sorry", False),
+        ("theorem t : succ 0 =", False),
+    ):
+        assert await wire.ok(f"/process/{process}/is_valid_source", {"source": source}) == {"is_valid": valid}, source
+
+
+async def test_bad_requests_are_answered_and_change_nothing(wire):
+    process = await wire.process()
+    state, _ = await wire.theorem(process, AND)
+    tactic = f"/process/{process}/proof/{state}/try_apply_tactic"
+    for path, body in (
+        (tactic, b""),
+        (tactic, b"{"),
+        (tactic, b'{"tactic": 5}'),
+        (tactic, b'{"tactic": "rfl", "timeout": -1}'),
+        (tactic, b'{"tactic": "rfl", "timeout": "soon"}'),
+        (tactic, b"\xff\xfe garbage \x00"),
+        (tactic, b"[" * 100_000),
+        (f"/process/{process}/proof_from_sorry", b'{"theorem": "t"}'),
+        (f"/process/{process}/command", b'["#check Nat"]'),
+        ("/process/get", b'{"timeout": 1e300}'),
+    ):
+        status, answer = await wire.post(path, raw=body)
+        assert status == 400 and "not a message of this protocol" in answer["error"], (path, body[:40], answer)
+    for path, status in (
+        ("/process/999/command", 404),
+        (f"/process/{'9' * 400}/command", 404),
+        (f"/process/{process}/proof/999/try_apply_tactic", 404),
+        (f"/process/{process}/proof/{state}/no_such_thing", 404),
+        ("/no/such/address", 404),
+        ("/status", 405),
+    ):
+        found, answer = await wire.post(path, {"command": "#check Nat", "tactic": "rfl"})
+        assert found == status and answer["error"], (path, answer)
+    status, answer = await wire.post(tactic, {"tactic": "x" * (2**20 + 1)})
+    assert status == 413 and answer["error"]
+    assert (await wire.tactic(process, state, "a\x00b"))["kind"] == "refused"
+    assert "value" in await wire.tactic(process, state, "intro h")
+
+
+async def test_status_counts_processes_and_open_requests():
+    async with wired(processes=2) as wire:
+        status, answer = await wire.get("/status")
+        assert status == 200 and answer["status"] == "ready"
+        counts = ("available_processes", "used_processes", "starting_processes", "max_processes")
+        assert [answer[name] for name in counts] == [2, 0, 0, 2] and answer["active_requests"] == []
+        assert answer["ram"]["total_bytes"] > answer["ram"]["available_bytes"] > 0
+        assert all(0 <= percent <= 100 for percent in answer["cpu_percent_per_core"])
+        first, second = await wire.process(), await wire.process()
+        assert first != second
+        state, _ = await wire.theorem(first, AND)
+        open_ = asyncio.create_task(wire.tactic(first, state, "repeat (have := trivial)", timeout=1500))
+
+        async def seen() -> bool:
+            answer = (await wire.get("/status"))[1]
+            return [answer[name] for name in counts] == [0, 2, 0, 2] and any(
+                item["path"].endswith("try_apply_tactic") for item in answer["active_requests"]
+            )
+
+        await until(seen, timeout=20)
+        assert (await open_)["kind"] == "timeout"
+
+
+async def test_processes_are_bounded_and_handed_on(wire):
+    first = await wire.process()
+    assert await wire.ok("/process/get", {"blocking": False}) == {"process_id": None}
+    assert await wire.ok("/process/get", {"blocking": True, "timeout": 0.05}) == {"process_id": None}
+    waiting = asyncio.create_task(wire.process())
+
+    async def waits() -> bool:
+        return len((await wire.get("/status"))[1]["active_requests"]) == 1
+
+    await until(waits)
+    await wire.ok(f"/process/{first}/return")
+    assert await waiting != first
+    status, _ = await wire.post(f"/process/{first}/command", {"command": "open Nat"})
+    assert status == 404
+
+
+async def test_a_process_that_nobody_uses_is_taken_back():
+    async with serving(idle_seconds=100.0) as (url, server), aiohttp.ClientSession() as http:
+        wire = Wire(http, url)
+        first = await wire.process()
+        state, _ = await wire.theorem(first, AND)
+        server.clock = lambda: time.monotonic() + 101
+        second = await wire.process()
+        assert second != first
+        status, answer = await wire.post(f"/process/{first}/proof/{state}/try_apply_tactic", {"tactic": "rfl"})
+        assert status == 404 and "idle" in answer["error"]
+
+
+@pytest.mark.slow
+async def test_a_full_queue_is_busy_and_says_when_to_ask_again():
+    lean = LeanProcessSettings(workers=1, queue=1)
+    async with serving(patience=0.0, lean=lean) as (url, server), aiohttp.ClientSession() as http:
+        wire = Wire(http, url)
+        process = await wire.process()
+        state, _ = await wire.theorem(process, AND)
+        path = f"/process/{process}/proof/{state}/try_apply_tactic"
+        slow = [
+            asyncio.create_task(wire.tactic(process, state, f"repeat (have h{n} := trivial)", 2000)) for n in (1, 2)
+        ]
+        await eventually(lambda: server.pool.waiting == 1)
+        async with http.post(url + path, json={"tactic": "intro h"}) as response:
+            assert response.status == 503 and int(response.headers["Retry-After"]) >= 1
+            assert (await response.json())["kind"] == "lost"
+        assert [answer["kind"] for answer in await asyncio.gather(*slow)] == ["timeout"] * 2
+
+
+async def test_a_busy_server_waits_for_a_worker_before_it_says_so():
+    async with serving(lean=LeanProcessSettings(workers=1, queue=1)) as (url, server), aiohttp.ClientSession() as http:
+        wire = Wire(http, url)
+        process = await wire.process()
+        state, _ = await wire.theorem(process, AND)
+        slow = [asyncio.create_task(wire.tactic(process, state, f"repeat (have h{n} := trivial)", 300)) for n in (1, 2)]
+        await eventually(lambda: server.pool.waiting == 1)
+        assert "value" in await wire.tactic(process, state, "intro h")
+        assert [answer["kind"] for answer in await asyncio.gather(*slow)] == ["timeout"] * 2
+
+
+async def test_a_killed_worker_costs_its_clients_nothing():
+    async with serving() as (url, server), aiohttp.ClientSession() as http:
+        wire = Wire(http, url)
+        process = await wire.process("open Nat")
+        state, _ = await wire.theorem(process, AND)
+        (branch,) = (await wire.tactic(process, state, "intro h"))["value"]
+        (worker,) = server.pool.processes()
+        worker.process.kill()
+        await eventually(lambda: not worker.alive)
+        assert len((await wire.tactic(process, branch["proof_state_id"], "constructor"))["value"]) == 2
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+async def test_the_command_serves_and_stops_cleanly(sign):
+    argv = [sys.executable, "-m", "node.mesh.cli", "leantree-server", "--port", "0", "--workers", "1"]
+    child = await asyncio.create_subprocess_exec(*argv, stderr=asyncio.subprocess.PIPE)
+    try:
+        line = (await asyncio.wait_for(child.stderr.readline(), 60)).decode()
+        url = line.split()[2].rstrip(",")
+        async with aiohttp.ClientSession() as http:
+            wire = Wire(http, url)
+            process = await wire.process()
+            state, _ = await wire.theorem(process, AND)
+            open_ = asyncio.create_task(wire.tactic(process, state, "repeat (have := trivial)", timeout=500))
+            workers = psutil.Process(child.pid).children(recursive=True)
+            assert workers
+
+            async def at_work() -> bool:
+                return bool((await wire.get("/status"))[1]["active_requests"])
+
+            await until(at_work)
+            child.send_signal(sign)
+            assert (await open_)["kind"] == "timeout", "what is open is answered first"
+        assert await asyncio.wait_for(child.wait(), 30) == 0
+        await eventually(lambda: not any(worker.is_running() for worker in workers))
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+async def test_a_port_in_use_is_said(wire, capsys):
+    settings = LeanTreeServerSettings(port=int(wire.url.rpartition(":")[2]))
+    assert await serve_on(settings, LeanToolchain.pocket(), asyncio.Event()) == 1
+    assert "cannot listen on 127.0.0.1:" in capsys.readouterr().err
+
+
+async def test_lean_runs_as_its_sections_of_the_file_say(tmp_path):
+    file = tmp_path / "mesh.toml"
+    file.write_text("[lean]\nheader_seconds = 0.001\n[lean_proxy]\nspares = 5\nmemory_mb = 300\nheartbeats = 1000\n")
+    lean = config.load(LeanProcessSettings, file, "lean_proxy")
+    async with serving(patience=0.0, lean=lean) as (url, server), aiohttp.ClientSession() as http:
+        options = server.pool.options
+        assert (options.spares, options.memory_mb, options.heartbeats) == (5, 300, 1000)
+        wire = Wire(http, url)
+        process = await wire.process()
+        status, answer = await wire.post(f"/process/{process}/proof_from_sorry", {"theorem_with_sorry": AND})
+        assert status == 503 and "no answer in time" in answer["error"], "a header may take a millisecond"
+
+
+def test_flags_that_make_no_sense_are_refused(capsys):
+    assert main(["leantree-server", "--port", "99999"]) == 2
+    assert "--port = 99999: must be at least 0 and at most 65535" in capsys.readouterr().err

@@ -1,0 +1,96 @@
+"""The `repl` backend over a real REPL that misbehaves as REPL processes do."""
+
+import asyncio
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.lean import OutcomeKind, Step, Theorem
+from node.lean.adapters.repl import backend as module
+from node.lean.backend import Backend, BackendDown, Batch
+from tests.node.lean.backends import repl
+
+PROVED, GOALS, ERROR = OutcomeKind.PROVED, OutcomeKind.GOALS, OutcomeKind.ERROR
+AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
+PATIENCE = 60.0
+
+
+def faulty(mode: str) -> str:
+    return f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).with_name('faulty.py')))} {mode}"
+
+
+async def kinds(backend: Backend, *tactics: str, path: tuple[Step, ...] = (), timeout: float = PATIENCE):
+    result = await backend.attempt(Batch(AND, path, tactics, timeout))
+    return [outcome.kind for outcome in result.outcomes]
+
+
+@pytest.mark.parametrize(
+    "mode", ["forgets", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("pretty", "garbage", "dies"))]
+)
+async def test_a_faulty_repl_says_the_same_in_the_end(mode):
+    split = Step("intro h\nconstructor", 1, ((0,), (1,)))
+    async with repl(command=faulty(mode)) as backend:
+        for _ in range(2):
+            assert await kinds(backend, "intro h", "exact h", "exact fun h => ⟨h.2, h.1⟩") == [GOALS, ERROR, PROVED]
+            assert await kinds(backend, "skip", "exact h.2", "exact h.1", path=(split,)) == [GOALS, ERROR, PROVED]
+        assert (backend.restarts > 0) == (mode in ("dies", "forgets"))
+
+
+@pytest.mark.parametrize("mode", ["loses", "goalless"])
+async def test_goals_that_the_repl_has_lost_are_found_again(mode):
+    async with repl(command=faulty(mode)) as backend:
+        result = await backend.attempt(Batch(AND, (), ("intro ⟨a, b⟩\nconstructor", "exact fun h => ⟨h.2, h.1⟩")))
+        assert [outcome.kind for outcome in result.outcomes] == [GOALS, PROVED]
+        states = [branch.state for branch in result.outcomes[0].branches]
+        assert states == ["p q : Prop\na : p\nb : q\n⊢ q", "p q : Prop\na : p\nb : q\n⊢ p"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [
+        ("hangs-MARK", OutcomeKind.TIMEOUT),
+        pytest.param("floods-MARK", OutcomeKind.CRASHED, marks=pytest.mark.slow),
+        pytest.param("eats-MARK", OutcomeKind.MEMORY, marks=pytest.mark.slow),
+        ("ends-MARK", OutcomeKind.CRASHED),
+    ],
+)
+async def test_what_ends_the_process_is_told_of_that_candidate_alone(mode, kind):
+    async with repl(command=faulty(mode), memory_mb=300) as backend:
+        timeout = 2 if mode.startswith("hangs") else PATIENCE
+        assert await kinds(backend, "intro h", "exact MARK", "exact h", timeout=timeout) == [GOALS, kind, ERROR]
+        assert backend.restarts == (1 if kind is OutcomeKind.TIMEOUT else 2)
+
+
+async def test_a_repl_that_does_not_start_is_told_with_its_own_words():
+    async with repl(command=faulty("nothing")) as backend:
+        with pytest.raises(BackendDown, match="no library"):
+            await backend.attempt(Batch(AND))
+    async with repl(command="no-such-program-at-all") as backend:
+        with pytest.raises(BackendDown, match="no-such-program-at-all"):
+            await backend.attempt(Batch(AND))
+
+
+async def test_processes_are_replaced_before_their_old_states_are_too_many(monkeypatch):
+    monkeypatch.setattr(module, "RECYCLE_COMMANDS", 8)
+    monkeypatch.setattr(module, "RECYCLE_STARTS", 0)
+    pids = set()
+    async with repl() as backend:
+        for number in range(5):
+            assert await kinds(backend, "intro h", f"exact {number}", "exact fun h => ⟨h.2, h.1⟩") == [
+                GOALS,
+                ERROR,
+                PROVED,
+            ]
+            pids |= {process.process.pid for process in backend.processes()}
+            assert all(process.commands < 8 for process in backend.processes())
+        assert backend.restarts == 0 and len(pids) >= 2
+
+
+async def test_batches_run_side_by_side_on_as_many_processes_as_there_are():
+    async with repl(workers=2) as backend:
+        batches = [Batch(AND, (), (f"exact {number}", "intro h"), PATIENCE) for number in range(6)]
+        results = await asyncio.gather(*map(backend.attempt, batches))
+        assert all([outcome.kind for outcome in result.outcomes] == [ERROR, GOALS] for result in results)
+        assert backend.live == 2

@@ -1,0 +1,86 @@
+"""Every backend that can run here, with pocket Lean under it, for the conformance suite."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from node.lean.adapters.leantree.backend import LeanTreeBackend
+from node.lean.adapters.leantree.server import LeanTreeServer
+from node.lean.adapters.leantree.service import LeanTreeServerSettings, make_server
+from node.lean.adapters.repl.backend import ReplBackend
+from node.lean.backend import Backend
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
+from node.lean.settings import LeanProcessSettings
+
+REPL = f"{shlex.quote(sys.executable)} -m node.mesh.cli repl --no-sandbox"
+"""Our own REPL, as a command."""
+
+
+@asynccontextmanager
+async def worker(workers: int = 1, queue: int = 100, memory_mb: int = 1024) -> AsyncIterator[Backend]:
+    pool = Pool(LeanToolchain.pocket(), WorkerOptions(memory_mb=memory_mb), workers=workers, queue=queue)
+    async with started(pool):
+        yield pool
+
+
+@asynccontextmanager
+async def repl(
+    workers: int = 1, queue: int = 100, memory_mb: int = 1024, command: str = REPL
+) -> AsyncIterator[ReplBackend]:
+    options = WorkerOptions(memory_mb=memory_mb)
+    backend = ReplBackend(LeanToolchain.pocket(), tuple(shlex.split(command)), options, workers, queue)
+    async with started(backend):
+        yield backend
+
+
+@dataclass
+class Served(LeanTreeBackend):
+    """A client that sees its server's workers, as the suite wants it: over the wire nobody does."""
+
+    server: LeanTreeServer | None = None
+
+    @property
+    def restarts(self) -> int:
+        assert self.server is not None
+        return self.lost + self.server.pool.restarts
+
+
+@asynccontextmanager
+async def leantree(workers: int = 1, queue: int = 100, memory_mb: int = 1024) -> AsyncIterator[LeanTreeBackend]:
+    """A client of our own LeanTree server, over HTTP on loopback."""
+    lean = LeanProcessSettings(workers=workers, queue=queue, memory_mb=memory_mb, tactic_seconds=60.0)
+    server, _ = make_server(LeanTreeServerSettings(lean=lean), LeanToolchain.pocket())
+    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=0.5)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        backend = Served(f"http://127.0.0.1:{runner.addresses[0][1]}", workers, queue, server=server)
+        async with started(backend):
+            yield backend
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def started(backend: Backend) -> AsyncIterator[None]:
+    backend.start()
+    try:
+        yield
+    finally:
+        await backend.stop()
+
+
+BACKENDS: dict[str, Callable[..., AbstractAsyncContextManager[Backend]]] = {
+    "worker": worker,
+    "repl": repl,
+    "leantree": leantree,
+}
+"""Makers by name; each takes `workers`, `queue` and `memory_mb`."""

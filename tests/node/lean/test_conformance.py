@@ -1,0 +1,338 @@
+"""What every backend has to do, whatever runs Lean: the same outcomes for the same candidates, and no harm done."""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import time
+
+import psutil
+import pytest
+
+from common.lean import OutcomeKind, ProofTree, Step, Theorem
+from common.messages import Failure, LeanRunReply, LeanRunRequest
+from node.lean.backend import Backend, BackendFull, BadStatement, Batch
+from node.lean.cache import OutcomeCache
+from node.lean.requests import Requests
+from node.lean.text.script import proof_script
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.verifier import Verifier
+from tests.node.lean.backends import BACKENDS, worker
+from tests.node.lean.corpus import corpus
+
+PROVED, GOALS, ERROR = OutcomeKind.PROVED, OutcomeKind.GOALS, OutcomeKind.ERROR
+REFUSED, TIMEOUT, LOST = OutcomeKind.REFUSED, OutcomeKind.TIMEOUT, OutcomeKind.LOST
+
+TRUE = Theorem("t", "", "True")
+AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
+EXISTS = Theorem("t", "", "∃ n : Nat, n = 49 ∧ n = 49")
+
+FOR_EVER = "repeat (have := trivial)"
+PATIENCE = 60.0
+"""Seconds for what ends by itself."""
+
+
+@pytest.fixture(params=list(BACKENDS))
+async def backend(request):
+    async with BACKENDS[request.param]() as backend:
+        yield backend
+
+
+def requests_on(backend: Backend) -> Requests:
+    return Requests(backend, OutcomeCache(0), longest=PATIENCE)
+
+
+async def run(backend: Backend, theorem: Theorem, path, *tactics: str, timeout: float = PATIENCE) -> LeanRunReply:
+    request = LeanRunRequest(theorem=theorem, path=tuple(path), tactics=tactics, timeout=timeout)
+    reply = await requests_on(backend).run(request)
+    assert isinstance(reply, LeanRunReply), reply
+    return reply
+
+
+async def kinds(backend: Backend, theorem: Theorem, *tactics: str, timeout: float = PATIENCE) -> list[OutcomeKind]:
+    return [outcome.kind for outcome in (await run(backend, theorem, (), *tactics, timeout=timeout)).outcomes]
+
+
+async def steps(backend: Backend, theorem: Theorem, *moves: str | tuple[str, int]) -> tuple[Step, ...]:
+    """The path of these tactics, each with the branch to follow."""
+    path: tuple[Step, ...] = ()
+    for move in moves:
+        tactic, branch = move if isinstance(move, tuple) else (move, 0)
+        (outcome,) = (await run(backend, theorem, path, tactic)).outcomes
+        assert outcome.kind is GOALS, outcome
+        path = (*path, Step(tactic, branch, outcome.layout))
+    return path
+
+
+CANDIDATES = {
+    # good
+    "exact fun h => ⟨h.2, h.1⟩": PROVED,
+    "intro h; exact ⟨h.2, h.1⟩": PROVED,
+    "intro h\nconstructor\n· exact h.2\n· exact h.1": PROVED,
+    "intro ⟨hp, hq⟩\nexact And.intro hq hp": PROVED,
+    # with goals left
+    "intro h": GOALS,
+    "skip": GOALS,
+    "have h2 : True := trivial": GOALS,
+    "intro ⟨hα, h₁'⟩": GOALS,
+    # failing, with and without Lean's recovery from the error
+    "rfl": ERROR,
+    "exact h": ERROR,
+    "exact nothing": ERROR,
+    "intro h; exact h": ERROR,
+    "constructor": ERROR,
+    "have h3 : q ∧ p := by exact nothing\nskip": ERROR,
+    "intro h; constructor; exact h.2; exact h.1; trivial": ERROR,
+    # unparsable
+    "exat 42": ERROR,
+    "exact": ERROR,
+    "intro h;": GOALS,
+    "exact (": ERROR,
+    "𝔸 ⊢ ∀ 🎉": ERROR,
+    # what only looks like a proof
+    "exact _": ERROR,
+    "refine ?x": GOALS,
+    "apply ?x": GOALS,
+    "intro h; exact ⟨?a, ?b⟩": ERROR,
+    "exact t": ERROR,
+    # not for Lean
+    "sorry": REFUSED,
+    "exact?": REFUSED,
+    "stop": REFUSED,
+}
+
+
+async def test_each_candidate_has_the_outcome_that_it_has_in_a_file(backend):
+    reply = await run(backend, AND, (), *CANDIDATES)
+    assert reply.state == "p q : Prop\n⊢ p ∧ q → q ∧ p"
+    found = dict(zip(CANDIDATES, reply.outcomes, strict=True))
+    assert {tactic: outcome.kind for tactic, outcome in found.items()} == CANDIDATES
+    assert found["intro ⟨hα, h₁'⟩"].branches[0].state == "p q : Prop\nhα : p\nh₁' : q\n⊢ q ∧ p"
+    assert "nothing" in found["exact nothing"].message
+
+
+async def test_a_state_is_shown_with_its_candidates_and_without(backend):
+    path = await steps(backend, AND, "intro h", ("constructor", 1))
+    for tactics in ((), ("exact h.1",), ("exact h.2", "exact h.1")):
+        assert (await run(backend, AND, path, *tactics)).state == "p q : Prop\nh : p ∧ q\n⊢ p"
+
+
+async def test_goals_that_share_no_metavariable_are_branches_of_their_own(backend):
+    (split,) = (await run(backend, AND, await steps(backend, AND, "intro h"), "constructor")).outcomes
+    assert split.layout == ((0,), (1,))
+    assert [branch.state for branch in split.branches] == ["p q : Prop\nh : p ∧ q\n⊢ q", "p q : Prop\nh : p ∧ q\n⊢ p"]
+
+    # A tactic on one branch sees nothing of the other, and closes nothing but its own.
+    for branch, tactic in enumerate(["exact h.2", "exact h.1"]):
+        path = await steps(backend, AND, "intro h", ("constructor", branch))
+        reply = await run(backend, AND, path, tactic, f"all_goals {tactic}", "skip", "exact h", "case left => skip")
+        outcomes = [outcome.kind for outcome in reply.outcomes]
+        assert outcomes[:4] == [PROVED, PROVED, GOALS, ERROR]
+        assert reply.outcomes[2].layout == ((0,),)
+
+
+async def test_goals_that_share_a_metavariable_stay_together(backend):
+    (split,) = (await run(backend, EXISTS, (), "refine ⟨?n, ?l, ?r⟩")).outcomes
+    (together,) = split.branches
+    assert together.goals == (0, 1, 2)
+    path = (Step("refine ⟨?n, ?l, ?r⟩", 0, split.layout),)
+    reply = await run(backend, EXISTS, path, "exact 49", "case l => rfl", "case r => exact (rfl : 49 = 49)", "exact 7")
+    assert [outcome.kind for outcome in reply.outcomes] == [GOALS] * 4
+    assert [outcome.layout for outcome in reply.outcomes] == [((0,), (1,)), ((0,),), ((0,),), ((0,), (1,))]
+    wrong = (*path, Step("exact 7", 1, reply.outcomes[3].layout))
+    reply = await run(backend, EXISTS, wrong, "rfl", "skip")
+    assert [outcome.kind for outcome in reply.outcomes] == [ERROR, GOALS]
+
+
+HARDER = Theorem("t", "(p q r : Prop) (α₁ : p ∧ (q ∨ r))", "(p ∧ q) ∨ (p ∧ r)")
+MOVES = (
+    "obtain ⟨hp, hq | hr⟩ := α₁",
+    "left",
+    "right",
+    "constructor",
+    "exact hp",
+    "exact hq",
+    "exact hr",
+    "refine ⟨?a, ?b, ?c⟩",
+    "exact 49",
+    "rfl",
+    "intro h",
+    "exact h.1",
+    "exact h.2",
+)
+
+
+async def prove(backend: Backend, theorem: Theorem, path: tuple[Step, ...] = ()) -> ProofTree | None:
+    """The first proof that MOVES have, found depth first: each branch on its own."""
+    reply = await run(backend, theorem, path, *MOVES)
+    for tactic, outcome in zip(MOVES, reply.outcomes, strict=True):
+        if outcome.kind is PROVED:
+            return ProofTree(tactic)
+    for tactic, outcome in zip(MOVES, reply.outcomes, strict=True):
+        if outcome.kind is not GOALS or len(path) > 5:
+            continue
+        ways = [(*path, Step(tactic, number, outcome.layout)) for number in range(len(outcome.branches))]
+        children = []
+        for way in ways:
+            if (child := await prove(backend, theorem, way)) is None:
+                break
+            children.append(child)
+        else:
+            return ProofTree(tactic, outcome.layout, tuple(children))
+    return None
+
+
+async def test_a_proof_put_together_from_its_branches_is_accepted(backend):
+    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=PATIENCE, memory_mb=2048)
+    try:
+        for theorem in (HARDER, EXISTS):
+            proof = await prove(backend, theorem)
+            assert proof is not None and proof.children
+            verdict = await verifier.verify(theorem, proof_script(proof))
+            assert verdict.accepted, (verdict.reason, proof_script(proof))
+    finally:
+        verifier.close()
+
+
+OTHERS = [name for name in BACKENDS if name != "worker"]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+async def test_a_seeded_corpus_has_the_same_outcomes_as_on_workers(name):
+    async with BACKENDS[name]() as backend, worker() as reference:
+        await compare(backend, reference, seed=3, states=12, size=60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+async def test_a_larger_corpus_has_the_same_outcomes_as_on_workers(name):
+    async with BACKENDS[name]() as backend, worker() as reference:
+        for seed in range(4):
+            await compare(backend, reference, seed=seed, states=60, size=500)
+
+
+async def compare(backend: Backend, reference: Backend, *, seed: int, states: int, size: int) -> None:
+    """Outcomes of a corpus on two backends: the kinds, and every branch."""
+    assert hasattr(reference, "run")
+    cases = await corpus(reference, seed, states=states, size=size)
+    by_state: dict[tuple[Theorem, tuple[Step, ...]], list[str]] = {}
+    for case in cases:
+        by_state.setdefault((case.theorem, case.path), []).append(case.tactic)
+    random.Random(seed).shuffle(cases)
+    differ = []
+    for (theorem, path), tactics in by_state.items():
+        one, other = await run(reference, theorem, path, *tactics), await run(backend, theorem, path, *tactics)
+        assert one.state == other.state
+        for tactic, first, second in zip(tactics, one.outcomes, other.outcomes, strict=True):
+            if (first.kind, first.branches) != (second.kind, second.branches):
+                differ.append((theorem, path, tactic, first, second))
+    assert differ == []
+
+
+@pytest.mark.slow
+async def test_a_proof_that_the_kernel_never_ends_with_times_out_alone(backend):
+    theorem = Theorem("t", "(p : Prop) (h : p)", "True")
+    ends_late = "iterate 60 (have h := And.intro h h)\nexact trivial"
+    assert (await kinds(backend, theorem, "trivial", ends_late, timeout=8))[0] is PROVED
+    assert (await kinds(backend, theorem, ends_late, "trivial", timeout=8))[1] is PROVED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(BACKENDS))
+async def test_a_tactic_that_eats_memory_is_ended_and_its_neighbours_are_not(name):
+    eats = "have h : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"
+    async with BACKENDS[name](memory_mb=200) as backend:
+        assert await kinds(backend, TRUE, "trivial", eats, "skip") == [PROVED, OutcomeKind.MEMORY, GOALS]
+
+
+async def test_a_candidate_that_does_not_parse_is_an_error_though_half_of_it_runs_for_ever(backend):
+    half = f"{FOR_EVER}\nexat 42"
+    reply = await run(backend, TRUE, (), half, "trivial", timeout=1)
+    assert [outcome.kind for outcome in reply.outcomes] == [ERROR, PROVED]
+    assert "unknown tactic" in reply.outcomes[0].message or "expected" in reply.outcomes[0].message
+
+
+async def test_neither_a_loop_nor_the_kill_of_a_process_costs_the_neighbours_their_outcomes(backend):
+    assert await kinds(backend, TRUE, "trivial") == [PROVED]
+    before = cpu_of_children()
+    asked = asyncio.create_task(run(backend, TRUE, (), "trivial", FOR_EVER, "skip", "exact 1", timeout=2))
+    while True:
+        if asked.done() or kill_one_that_works(before):
+            break
+        await asyncio.sleep(0.01)
+    assert [outcome.kind for outcome in (await asked).outcomes] == [PROVED, TIMEOUT, GOALS, ERROR]
+    assert await kinds(backend, TRUE, "trivial") == [PROVED]
+
+
+def cpu_of_children() -> dict[int, float]:
+    """CPU seconds of each process of ours, with all that it has started."""
+    used = {}
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            family = [child, *child.children(recursive=True)]
+            used[child.pid] = sum(sum(process.cpu_times()[:2]) for process in family)
+    return used
+
+
+def kill_one_that_works(before: dict[int, float]) -> bool:
+    """Kill a process that has used CPU since `before`, if there is one: whichever kind the backend starts."""
+    for pid, used in cpu_of_children().items():
+        if pid in before and used > before[pid] + 0.1:
+            os.kill(pid, signal.SIGKILL)
+            return True
+    return False
+
+
+async def test_a_path_that_does_not_replay_loses_its_candidates(backend):
+    reply = await run(backend, AND, [Step("intro nothing nowhere no")], "simp", "rfl")
+    assert [outcome.kind for outcome in reply.outcomes] == [LOST] * 2
+    assert "did not replay" in reply.outcomes[0].message
+
+
+async def test_bad_statements_are_refused_with_leans_own_message(backend):
+    bad = {
+        ("(p : Prop)", "p ∧ q", ""): "Unknown identifier `q`",
+        ("", "1 +", ""): "expected term",
+        ("", "Nat", ""): "Type mismatch",
+        ("", "True", "open Nowhere.At.All"): "Nowhere.At.All",
+    }
+    for (binders, conclusion, header), says in bad.items():
+        with pytest.raises(BadStatement, match=says):
+            await backend.attempt(Batch(Theorem("t", binders, conclusion, header), timeout=PATIENCE))
+    reply = await requests_on(backend).run(LeanRunRequest(theorem=Theorem("t", "(n : Nat", "n = n")))
+    assert isinstance(reply, Failure) and reply.kind == "bad-statement"
+
+
+async def test_each_theorem_has_its_own_header(backend):
+    opened = Theorem("t", "", "succ 0 = 1", "open Nat")
+    for _ in range(2):
+        assert await kinds(backend, opened, "rfl") == [PROVED]
+        with pytest.raises(BadStatement):
+            await backend.attempt(Batch(Theorem("t", "", "succ 0 = 1"), timeout=PATIENCE))
+
+
+@pytest.mark.parametrize("name", list(BACKENDS))
+async def test_beyond_the_queue_the_backend_is_full(name):
+    async with BACKENDS[name](queue=1) as backend:
+        batches = [Batch(TRUE, tactics=(f"exact {number}",), timeout=PATIENCE) for number in range(12)]
+        results = await asyncio.gather(*map(backend.attempt, batches), return_exceptions=True)
+        full = [result for result in results if isinstance(result, BackendFull)]
+        assert 0 < len(full) < 12 and all(0 < error.retry_after <= 5 for error in full)
+        assert all(isinstance(result, BackendFull) or result.outcomes[0].kind is ERROR for result in results)
+
+
+@pytest.mark.parametrize("name", list(BACKENDS))
+async def test_a_stopped_backend_leaves_no_process(name):
+    before = set(psutil.Process().children(recursive=True))
+    async with BACKENDS[name]() as backend:
+        await run(backend, TRUE, (), "trivial")
+        assert backend.live == 1
+        looping = asyncio.create_task(backend.attempt(Batch(TRUE, tactics=(FOR_EVER,), timeout=PATIENCE)))
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await looping
+    end = time.monotonic() + PATIENCE
+    while left := [child for child in set(psutil.Process().children(recursive=True)) - before if child.is_running()]:
+        assert time.monotonic() < end, left
+        await asyncio.sleep(0.02)

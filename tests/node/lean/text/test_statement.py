@@ -1,0 +1,58 @@
+"""Statements as people write them, and what is wrong with those that are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from common.lean import Theorem
+from node.lean.text.statement import StatementError, parse_statement
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "binders", "conclusion"),
+    [
+        ("theorem t : True", "t", "", "True"),
+        ("theorem t (p q : Prop) : p ∧ q → q ∧ p", "t", "(p q : Prop)", "p ∧ q → q ∧ p"),
+        ("lemma add_zero' {n : Nat} : n + 0 = n := by", "add_zero'", "{n : Nat}", "n + 0 = n"),
+        ("theorem a.b.c [Decidable p] : p ∨ ¬p := by sorry", "a.b.c", "[Decidable p]", "p ∨ ¬p"),
+        ("example (x : Nat) : x = x := sorry", "t", "(x : Nat)", "x = x"),
+        ("  theorem t\n  (h : ∃ x : Nat, x = 0)\n  : True :=\n", "t", "(h : ∃ x : Nat, x = 0)", "True"),
+        ("theorem t ⦃x : Nat⦄ : ∀ y : Nat, x = y → y = x", "t", "⦃x : Nat⦄", "∀ y : Nat, x = y → y = x"),
+        ("theorem t (f : Nat → Nat := id) : f 0 = 0", "t", "(f : Nat → Nat := id)", "f 0 = 0"),
+    ],
+)
+def test_statements_are_taken_apart(text: str, name: str, binders: str, conclusion: str) -> None:
+    assert parse_statement(text) == Theorem(name, binders, conclusion)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "begins with"),
+        ("def f : Nat := 0", "begins with"),
+        ("theoremt : True", "begins with"),
+        ("theorem : True", "no name|no colon"),
+        ("theorem t", "no colon"),
+        ("theorem t (p : Prop", r"never closed"),
+        ("theorem t (p : Prop] : p", r"unbalanced"),
+        ("theorem t p) : p", r"unbalanced"),
+        ("theorem t (p : Prop) :", "no conclusion"),
+        ("theorem t (p : Prop) : := by", "no conclusion"),
+        ("theorem t : True := by trivial", "a proof stands behind"),
+    ],
+)
+def test_what_is_no_statement_is_refused_with_the_reason(text: str, reason: str) -> None:
+    with pytest.raises(StatementError, match=reason):
+        parse_statement(text)
+
+
+def test_a_statement_writes_itself() -> None:
+    theorem = parse_statement("theorem t (p q : Prop) [Decidable p] : p → q", header="open Nat")
+    assert theorem.signature == "theorem t (p q : Prop) [Decidable p] : p → q"
+    assert theorem.proposition == "∀ (p q : Prop) [Decidable p], p → q"
+    assert theorem.header == "open Nat"
+
+
+def test_the_negation_quantifies_over_every_binder() -> None:
+    assert parse_statement("theorem t {n : Nat} : n = 0").negation() == Theorem("t_neg", "", "¬ (∀ {n : Nat}, n = 0)")
+    assert parse_statement("theorem t : False").negation().conclusion == "¬ (False)"

@@ -1,0 +1,60 @@
+"""No declaration of the library rests on more than the three standard axioms."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from node.lean.toolchain.pocket import build
+
+STANDARD = {"propext", "Quot.sound", "Classical.choice"}
+DECLARATION = re.compile(
+    r"^(?:@\[[^\]]*\]\s*)*(?P<modifiers>(?:protected |private |noncomputable |scoped )*)"
+    r"(?:theorem|def|abbrev|instance|axiom|class inductive|inductive|structure|class) (?P<name>[^\s(){}\[\]:]+)"
+)
+
+
+def declared_names() -> list[str]:
+    """Full names of what a line of the library's sources begins to declare (not the instances without a name)."""
+    names: list[str] = []
+    for file in build.module_files(build.SOURCES).values():
+        if file.stem in ("Syntax", "Unexpanders"):  # generated: parsers and printers, no theorems
+            continue
+        namespaces: list[str] = []
+        for line in file.read_text().splitlines():
+            if opened := re.match(r"namespace (\S+)", line):
+                namespaces.append(opened[1])
+            elif closed := re.match(r"end (\S+)", line):
+                if namespaces and namespaces[-1] == closed[1]:
+                    namespaces.pop()
+            elif declared := DECLARATION.match(line):
+                names.append(".".join([*namespaces, declared["name"].removesuffix(".")]))
+    return names
+
+
+def test_every_declaration_rests_on_the_three_standard_axioms(elaborate: Callable[[str], list[Any]]) -> None:
+    names = [name for name in declared_names() if not name.startswith("lc") and name != "sorryAx"]
+    messages = elaborate("\n".join(f"#print axioms {name}" for name in names))
+    assert [message.text for message in messages if message.severity == "error"] == []
+    used: set[str] = set()
+    for message in messages:
+        if listed := re.search(r"depends on axioms: \[(.*)\]", message.text, flags=re.DOTALL):
+            used |= {name.strip() for name in listed[1].split(",")}
+    assert len(messages) == len(names) > 1000
+    assert used == STANDARD
+
+
+def test_axioms_are_seen_where_they_are_used(elaborate: Callable[[str], list[Any]]) -> None:
+    text = (
+        "theorem cheat (p : Prop) : p := by sorry\n"
+        "axiom magic : 1 = 2\ntheorem wrong : 1 = 2 := magic\ntheorem middle (p : Prop) : p ∨ ¬p := Classical.em p\n"
+        "#print axioms cheat\n#print axioms wrong\n#print axioms middle\n"
+    )
+    printed = [message.text for message in elaborate(text) if message.severity == "information"]
+    assert ["sorryAx" in printed[0], "magic" in printed[1], "Classical.choice" in printed[2]] == [True, True, True]
+
+
+def test_the_library_declares_no_other_axiom() -> None:
+    text = "\n".join(file.read_text() for file in build.module_files(build.SOURCES).values())
+    axioms = re.findall(r"^(unsafe )?axiom (\S+)", text, flags=re.MULTILINE)
+    assert {name for unsafe, name in axioms if not unsafe} == {"propext", "Quot.sound", "Classical.choice", "sorryAx"}
+    assert "sorry" not in re.sub(r"sorryAx|/--.*?-/", "", text, flags=re.DOTALL)

@@ -1,0 +1,86 @@
+"""Old builds of the library go, but never one that a process runs Lean from."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from node.lean.toolchain.pocket import build, builds
+
+HOLD = """
+import sys
+from pathlib import Path
+from node.lean.toolchain.pocket import builds
+print(builds.hold(Path(sys.argv[1])), flush=True)
+sys.stdin.read()
+"""
+
+PRUNE = """
+import sys
+from pathlib import Path
+from node.lean.toolchain.pocket import builds
+for _ in range(50):
+    builds.prune(Path(sys.argv[1]), keep=1)
+"""
+
+
+def place(cache: Path, name: str, used: int) -> Path:
+    """A build that was last used at this time."""
+    directory = cache / f"pocket-{name}"
+    (directory / "Pocket").mkdir(parents=True)
+    (directory / "Pocket" / "Nat.olean").write_bytes(b"compiled")
+    build.seal(directory, name)
+    os.utime(directory / builds.SEAL, (used, used))
+    return directory
+
+
+def left(cache: Path) -> set[str]:
+    return {path.name for path in cache.iterdir()}
+
+
+def test_the_last_used_builds_stay(tmp_path: Path) -> None:
+    for used, name in enumerate("abcd"):
+        place(tmp_path, name, used)
+    (tmp_path / "warm-start").mkdir()
+    (tmp_path / ".pruned-pocket-z").mkdir()  # a process was killed while it pruned
+    assert {path.name for path in builds.prune(tmp_path)} == {"pocket-a", "pocket-b"}
+    assert left(tmp_path) == {"pocket-c", "pocket-d", "warm-start"}
+
+
+def test_a_build_that_a_process_holds_stays_until_the_process_is_killed(tmp_path: Path) -> None:
+    oldest = place(tmp_path, "a", 0)
+    for used, name in enumerate("bcd", start=1):
+        place(tmp_path, name, used)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(oldest)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None and holder.stdout.readline() == "True\n"
+    os.utime(oldest / builds.SEAL, (0, 0))  # holding it made it the last used one
+    builds.prune(tmp_path)
+    assert left(tmp_path) == {"pocket-a", "pocket-c", "pocket-d"}
+    holder.kill()
+    holder.communicate()
+    builds.prune(tmp_path)
+    assert left(tmp_path) == {"pocket-c", "pocket-d"}
+    assert not builds.hold(oldest)
+
+
+def test_many_processes_prune_at_once(tmp_path: Path) -> None:
+    for used in range(30):
+        place(tmp_path, str(used), used)
+    started = [subprocess.Popen([sys.executable, "-c", PRUNE, str(tmp_path)]) for _ in range(4)]
+    assert [process.wait(timeout=60) for process in started] == [0] * 4
+    assert left(tmp_path) == {"pocket-29"}
+    assert build.built_key(tmp_path / "pocket-29") == "29"
+
+
+def test_a_new_build_prunes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
+    for used in range(4):
+        place(tmp_path / "cache", str(used), used)
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "Base.lean").write_text("prelude\ninductive Answer : Type where\n  | yes : Answer\n")
+    new = build.build(sources=tmp_path / "sources")
+    assert {name for name in left(tmp_path / "cache") if not name.startswith(".")} == {new.name, "pocket-3"}

@@ -1,0 +1,102 @@
+"""The launcher is a `lean` executable, anywhere, and ends with its parent when asked to."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from node.lean.toolchain.pocket import launcher, toolchain
+
+
+def run_lean(*arguments: str, text: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [*toolchain.command(), *arguments]
+    environment = toolchain.environment()
+    return subprocess.run(
+        command, env=environment, input=text, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_it_is_lean_from_any_directory(tmp_path: Path) -> None:
+    assert "Lean (version 4.35.0" in run_lean("--version", cwd=tmp_path).stdout
+
+
+def test_a_file_needs_no_prelude(tmp_path: Path) -> None:
+    (tmp_path / "t.lean").write_text("theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩\n#print axioms t\n")
+    outcome = run_lean("t.lean", cwd=tmp_path)
+    assert (outcome.returncode, "does not depend on any axioms" in outcome.stdout) == (0, True)
+
+
+def test_a_file_that_fails_ends_with_exit_code_1() -> None:
+    outcome = run_lean("--stdin", text="theorem t : 1 = 2 := rfl\n")
+    assert (outcome.returncode, "error" in outcome.stdout) == (1, True)
+
+
+def test_a_compiled_module_can_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "Mine.lean").write_text("theorem mine : 1 + 1 = 2 := rfl\n")
+    assert run_lean("-o", str(tmp_path / "Mine.olean"), "Mine.lean", cwd=tmp_path).returncode == 0
+    environment = toolchain.environment()
+    environment["LEAN_PATH"] = f"{environment['LEAN_PATH']}:{tmp_path}"
+    outcome = subprocess.run(
+        [*toolchain.command(), "--stdin"],
+        env=environment,
+        input="import Mine\nexample : 1 + 1 = 2 := mine\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (outcome.returncode, outcome.stdout) == (0, "")
+
+
+def test_a_missing_library_is_explained() -> None:
+    environment = {launcher.LIBRARY_VARIABLE: "/no/such/libleanshared.so"}
+    outcome = subprocess.run(
+        [*toolchain.command(), "--version"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (outcome.returncode, "no such file" in outcome.stderr) == (1, True)
+
+
+def test_it_dies_with_its_parent() -> None:
+    """A parent starts Lean on an endless input and is killed; Lean must not outlive it."""
+    program = (
+        "import os, subprocess, sys\n"
+        "from node.lean.toolchain.pocket import toolchain\n"
+        "environment = toolchain.environment() | {'PROOFMESH_DIE_WITH_PARENT': str(os.getpid())}\n"
+        "child = subprocess.Popen([*toolchain.command(), '--stdin'], env=environment, stdin=subprocess.PIPE)\n"
+        "print(child.pid, flush=True)\n"
+        "child.wait()\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    wait_until(lambda: "libleanshared" in Path(f"/proc/{child}/maps").read_text())  # past its own prctl call
+    parent.kill()
+    parent.wait()
+    wait_until(lambda: not alive(child))
+
+
+def test_it_does_not_start_when_its_parent_is_gone() -> None:
+    environment = toolchain.environment() | {launcher.DIE_WITH_PARENT_VARIABLE: "999999999"}
+    outcome = subprocess.run(
+        [*toolchain.command(), "--version"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (outcome.returncode, "parent" in outcome.stderr) == (1, True)
+
+
+def alive(process_id: int) -> bool:
+    """Whether a process exists and is no zombie (an orphan's zombie waits for init)."""
+    try:
+        os.kill(process_id, 0)
+        return Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def wait_until(condition: object, seconds: float = 30) -> None:
+    """Poll a condition until it holds; fails the test when it does not in time."""
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true"
+        time.sleep(0.01)

@@ -1,0 +1,144 @@
+"""The functions on numbers that the kernel computes natively: against Python's integers and their own definitions."""
+
+import math
+import random
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from node.lean.toolchain.pocket import build
+
+Each = Callable[[list[str]], list[list[Any]]]
+
+FUNCTIONS: dict[str, Callable[..., int | bool]] = {
+    "add": lambda n, m: n + m,
+    "sub": lambda n, m: max(n - m, 0),
+    "mul": lambda n, m: n * m,
+    "div": lambda n, m: n // m if m else 0,
+    "mod": lambda n, m: n % m if m else n,
+    "gcd": math.gcd,
+    "beq": lambda n, m: n == m,
+    "ble": lambda n, m: n <= m,
+    "land": lambda n, m: n & m,
+    "lor": lambda n, m: n | m,
+    "xor": lambda n, m: n ^ m,
+    "pow": lambda n, m: n**m,
+    "shiftLeft": lambda n, m: n << m,
+    "shiftRight": lambda n, m: n >> m,
+    "log2": lambda n: max(n.bit_length() - 1, 0),
+    "pred": lambda n: max(n - 1, 0),
+    "succ": lambda n: n + 1,
+}
+SMALL_EXPONENT = ("pow", "shiftLeft", "shiftRight")
+UNARY = ("log2", "pred", "succ")
+
+# Zero and one, the words of a machine and their neighbours, and numbers of many words.
+EDGES = [0, 1, 2, 3, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**64 + 1, 10**40]
+
+
+def arguments(name: str, chance: random.Random, edges: list[int], count: int, bits: int) -> Iterator[tuple[int, ...]]:
+    """All edge cases, then `count` random arguments of up to `bits` bits."""
+    exponents = [0, 1, 2, 5, 31, 63, 64, 65]
+    for n in edges:
+        if name in UNARY:
+            yield (n,)
+            continue
+        for m in exponents if name in SMALL_EXPONENT else edges:
+            yield n, m
+    for _ in range(count):
+        n = chance.getrandbits(chance.randint(1, bits))
+        m = chance.randint(0, 20) if name in SMALL_EXPONENT else chance.getrandbits(chance.randint(1, bits))
+        yield (n,) if name in UNARY else (n, m)
+
+
+def literal(value: int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def wrong(value: int | bool) -> int | bool:
+    return not value if isinstance(value, bool) else value + 1
+
+
+def test_native_functions_agree_with_python(elaborate_each: Each) -> None:
+    chance, pieces = random.Random(2), []
+    for name, function in FUNCTIONS.items():
+        cases = [*arguments(name, chance, EDGES, 40, 200)]
+        for group in [cases[start : start + 25] for start in range(0, len(cases), 25)]:
+            calls = ", ".join(f"Nat.{name} {' '.join(map(str, values))}" for values in group)
+            pieces.append(f"example : [{calls}] = [{', '.join(literal(function(*values)) for values in group)}] := rfl")
+    outcomes = elaborate_each(pieces)
+    assert [(text, messages) for text, messages in zip(pieces, outcomes, strict=True) if messages] == []
+
+
+def test_no_other_result_is_accepted(elaborate_each: Each) -> None:
+    chance, pieces = random.Random(4), []
+    for name, function in FUNCTIONS.items():
+        for values in chance.sample([*arguments(name, chance, EDGES, 40, 200)], 8):
+            call = f"Nat.{name} {' '.join(map(str, values))}"
+            pieces.append(f"example : {call} = {literal(wrong(function(*values)))} := rfl")
+    assert [text for text, messages in zip(pieces, elaborate_each(pieces), strict=True) if not messages] == []
+
+
+def copied_definitions() -> str:
+    """The definitions of Pocket/Nat/Kernel.lean under names of their own, which the kernel can only unfold."""
+    text = (build.SOURCES / "Pocket" / "Nat" / "Kernel.lean").read_text()
+    names = sorted(set(re.findall(r"^@\[[^\n]*\] def Nat\.(\w+)", text, flags=re.MULTILINE)), key=len, reverse=True)
+    pieces = []
+    for piece in re.split(r"\n(?=@\[|def |theorem |instance |/-)", text):
+        if re.match(r"(@\[[^\n]*\] )?def Nat\.(?!decEq|ctorIdx)", piece):
+            pieces.append(re.sub(r"@\[[^\n]*?\] ", "", piece))
+    assert set(FUNCTIONS) - {"succ"} <= set(names)
+    copied = "\n".join(pieces)
+    copied = re.sub(rf"\bNat\.({'|'.join(names)}|digits)\b", r"Copy.\1", copied)
+    return "open Nat (zero succ)\n" + copied
+
+
+def test_the_definitions_unfold_to_what_the_kernel_computes(elaborate_each: Each) -> None:
+    chance, pieces = random.Random(3), [copied_definitions()]
+    for name, function in FUNCTIONS.items():
+        if name == "succ":  # a constructor
+            continue
+        if name == "pow":
+            cases = [(n, m) for n in range(5) for m in range(4)]
+        elif name in SMALL_EXPONENT:
+            cases = [(n, m) for n in (0, 1, 2, 5, 19) for m in range(5)]
+        else:
+            cases = [*arguments(name, chance, [0, 1, 2, 3, 7, 8], 15, 5)]
+        calls = ", ".join(f"Copy.{name} {' '.join(map(str, values))}" for values in cases)
+        results = ", ".join(literal(function(*values)) for values in cases)
+        pieces.append(f"example : [{calls}] = [{results}] := by decide +kernel")
+    outcomes = elaborate_each(pieces)
+    assert [(text, messages) for text, messages in zip(pieces, outcomes, strict=True) if messages] == []
+
+
+RECURSION = """
+example (n m : Nat) : Nat.add n 0 = n ∧ Nat.add n (m + 1) = Nat.add n m + 1 := ⟨rfl, rfl⟩
+example (n m : Nat) : Nat.mul n 0 = 0 ∧ Nat.mul n (m + 1) = Nat.mul n m + n := ⟨rfl, rfl⟩
+example (n m : Nat) : Nat.pow n 0 = 1 ∧ Nat.pow n (m + 1) = Nat.pow n m * n := ⟨rfl, rfl⟩
+example (n m : Nat) : Nat.sub n 0 = n ∧ Nat.sub n (m + 1) = Nat.pred (Nat.sub n m) := ⟨rfl, rfl⟩
+example (n m : Nat) : Nat.beq (n + 1) (m + 1) = Nat.beq n m ∧ Nat.ble (n + 1) (m + 1) = Nat.ble n m := ⟨rfl, rfl⟩
+example (n m : Nat) : (Nat.beq n m = true ↔ n = m) ∧ (Nat.ble n m = true ↔ n ≤ m) := by simp
+example (n m : Nat) (h : 0 < m) : m * (n / m) + n % m = n ∧ n % m < m := ⟨Nat.div_add_mod n m, Nat.mod_lt n h⟩
+example (n : Nat) : n / 0 = 0 ∧ n % 0 = n := ⟨rfl, rfl⟩
+example (m n : Nat) : Nat.gcd m n = Nat.gcd (n % m) m ∧ Nat.gcd 0 n = n := ⟨Nat.gcd_rec m n, rfl⟩
+example (m n k : Nat) : k ∣ Nat.gcd m n ↔ k ∣ m ∧ k ∣ n := Nat.dvd_gcd_iff
+example (n m : Nat) : Nat.shiftLeft n m = n * 2 ^ m ∧ Nat.shiftRight n m = n / 2 ^ m :=
+  ⟨Nat.shiftLeft_eq_mul_pow n m, Nat.shiftRight_eq_div_pow n m⟩
+"""
+
+
+def test_the_definitions_satisfy_their_equations(elaborate: Callable[[str], list[Any]]) -> None:
+    assert [message for message in elaborate(RECURSION) if message.severity == "error"] == []
+
+
+def test_contradictions_from_native_computation_are_refused(elaborate_each: Each) -> None:
+    attempts = [
+        "theorem a : False := absurd (rfl : 10 - 11 = 0) (by decide)",
+        "theorem b : 2 ^ 64 = 0 := rfl",
+        "theorem c : (2 ^ 63 : Nat) + 2 ^ 63 = 0 := by decide +kernel",
+        "theorem d : 7 / 0 = 7 := by decide +kernel",
+        "theorem e : 7 % 0 = 0 := by decide +kernel",
+        "theorem f : 3 - 5 = 5 - 3 := by rfl",
+        "theorem g : Nat.ble 18446744073709551616 0 = true := rfl",
+    ]
+    assert [text for text, messages in zip(attempts, elaborate_each(attempts), strict=True) if not messages] == []

@@ -1,0 +1,140 @@
+"""Finding Lean: real processes of a small installation, project and `lake`."""
+
+import pytest
+
+from common.lean_settings import LeanSettings
+from node.lean.toolchain.find import find
+from node.lean.toolchain.problems import LeanProblem
+from tests import lean_project
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """$ELAN_HOME with one toolchain."""
+    home = tmp_path_factory.mktemp("elan")
+    lean_project.make_elan(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def toolchain(home):
+    return home / "toolchains" / "leanprover--lean4---v4.35.0"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, toolchain):
+    return lean_project.make_project(tmp_path_factory.mktemp("built") / "demo", toolchain)
+
+
+def problem(settings: LeanSettings, environ) -> str:
+    with pytest.raises(LeanProblem) as caught:
+        find(settings, environ)
+    return str(caught.value)
+
+
+def test_pocket_lean_is_the_default():
+    found = find(LeanSettings(opens=["Nat"], options=["maxRecDepth=2000"]))
+    assert found.version == "4.35.0" and found.name == "pocket Lean" and found.project == ""
+    assert found.default_header == "set_option maxRecDepth 2000\nopen Nat"
+
+
+def test_a_project_gives_its_lean_and_its_modules(home, toolchain, project):
+    settings = LeanSettings(project=str(project), imports=["Demo.Basic"])
+    found = find(settings, lean_project.environ(home, home / "bin"))
+    assert found.command == (str(toolchain / "bin" / "lean"),) and found.version == "4.35.0"
+    assert found.environment["LEAN_PATH"] == str(project / ".lake/build/lib/lean"), "absolute, though `lake` said ./"
+    assert found.name == lean_project.NAME and found.project == str(project)
+    assert found.facts() == {
+        "Lean": f"4.35.0 ({lean_project.NAME})",
+        "project": str(project),
+        "header": "import Demo.Basic",
+    }
+
+
+def test_elans_lake_is_found_without_a_path(home, project):
+    environ = lean_project.environ(home) | {"PATH": "/usr/bin:/bin"}
+    assert find(LeanSettings(project=str(project)), environ).version == "4.35.0"
+
+
+@pytest.mark.parametrize("name", ["leanprover/lean4:v4.35.0", "v4.35.0", "4.35.0", "stable"])
+def test_elans_names_of_a_toolchain(home, toolchain, name):
+    found = find(LeanSettings(toolchain=name), lean_project.environ(home, home / "bin"))
+    assert found.command == (str(toolchain / "bin" / "lean"),) and found.name == name
+
+
+def test_an_installation_by_its_folder_or_its_program(home, toolchain):
+    for place in (toolchain, toolchain / "bin" / "lean"):
+        assert find(LeanSettings(toolchain=str(place))).version == "4.35.0"
+    environ = lean_project.environ(home, toolchain / "bin")
+    assert find(LeanSettings(toolchain="lean"), environ).command == (str(toolchain / "bin" / "lean"),)
+
+
+def test_modules_that_were_compiled_without_lake(project):
+    folder = project / ".lake/build/lib/lean"
+    found = find(LeanSettings(modules=[str(folder)], imports=["Demo.Basic", "Pocket.Logic"]))
+    assert found.environment["LEAN_PATH"].endswith(f":{folder}")
+
+
+def test_lean_gets_nothing_of_our_environment_that_it_does_not_need(home, project):
+    secrets = {"PROOFMESH_NATS_PASSWORD": "s", "API_KEY": "s", "ELAN_TOOLCHAIN": "other", "LEAN_PATH": "/other"}
+    found = find(LeanSettings(project=str(project)), lean_project.environ(home, home / "bin") | secrets)
+    assert set(found.environment) <= {"HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH"} | {
+        "LEAN_PATH",
+        "LEAN_BACKTRACE",
+        "LAKE",
+    }
+    assert "/other" not in found.environment["LEAN_PATH"]
+
+
+def test_problems_of_a_project_say_what_to_do(home, toolchain, tmp_path):
+    environ = lean_project.environ(home, home / "bin")
+    bare = {**lean_project.environ(tmp_path / "no-elan"), "PATH": "/usr/bin:/bin"}
+    assert "there is no folder" in problem(LeanSettings(project=str(tmp_path / "nowhere")), environ)
+    assert "neither lakefile.toml nor lakefile.lean" in problem(LeanSettings(project=str(tmp_path)), environ)
+
+    fresh = lean_project.make_project(tmp_path / "fresh", toolchain, built=False)
+    assert "no `lake`" in (told := problem(LeanSettings(project=str(fresh)), bare)) and "install elan" in told
+    assert "is not built" in (told := problem(LeanSettings(project=str(fresh)), environ)) and "lake build" in told
+
+    (fresh / "lean-toolchain").write_text("leanprover/lean4:v4.9.0\n")
+    assert "elan toolchain install leanprover/lean4:v4.9.0" in problem(LeanSettings(project=str(fresh)), environ)
+    (fresh / "lean-toolchain").write_text("what is this?\n")
+    assert "names no toolchain" in problem(LeanSettings(project=str(fresh)), environ)
+
+    (fresh / "lean-toolchain").write_text(f"{lean_project.NAME}\n")
+    (fresh / "lakefile.toml").write_text("broken\n")
+    assert "lakefile.toml: unexpected identifier" in problem(LeanSettings(project=str(fresh)), environ)
+
+
+def test_the_wrong_toolchain_for_a_project_is_refused(home, toolchain, tmp_path):
+    old = lean_project.make_project(tmp_path / "old", toolchain, wants="leanprover/lean4:v4.9.0")
+    lake = lean_project.make_lake(tmp_path / "bin" / "lake", toolchain)
+    told = problem(LeanSettings(project=str(old)), lean_project.environ(home, lake.parent))
+    assert "is for leanprover/lean4:v4.9.0" in told and "is Lean 4.35.0" in told
+    settings = LeanSettings(project=str(old), toolchain="v4.35.0")
+    assert "leave that out" in problem(settings, lean_project.environ(home))
+    settings = LeanSettings(project=str(old), toolchain="pocket")
+    assert "pocket Lean has no `lake`" in problem(settings, lean_project.environ(home))
+
+
+def test_modules_that_are_missing_or_not_built(home, project):
+    environ = lean_project.environ(home, home / "bin")
+    (project / "Demo" / "More.lean").write_text("def x := 1\n")
+    told = problem(LeanSettings(project=str(project), imports=["Demo.More"]), environ)
+    assert "is not built" in told and "lake build Demo.More" in told
+    assert "no module Nope" in problem(LeanSettings(project=str(project), imports=["Nope"]), environ)
+    assert "no module Nope" in problem(LeanSettings(imports=["Pocket.Logic", "Nope"]), environ)
+
+
+def test_a_toolchain_that_is_not_there_or_no_lean(home, tmp_path):
+    environ = lean_project.environ(home)
+    assert "there is no" in problem(LeanSettings(toolchain=str(tmp_path)), environ)
+    assert "elan toolchain install v4.1.0" in problem(LeanSettings(toolchain="v4.1.0"), environ)
+    assert "is neither" in problem(LeanSettings(toolchain="lean --worker"), environ)
+    other = lean_project.program(tmp_path / "bin" / "lean", "echo no Lean")
+    assert "is no Lean" in problem(LeanSettings(toolchain=str(other)), environ)
+
+
+def test_a_header_that_would_switch_checks_off_is_refused():
+    assert "switch a check off" in problem(LeanSettings(options=["debug.skipKernelTC=true"]), {})
+    assert "no folder" in problem(LeanSettings(modules=["/nonexistent"]), {})

@@ -1,0 +1,187 @@
+"""LeanDojo's and LeanTree's schemas, read back with the types that their own code gives them."""
+
+import json
+
+import msgspec
+import pytest
+
+from node.bank.bank import BankTransition
+from node.lean.trace.formats import leandojo, leantree, own
+from tests.node.lean.trace.conftest import EXAMPLES
+
+
+class Provenance(msgspec.Struct, forbid_unknown_fields=True):
+    full_name: str
+    def_path: str
+    def_pos: tuple[int, int]
+    def_end_pos: tuple[int, int]
+
+
+class DojoTactic(msgspec.Struct, forbid_unknown_fields=True):
+    tactic: str
+    annotated_tactic: tuple[str, list[Provenance]]
+    state_before: str
+    state_after: str
+
+
+class DojoTheorem(msgspec.Struct, forbid_unknown_fields=True):
+    url: str
+    commit: str
+    file_path: str
+    full_name: str
+    theorem_statement: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    traced_tactics: list[DojoTactic]
+
+
+class DojoPremise(msgspec.Struct, forbid_unknown_fields=True):
+    full_name: str
+    code: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    kind: str
+
+
+class DojoCorpus(msgspec.Struct, forbid_unknown_fields=True):
+    path: str
+    imports: list[str]
+    premises: list[DojoPremise]
+
+
+class Span(msgspec.Struct, forbid_unknown_fields=True):
+    start: int
+    finish: int
+
+
+class Hypothesis(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    user_name: str
+    value: str | None = None
+
+
+class Goal(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    hypotheses: list[Hypothesis]
+    tag: str | None = None
+
+
+class State(msgspec.Struct, forbid_unknown_fields=True):
+    goals: list[Goal]
+
+
+class Edge(msgspec.Struct, forbid_unknown_fields=True):
+    tactic_string: str
+    span: Span | None
+    parent: str
+    children: list[str]
+    tactic_depends_on: list[str] | None
+
+
+class TreeNode(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    state: State
+    tactic: Edge
+    proof_size: int
+    proof_depth: int
+
+
+def as_type(value, kind):
+    return msgspec.convert(json.loads(json.dumps(value)), kind)
+
+
+def test_every_theorem_fits_leandojos_schema(traced):
+    known = {each.full_name: (traced.path, each) for each in traced.declared}
+    good = [theorem for theorem in traced.theorems if not theorem.error and theorem.name]
+    found = {theorem.name: as_type(leandojo.theorem(traced, theorem, known), DojoTheorem) for theorem in good}
+    pair = found["pair"]
+    assert (pair.start, pair.end) == ((1, 1), (4, 15)) and pair.file_path == "examples.lean"
+    assert pair.traced_tactics[0].state_after.split("\n\n")[1].startswith("case right\n")
+    assert pair.traced_tactics[-1].state_after == "no goals"
+
+
+def test_premises_of_the_run_are_annotated_with_their_place(traced):
+    known = {each.full_name: (traced.path, each) for each in traced.declared}
+    [theorem] = [theorem for theorem in traced.theorems if theorem.name == "Inner.uses_fact"]
+    [tactic] = as_type(leandojo.theorem(traced, theorem, known), DojoTheorem).traced_tactics
+    text, provenances = tactic.annotated_tactic
+    assert text == "rw [<a>fact</a> (s + 0), <a>fact</a>]"
+    assert {each.full_name for each in provenances} == {"Inner.fact"} and len(provenances) == 2
+    line, column = provenances[0].def_pos
+    assert EXAMPLES.read_text(encoding="utf-8").split("\n")[line - 1][column - 1 :].startswith("fact : s + 0")
+
+
+def test_the_corpus_has_every_declaration(traced):
+    corpus = as_type(leandojo.corpus(traced), DojoCorpus)
+    assert {"pair", "Inner.fact", "wrong"} <= {premise.full_name for premise in corpus.premises}
+    assert next(each for each in corpus.premises if each.full_name == "Inner.fact").code.startswith("theorem fact :")
+
+
+def test_every_block_fits_leantrees_schema_with_sizes_and_depths(traced):
+    text = EXAMPLES.read_text(encoding="utf-8")
+    file = leantree.file(traced, text)
+    assert set(file) == {"path", "imports", "theorems"}
+    blocks = [block for theorem in file["theorems"] for block in theorem.get("by_blocks", ())]
+    assert len(blocks) >= 17
+    for block in blocks:
+        nodes = {node.id: node for node in as_type(block["tree"]["nodes"], list[TreeNode])}
+        root = nodes[block["tree"]["root_id"]]
+        assert root.proof_size == len(nodes)
+        for node in nodes.values():
+            children = [nodes[child] for child in node.tactic.children]
+            assert node.proof_size == 1 + sum(child.proof_size for child in children)
+            assert node.proof_depth == 1 + max([child.proof_depth for child in children], default=0)
+    errors = [theorem["error"] for theorem in file["theorems"] if "error" in theorem]
+    assert len(errors) == 2 and "it uses `sorry`" in errors
+
+
+def test_leantrees_spans_are_character_offsets(traced):
+    text = EXAMPLES.read_text(encoding="utf-8")
+    file = leantree.file(traced, text)
+    first = file["theorems"][0]
+    span = first["by_blocks"][0]["tree"]["nodes"][1]["tactic"]["span"]
+    assert text[span["start"] : span["finish"]] == "exact hp"
+    assert text[first["span"]["start"] : first["span"]["finish"]].startswith("theorem pair")
+    assert file["theorems"][-1].get("name") is None
+    inner = next(theorem for theorem in file["theorems"] if theorem.get("name") == "Inner.fact")
+    assert inner["context"] == ["namespace Inner", "variable (s : Nat)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "case a\nx y : Nat\nh : x = y\n⊢ x = y",
+            {
+                "type": "x = y",
+                "hypotheses": [
+                    {"type": "Nat", "user_name": "x"},
+                    {"type": "Nat", "user_name": "y"},
+                    {"type": "x = y", "user_name": "h"},
+                ],
+                "tag": "a",
+            },
+        ),
+        (
+            "x : Nat := (fun (y : Nat := 1) => y) 2\n⊢ True",
+            {
+                "type": "True",
+                "hypotheses": [{"type": "Nat", "user_name": "x", "value": "(fun (y : Nat := 1) => y) 2"}],
+            },
+        ),
+    ],
+)
+def test_goals_are_read_into_hypotheses(text, expected):
+    assert leantree.goal(text) == expected
+
+
+def test_transitions_are_the_banks(traced):
+    rows = [as_type(row, BankTransition) for row in own.transition_rows(traced)]
+    assert BankTransition("pair", 2, "examples.lean", "p q : Prop\nhp : p\nhq : q\n⊢ p", "exact hp", 1) in rows
+
+
+def test_steps_are_written_with_everything_that_belongs_to_them(traced):
+    row = next(row for row in own.step_rows(traced) if row["theorem"] == "rewritten")
+    assert row["state_before"].endswith("⊢ n + 0 = k") and row["state_after"].endswith("⊢ n = k")
+    assert row["premises"] == ["Nat.add_zero"] and row["remaining_steps"] == 3 and row["split"]
+    assert {"file", "commit", "url", "statement", "start", "end", "parent", "branch", "state"} <= set(row)

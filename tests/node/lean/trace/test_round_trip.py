@@ -1,0 +1,104 @@
+"""What is traced can be done again: traced proofs of the bank's train set replay step by step to "proved".
+
+The proofs are written into .lean files as they are, traced, and every step is played through the lean-proxy's own code:
+the same state as recorded, the same branches, the same number of remaining steps, and nothing left at the end.
+"""
+
+import asyncio
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from common.lean import Theorem
+from node.bank.bank import DIRECTORY, BankTransition, load_statements
+from node.lean.cache import OutcomeCache
+from node.lean.requests import Requests
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.trace.records import TracedTheorem
+from node.lean.trace.tracing import Tracer
+from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
+from scripts.bank.replay import replay
+
+CHUNK = 100
+"""Theorems in one file: enough to hide Lean's start."""
+
+
+def proofs() -> list[tuple[Theorem, str]]:
+    """Every proof of the train set: of the statement, or of its negation."""
+    theorems = {each.theorem.name: each.theorem for each in load_statements("train")}
+    found = []
+    for line in gzip.decompress((DIRECTORY / "truth.jsonl.gz").read_bytes()).splitlines():
+        row = json.loads(line)
+        if row["name"] in theorems:
+            theorem = theorems[row["name"]]
+            found.append((theorem, row["proof"]) if row["true"] else (theorem.negation(), row["negation_proof"]))
+    return found
+
+
+def transitions(traced: TracedTheorem) -> list[BankTransition]:
+    [block] = traced.blocks
+    return [BankTransition(traced.name, 1, "", step.state, step.tactic, step.remaining_steps) for step in block.steps]
+
+
+async def replayed(theorems: list[tuple[Theorem, list[BankTransition]]]) -> list[str]:
+    """What went wrong, of all of them."""
+    pool = Pool(LeanToolchain.pocket(), WorkerOptions(), workers=1, queue=100_000)
+    pool.start()
+    requests = Requests(pool, OutcomeCache(10_000), longest=30)
+    problems = await asyncio.gather(*(replay(requests, theorem, rows) for theorem, rows in theorems))
+    await pool.stop()
+    return [problem for problem in problems if problem]
+
+
+async def round_trip(part: list[tuple[Theorem, str]], folder: Path) -> list[str]:
+    """What went wrong with these proofs, traced in one file."""
+    text = "\n\n".join(f"{theorem.signature} := by\n{proof}" for theorem, proof in part)
+    traced = (await Tracer(LeanToolchain.pocket(), folder).trace(text, "bank.lean")).theorems
+    if [each.name for each in traced] != [theorem.name for theorem, _ in part]:
+        return [f"{len(traced)} theorems are traced, beginning with {traced[:1]}; the file has {len(part)}"]
+    failed = [f"{each.name}: {each.error}" for each in traced if each.error]
+    good = [(theorem, each) for (theorem, _), each in zip(part, traced, strict=True) if not each.error]
+    whole = [f"{each.name} is not split: {each.blocks[0].unsplit}" for _, each in good if not each.blocks[0].split]
+    return failed + whole + await replayed([(theorem, transitions(each)) for theorem, each in good])
+
+
+async def round_trips(chosen: list[tuple[Theorem, str]], folder: Path) -> list[str]:
+    """What went wrong with all of these, two files at a time."""
+    gate = asyncio.Semaphore(2)
+
+    async def one(number: int) -> list[str]:
+        async with gate:
+            problems = await round_trip(chosen[number : number + CHUNK], folder)
+        print(f"{number + CHUNK} of {len(chosen)}: {problems or 'fine'}", flush=True)
+        return problems
+
+    told = await asyncio.gather(*(one(number) for number in range(0, len(chosen), CHUNK)))
+    return [problem for problems in told for problem in problems]
+
+
+async def test_traced_proofs_of_the_bank_replay_to_proved(tmp_path):
+    assert await round_trips(random.Random(5).sample(proofs(), 8), tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+async def test_all_traced_proofs_of_the_banks_train_set_replay_to_proved(tmp_path):
+    everything = proofs()
+    assert len(everything) > 6000
+    assert await round_trips(everything, tmp_path) == []
+
+
+async def test_traced_examples_of_every_construct_replay_to_proved(theorems):
+    chosen = []
+    for name, traced in theorems.items():
+        # Those in the namespace need its variables; the others stand for themselves.
+        if name and "." not in name and not traced.error:
+            header, _, conclusion = traced.statement.removeprefix(f"theorem {name}").partition(") : ")
+            binders = f"{header.strip()})" if conclusion else ""
+            chosen.append((Theorem(name, binders, conclusion or header.lstrip(" :")), transitions(traced)))
+    assert len(chosen) == 16
+    assert await replayed(chosen) == []

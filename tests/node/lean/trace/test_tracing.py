@@ -1,0 +1,160 @@
+"""Tracing a file with genuine Lean: what is recorded of every construct, and how it is split."""
+
+import asyncio
+
+import pytest
+
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.trace.elaborating import TraceFailed
+from node.lean.trace.tracing import Tracer
+
+
+def tactics(theorems, name, block=0):
+    return [step.tactic for step in theorems[name].blocks[block].steps]
+
+
+def test_every_block_of_an_accepted_theorem_is_split_and_checked(theorems):
+    blocks = {name: block for name, theorem in theorems.items() for block in theorem.blocks}
+    assert len(blocks) >= 18
+    assert {name: block.problem or block.unsplit for name, block in blocks.items() if not block.split} == {}
+
+
+def test_proofs_that_cannot_be_checked_in_their_split_form_stay_whole_and_say_why(tmp_path, monkeypatch):
+    real = Tracer._elaborate
+
+    async def only_the_original(self, source, *options, **more):
+        if "set_option trace.Elab.info" in source.text:  # the copy with the split proof
+            raise TraceFailed("not done after 1 s")
+        return await real(self, source, *options, **more)
+
+    monkeypatch.setattr(Tracer, "_elaborate", only_the_original)
+    text = "theorem a (n m : Nat) (h : n = m) : n + 0 = m := by\n  rw [Nat.add_zero, h]\n"
+    [theorem] = asyncio.run(Tracer(LeanToolchain.pocket(), tmp_path).trace(text, "a.lean")).theorems
+    [block] = theorem.blocks
+    assert not block.split and "not done after 1 s" in block.unsplit
+    assert [step.tactic for step in block.steps] == ["rw [Nat.add_zero, h]"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("pair", ["constructor", "exact hp", "assumption"]),
+        ("rewritten", ["rw [Nat.add_zero]", "rw [h]", "rw [h2]"]),
+        (
+            "closed_early",
+            [
+                "have h3 : n = n + 0 := ?_",
+                "refine ⟨?_, trivial⟩",
+                "rewrite [h3]",
+                "rw [Nat.add_zero]",
+                "assumption",
+                "rw [Nat.add_zero n]",
+            ],
+        ),
+        (
+            "cases_by_name",
+            [
+                "induction n with | zero => ?_ | succ k ih => ?_",
+                "rfl",
+                "have h : 0 + k = k := ?_",
+                "rw [Nat.add_succ]",
+                "rw [h]",
+                "exact ih",
+            ],
+        ),
+        (
+            "cases_in_order",
+            [
+                "rcases h with hp | hq | hr",
+                "right",
+                "right",
+                "exact hp",
+                "right",
+                "left",
+                "assumption",
+                "exact Or.inl hr",
+            ],
+        ),
+        ("renamed", ["cases h", "rename_i x", "exact Or.inr x", "rename_i y", "exact Or.inl y"]),
+        ("wildcard", ["cases h with | inl hp => ?_ | _ hq => ?_", "right", "exact hp", "exact Or.inl hq"]),
+        ("combined", ["refine ⟨?_, ?_, ?_⟩", *3 * ["first | assumption | skip"]]),
+        ("each_goal", ["constructor", "assumption", "assumption"]),
+        ("chain", ["calc a = b := ?_\n  _ = c := ?_", "exact h", "rw [h2]"]),
+        ("claimed", ["suffices h : q from ?_", "exact ⟨h, hp⟩", "exact hpq hp"]),
+        ("shared", ["apply Exists.intro", "rfl"]),
+        ("witness_first", ["apply Exists.intro", "case w => exact 3", "rfl"]),
+        ("turned", ["constructor", "exact hp", "exact hq"]),
+        ("Inner.uses_fact", ["rw [fact (s + 0)]", "rw [fact]"]),
+        ("after_the_wrong_ones", ["intros", "rfl"]),
+    ],
+)
+def test_composed_tactics_become_atomic_steps(theorems, name, expected):
+    assert tactics(theorems, name) == expected
+
+
+def test_a_rewrite_list_that_rfl_would_cut_short_is_split_with_rewrite(theorems):
+    assert tactics(theorems, "needs_rewrite") == ["rewrite [h]", "rewrite [h2]", "rw [h]"]
+
+
+def test_steps_have_their_state_the_goals_after_and_the_steps_that_remain(theorems):
+    first, *rest = theorems["pair"].blocks[0].steps
+    assert first.state == "p q : Prop\nhp : p\nhq : q\n⊢ p ∧ q"
+    assert first.after == ("case left\np q : Prop\nhp : p\nhq : q\n⊢ p", "case right\np q : Prop\nhp : p\nhq : q\n⊢ q")
+    assert (first.layout, first.remaining_steps, first.parent) == (((0,), (1,)), 2, -1)
+    assert [(step.parent, step.branch, step.remaining_steps) for step in rest] == [(0, 0, 1), (0, 1, 1)]
+    depths = [step.remaining_steps for step in theorems["cases_by_name"].blocks[0].steps]
+    assert depths == [4, 1, 3, 2, 1, 1]
+
+
+def test_goals_that_share_a_metavariable_stay_together(theorems):
+    first, second = theorems["shared"].blocks[0].steps
+    assert first.layout == ((0, 1),)
+    assert second.state == "⊢ ?m.1 = 3\n\n⊢ Nat" and second.goals == ("case h\n⊢ ?w = 3", "case w\n⊢ Nat")
+
+
+def test_places_are_those_of_the_source(theorems):
+    spans = [(step.start, step.end) for step in theorems["rewritten"].blocks[0].steps]
+    assert spans == [((7, 6), (7, 19)), ((8, 4), (8, 6)), ((8, 7), (8, 9))]
+    theorem = theorems["rewritten"]
+    assert (theorem.start, theorem.end, theorem.name_start) == ((6, 0), (8, 10), (6, 8))
+    assert theorem.statement == "theorem rewritten (n m k : Nat) (h : n = m) (h2 : m = k) : n + 0 = k"
+
+
+def test_premises_have_full_names_and_belong_to_their_step(theorems):
+    named = {step.tactic: [each.full_name for each in step.premises] for step in theorems["rewritten"].blocks[0].steps}
+    assert named == {"rw [Nat.add_zero]": ["Nat.add_zero"], "rw [h]": [], "rw [h2]": []}
+    uses = theorems["Inner.uses_fact"].blocks[0].steps
+    assert [[each.full_name for each in step.premises] for step in uses] == [["Inner.fact"], ["Inner.fact"]]
+    induction = theorems["cases_by_name"].blocks[0].steps[0]
+    assert [each.full_name for each in induction.premises] == ["Nat.zero", "Nat.succ"]
+
+
+def test_a_term_with_two_tactic_blocks_has_two_trees(theorems):
+    blocks = theorems["Inner.two_blocks"].blocks
+    assert [[step.tactic for step in block.steps] for block in blocks] == [["rw [h]"], ["rw [h]"]]
+
+
+def test_tactics_as_written_are_kept_beside_the_steps(theorems):
+    written = [tactic.tactic for tactic in theorems["pair"].blocks[0].tactics]
+    assert written == ["constructor", "· exact hp", "exact hp", "· assumption", "assumption"]
+    [whole, *_] = theorems["cases_by_name"].blocks[0].tactics
+    assert whole.tactic.startswith("induction n with\n| zero => rfl\n| succ k ih =>\n  have") and whole.after == ()
+
+
+def test_an_error_belongs_to_its_theorem_alone(theorems):
+    assert "unsolved goals" in theorems["wrong"].error and theorems["wrong"].blocks == ()
+    assert theorems["unfinished"].error == "it uses `sorry`"
+    assert theorems["after_the_wrong_ones"].error == "" and theorems[""].kind == "example"
+
+
+def test_without_splitting_the_steps_are_the_tactics_as_written(tmp_path):
+    text = "theorem a (n m : Nat) (h : n = m) : n + 0 = m := by\n  rw [Nat.add_zero, h]\n"
+    tracer = Tracer(LeanToolchain.pocket(), tmp_path, split=False)
+    [theorem] = asyncio.run(tracer.trace(text, "a.lean")).theorems
+    [block] = theorem.blocks
+    assert [step.tactic for step in block.steps] == ["rw [Nat.add_zero, h]"] and not block.split
+
+
+def test_a_file_that_cannot_be_elaborated_says_why(tmp_path):
+    traced = asyncio.run(Tracer(LeanToolchain.pocket(), tmp_path).trace("import Nowhere\n", "a.lean"))
+    assert traced.theorems == () and "line 1" in traced.error and "Nowhere" in traced.error

@@ -1,0 +1,171 @@
+"""What counts as a proof, and what does not: fresh processes, the statement apart, axioms, text rules."""
+
+import asyncio
+
+import pytest
+
+from common.lean import Theorem
+from node.lean.process.fresh import Limits
+from node.lean.text.proof_file import UnreadableFile, read_proofs
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.verdicts import LeanMessage, verdict
+from node.lean.verify.verifier import VerificationFailed, Verifier
+
+from .cheats import AND, BY_LEAN, BY_TEXT, FALSE, HEADERS
+
+HONEST = [
+    (AND, "intro h\nexact ⟨h.2, h.1⟩", ()),
+    (AND, "  intro h\n  constructor\n  · exact h.2\n  · exact h.1", ()),
+    (AND, "intro h -- a comment\n/- and (another) -/\nexact ⟨h.2, h.1⟩", ()),
+    (AND, "intro h <;> first | exact ⟨h.2, h.1⟩ | skip", ()),
+    (Theorem("em", "(p : Prop)", "p ∨ ¬p"), "exact Classical.em p", ("Classical.choice", "Quot.sound", "propext")),
+    (Theorem("iff", "(p q : Prop) (h : p ↔ q)", "p = q"), "exact propext h", ("propext",)),
+    (
+        Theorem("add_zero", "(n : Nat)", "0 + n = n"),
+        "induction n with\n| zero => rfl\n| succ n ih => exact congrArg _ ih",
+        (),
+    ),
+    (Theorem("inst", "{α : Type} [Inhabited α] (P : α → Prop) (h : ∀ x, P x)", "∃ x, P x"), "exact ⟨default, h _⟩", ()),
+    (Theorem("and.comm'", "(p : Prop)", "p → p"), "exact fun h => h", ()),
+    (Theorem("forty_nine", "", "∃ n : Nat, n * n = 49"), "exists 7", ()),
+    (Theorem("calc'", "(a b c : Nat) (h : a = b) (h' : b = c)", "a = c"), "calc a = b := h\n  _ = c := h'", ()),
+]
+
+BAD_STATEMENTS = [
+    (Theorem("t", "(p : Prop)", "q"), "Unknown identifier `q`"),
+    (Theorem("t", "", "Nat"), "mismatch"),
+    (Theorem("t", "(n : Nat", "n = n"), "never closed"),
+    (Theorem("t", "(p : Prop) : p := trivial theorem x", "p"), "no place in a statement"),
+    (Theorem("t", "", "True := by trivial\naxiom bad : False\ntheorem x : True"), "no place in a statement"),
+    (Theorem("t", "", "True)) (x : (True"), "closes what was not opened"),
+    (Theorem("t", "", "True", header="import Nowhere"), "Nowhere"),
+]
+
+
+@pytest.fixture(scope="module")
+def toolchain():
+    return LeanToolchain.pocket()
+
+
+@pytest.fixture
+def verifier(toolchain):
+    verifier = Verifier(toolchain, at_once=2, seconds=60, memory_mb=2048)
+    yield verifier
+    verifier.close()
+
+
+async def test_honest_proofs_are_accepted_with_their_axioms(verifier):
+    verdicts = await asyncio.gather(*(verifier.verify(theorem, script) for theorem, script, _ in HONEST))
+    for (theorem, script, axioms), reply in zip(HONEST, verdicts, strict=True):
+        assert reply.accepted, f"{theorem.name}: {script}\n{reply.reason}"
+        assert reply.axioms == axioms and reply.lean_version == "4.35.0"
+
+
+@pytest.mark.timeout(900)  # dozens of Lean processes: about 8 s of CPU
+async def test_what_is_no_proof_is_rejected_with_its_reason(verifier):
+    cheats = [cheat for group in BY_LEAN.values() for cheat in group]
+    verdicts = await asyncio.gather(*(verifier.verify(theorem, script) for theorem, script, _ in cheats))
+    for (_, script, reason), reply in zip(cheats, verdicts, strict=True):
+        assert not reply.accepted, script
+        assert reason in reply.reason, f"{script[:200]!r}\n{reply.reason}"
+
+
+async def test_what_only_pretends_to_be_a_proof_never_reaches_lean(verifier):
+    for script, reason in [cheat for group in BY_TEXT.values() for cheat in group]:
+        for theorem in (AND, FALSE):
+            reply = await verifier.verify(theorem, script)
+            assert not reply.accepted, script
+            assert reason in reply.reason, f"{script[:200]!r}\n{reply.reason}"
+            assert reply.elapsed == 0 and reply.lean_version == ""
+
+
+def test_a_files_header_gives_its_theorems_nothing():
+    for header, proof in HEADERS:
+        with pytest.raises(UnreadableFile):
+            read_proofs(f"{header}\n\ntheorem t : 1 = 2 := by\n  {proof}\n")
+
+
+def test_there_are_enough_cheats_and_each_is_another():
+    scripts = [script for group in BY_TEXT.values() for script, _ in group]
+    scripts += [script for group in BY_LEAN.values() for _, script, _ in group]
+    assert len(set(scripts)) == len(scripts) >= 60
+
+
+async def test_a_header_cannot_switch_checks_off_or_run_code(verifier):
+    for header, says in [
+        ("set_option debug.skipKernelTC true", "would switch a check off"),
+        ("open Nat set_option debug.byAsSorry true", "would switch a check off"),
+        ("initialize (pure ())", "runs code"),
+        ("macro_rules | `(tactic| rfl) => `(tactic| decide)", "runs code"),
+        ("set_option «debug».skipKernelTC true", "would switch a check off"),
+    ]:
+        with pytest.raises(VerificationFailed) as failure:
+            await verifier.verify(Theorem("t", "", "1 = 2", header=header), "decide +kernel")
+        assert failure.value.kind == "bad-statement" and says in str(failure.value)
+
+
+async def test_comments_are_not_shown_to_lean(verifier):
+    reply = await verifier.verify(AND, "intro h /- ( -/\nexact ⟨h.2, -- ⟩ sorry\n  h.1⟩")
+    assert reply.accepted, reply.reason
+
+
+async def test_a_statement_that_lean_refuses_has_no_verdict(verifier):
+    for theorem, says in BAD_STATEMENTS:
+        with pytest.raises(VerificationFailed) as failure:
+            await verifier.verify(theorem, "trivial")
+        assert failure.value.kind == "bad-statement" and says in str(failure.value), theorem
+
+
+async def test_an_axiom_of_the_header_is_no_proof(verifier):
+    theorem = Theorem("t", "", "1 = 2", header="axiom mine : 1 = 2")
+    reply = await verifier.verify(theorem, "exact mine")
+    assert not reply.accepted and "other axioms than Lean's own: mine" in reply.reason
+
+
+async def test_the_scratch_folder_holds_statements_only_and_goes_in_the_end(toolchain):
+    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
+    folder = verifier.folder
+    assert folder.stat().st_mode & 0o077 == 0
+    for script in ("exact fun h => ⟨h.2, h.1⟩", "skip"):
+        await verifier.verify(AND, script)
+    assert [len(list(kept.iterdir())) for kept in folder.iterdir()] == [2]  # Statement.lean and Statement.olean
+    verifier.close()
+    assert not folder.exists()
+
+
+async def test_a_proof_that_never_ends_is_rejected(toolchain):
+    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
+    await verifier.verify(AND, "skip")  # the statement is compiled: it has the same limit
+    verifier.limits = Limits(seconds=2)
+    reply = await verifier.verify(AND, "repeat (have := trivial)")
+    verifier.close()
+    assert not reply.accepted and "not done after 2 s" in reply.reason
+
+
+async def test_a_proof_that_eats_memory_is_rejected(toolchain):
+    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=200)
+    eats = "have h : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"
+    reply = await verifier.verify(AND, eats)
+    verifier.close()
+    assert not reply.accepted and "more than 200 MB of memory" in reply.reason
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason", "axioms"),
+    [
+        ([("info", "'ProofmeshCheck' does not depend on any axioms")], "", ()),
+        ([("info", "'ProofmeshCheck' depends on axioms: [propext,\n Quot.sound]")], "", ("Quot.sound", "propext")),
+        ([("info", "'ProofmeshCheck' depends on axioms: [sorryAx]")], "uses sorry", ("sorryAx",)),
+        (
+            [("info", "'ProofmeshCheck' depends on axioms: [propext, x]")],
+            "other axioms than Lean's own: x",
+            ("propext", "x"),
+        ),
+        ([("error", "type mismatch"), ("info", "'ProofmeshCheck' does not depend on any axioms")], "type mismatch", ()),
+        ([("info", "'Other' does not depend on any axioms")], "did not say", ()),
+        ([], "did not say", ()),
+    ],
+)
+def test_the_verdict_is_read_from_leans_messages(messages, reason, axioms):
+    told, found = verdict([LeanMessage(severity, data) for severity, data in messages])
+    assert (reason in told if reason else told == "") and found == axioms

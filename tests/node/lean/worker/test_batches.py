@@ -1,0 +1,91 @@
+"""What a candidate does in a batch, beside others good and bad, is what it does alone."""
+
+from collections import Counter
+
+import pytest
+
+from common.lean import Outcome, OutcomeKind
+from common.messages import LeanRunRequest
+from node.lean.cache import OutcomeCache
+from node.lean.requests import Requests, screen
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.document import opening
+from node.lean.worker.pool import Pool
+from node.lean.worker.process import LeanProcess, WorkerOptions
+from tests.node.lean.corpus import PARSER, Case, asked_alone, corpus
+
+
+@pytest.fixture
+async def pool():
+    pool = Pool(LeanToolchain.pocket(), WorkerOptions(), workers=1, queue=100)
+    pool.start()
+    yield pool
+    await pool.stop()
+
+
+async def batched(pool: Pool, cases: list[Case], together: int) -> dict[Case, Outcome]:
+    """Outcomes of a corpus, `together` candidates of one state at a time."""
+    requests = Requests(pool, OutcomeCache(0), longest=20)
+    groups: dict = {}
+    for case in cases:
+        groups.setdefault((case.theorem, case.path), []).append(case)
+    outcomes = {}
+    for (theorem, path), group in groups.items():
+        for start in range(0, len(group), together):
+            part = group[start : start + together]
+            tactics = tuple(case.tactic for case in part)
+            reply = await requests.run(LeanRunRequest(theorem=theorem, path=path, tactics=tactics, timeout=10))
+            outcomes |= dict(zip(part, reply.outcomes, strict=True))
+    return outcomes
+
+
+async def alone(case: Case, parentheses: bool, process: list[LeanProcess]) -> Outcome:
+    """One candidate alone; a process that it ended is replaced."""
+    if not process or not process[-1].alive:
+        process.append(await LeanProcess.start(LeanToolchain.pocket(), WorkerOptions(), opening("")))
+    return await asked_alone(process[-1], case, parentheses=parentheses)
+
+
+async def compare(pool: Pool, seed: int, *, states: int, size: int, together: int) -> dict[str, int]:
+    """Run a corpus batched and alone; returns how many outcomes of each kind there were, and how many `unclosed`.
+
+    `unclosed` candidates are those that Lean accepts only because of what happens to stand behind them (`;`, which is
+    nothing before a line's end): a batch must call them errors, as Lean does when it sees them in parentheses.
+    """
+    cases = await corpus(pool, seed, states=states, size=size)
+    kinds = {"unclosed": 0}
+    process: list[LeanProcess] = []
+    try:
+        for case, outcome in (await batched(pool, cases, together)).items():
+            kinds[outcome.kind.value] = kinds.get(outcome.kind.value, 0) + 1
+            if outcome.kind is OutcomeKind.REFUSED:
+                assert screen(case.tactic) == outcome
+                continue
+            expected = await alone(case, False, process)
+            if outcome.kind is OutcomeKind.ERROR and expected.kind is not OutcomeKind.ERROR:
+                expected = await alone(case, True, process)
+                kinds["unclosed"] += 1
+                assert PARSER.match(expected.message), f"{case}\nbatched: {outcome}\nalone: {expected}"
+            assert (outcome.kind, outcome.branches) == (expected.kind, expected.branches), (
+                f"{case}\nbatched: {outcome}\nalone: {expected}"
+            )
+    finally:
+        for one in process:
+            await one.kill()
+    return kinds
+
+
+async def test_a_batch_shows_what_each_candidate_does_alone(pool):
+    kinds: Counter[str] = Counter()
+    for together in (8, 32):
+        kinds.update(await compare(pool, seed=together, states=8, size=110, together=together))
+    assert min(kinds[kind] for kind in ("proved", "goals", "error", "refused")) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("together", [8, 24])
+async def test_two_thousand_candidates_do_in_batches_what_they_do_alone(pool, together):
+    kinds = await compare(pool, seed=together, states=60, size=2000, together=together)
+    assert kinds["goals"] >= 100 and kinds["refused"] >= 100 and kinds["proved"] >= 20
+    assert kinds["unclosed"] <= 20

@@ -1,0 +1,60 @@
+"""Messages of the language server protocol, cut out of a byte stream."""
+
+import msgspec
+import pytest
+
+from node.lean.worker import framing
+
+
+def frame(message: object) -> bytes:
+    body = msgspec.json.encode(message)
+    return b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def test_messages_come_whole_however_the_stream_is_cut():
+    stream = (
+        frame({"method": "a", "params": {"text": "∀ ∃"}}) + frame({"id": 7, "result": None}) + frame({"method": "b"})
+    )
+    for size in (1, 2, 3, 7, 1000):
+        decoder = framing.Decoder()
+        parts = [stream[start : start + size] for start in range(0, len(stream), size)]
+        messages = [message for part in parts for message in decoder.feed(part)]
+        assert [(message.method, message.id) for message in messages] == [("a", None), ("", 7), ("b", None)]
+        assert msgspec.json.decode(messages[0].params) == {"text": "∀ ∃"}
+
+
+def test_other_headers_are_read_over():
+    (message,) = framing.Decoder().feed(b"Content-Type: x\r\nCONTENT-LENGTH: 14\r\n\r\n" + b'{"method":"a"}')
+    assert message.method == "a"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"no header at all" * 1000,
+        b"Content-Length: x\r\n\r\n{}",
+        b"Content-Length: 999999999999\r\n\r\n",
+        b"Content-Length: 3\r\n\r\nxyz",
+        b"Something: 3\r\n\r\nxyz",
+    ],
+)
+def test_what_is_not_the_protocol_raises(data):
+    with pytest.raises(framing.FramingError):
+        list(framing.Decoder().feed(data))
+
+
+def test_what_is_sent_can_be_read():
+    (message,) = framing.Decoder().feed(framing.encode("textDocument/didChange", {"version": 3}, 4))
+    assert (message.method, message.id) == ("textDocument/didChange", 4)
+
+
+def test_diagnostics_know_their_lines_and_severity():
+    item = {
+        "range": {"start": {"line": 1, "character": 2}, "end": {"line": 1, "character": 9}},
+        "fullRange": {"start": {"line": 1, "character": 2}, "end": {"line": 4, "character": 0}},
+        "message": "unsolved goals",
+        "severity": 1,
+    }
+    params = framing.decode_diagnostics(msgspec.Raw(msgspec.json.encode({"diagnostics": [item], "version": 5})))
+    (diagnostic,) = params.diagnostics
+    assert diagnostic.lines == (1, 4) and diagnostic.is_error and params.version == 5
