@@ -20,6 +20,10 @@ Layout = tuple[tuple[int, ...], ...]
 closed. At most one branch holds more than one goal, and it comes last (see `node.lean.text.script`)."""
 
 
+class BadStatement(ValueError):
+    """Lean refuses the theorem's header or statement; the text is Lean's own message."""
+
+
 class Theorem(msgspec.Struct, frozen=True):
     """A statement to be proved: `theorem NAME BINDERS : CONCLUSION` in the environment that `header` describes."""
 

@@ -9,6 +9,7 @@ Subjects are listed in `common.subjects`.
 
 from __future__ import annotations
 
+import enum
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -30,6 +31,56 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 """A duration."""
+
+
+class Purpose(enum.StrEnum):
+    """What an attempt is for. Provers take attempts in this order."""
+
+    INTERACTIVE = "interactive"
+    """Somebody waits for it (`proofmesh prove`)."""
+    EVAL = "eval"
+    """Scores a pinned weight version; never trains."""
+    DISPROVE = "disprove"
+    """Tries to prove the negation of a train statement."""
+    TRAIN = "train"
+    """Tries to prove a train statement."""
+
+
+class AttemptOutcome(enum.StrEnum):
+    """What an attempt came to. Provers report the first five; the learner adds the last two when it records."""
+
+    PROVED = "proved"
+    """Reported: the search found a proof. Recorded: Lean verified it."""
+    FAILED = "failed"
+    """The budget or the search was exhausted: this says something about theorem and policy."""
+    BAD_STATEMENT = "bad-statement"
+    """Lean refuses the statement."""
+    UNDECIDED = "undecided"
+    """The search failed, and infrastructure lost some of its expansions: this says nothing about the theorem."""
+    ERROR = "error"
+    """Infrastructure failed: this says nothing about the theorem."""
+    REJECTED = "rejected"
+    """A proof was reported, and Lean's verification refused it."""
+    POISONED = "poisoned"
+    """Delivered again and again without a result: the attempt is given up."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether this says something about the theorem or the policy."""
+        return self not in (AttemptOutcome.UNDECIDED, AttemptOutcome.ERROR, AttemptOutcome.POISONED)
+
+
+class FailureKind(enum.StrEnum):
+    """Why a request cannot be answered."""
+
+    ERROR = "error"
+    MALFORMED = "malformed"
+    VERSION = "version"
+    OVERSIZED = "oversized"
+    BAD_STATEMENT = "bad-statement"
+    """Lean refuses the statement."""
+    UNKNOWN_WEIGHTS = "unknown-weights"
+    """This node cannot serve the weight version that was asked for."""
 
 
 class MessageError(ValueError):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-PURPOSES = ("interactive", "eval", "disprove", "train")
+from common.messages import Purpose
+
+PURPOSES = tuple(Purpose)
 """Kinds of attempts, in the order in which provers take them."""
 
 TACTIC_REQUEST = "tactic.request"

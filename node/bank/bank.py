@@ -18,8 +18,9 @@ from pathlib import Path
 import msgspec
 
 from common.lean import Theorem
+from common.recipes import bundled_bank
 
-DIRECTORY = Path(__file__).parent.parent / "data" / "pocket"
+DIRECTORY = bundled_bank()
 SPLITS = ("train", "valid", "test")
 
 WARM_START_LEVELS = frozenset({1, 2})

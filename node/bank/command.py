@@ -24,7 +24,7 @@ from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 
 if TYPE_CHECKING:
-    from node.bank.importing import Reading
+    from node.bank.importing import SourceReading
     from node.bank.whitelist import Whitelist
     from node.lean.toolchain.lean_toolchain import LeanToolchain
 
@@ -123,13 +123,13 @@ def import_source(settings: ImportSettings) -> int:
     return IMPORTED if good else NOTHING
 
 
-def _checked(settings: ImportSettings, toolchain: LeanToolchain, reading: Reading) -> Whitelist:
+def _checked(settings: ImportSettings, toolchain: LeanToolchain, reading: SourceReading) -> Whitelist:
     """The toolchain's whitelist, with all of these statements in it."""
     from rich.console import Console
     from rich.progress import Progress
 
     from common.sizing import read_machine
-    from node.bank.whitelist import Elaborator, Whitelist, key
+    from node.bank.whitelist import StatementElaborator, Whitelist, key
     from node.lean.process.fresh import Limits
 
     machine = read_machine()
@@ -140,7 +140,7 @@ def _checked(settings: ImportSettings, toolchain: LeanToolchain, reading: Readin
     missing = {key(toolchain, theorem) for theorem in theorems} - whitelist.known.keys()
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task(f"elaborating under Lean {toolchain.version}", total=len(missing))
-        elaborator = Elaborator(toolchain, jobs, limits)
+        elaborator = StatementElaborator(toolchain, jobs, limits)
         asyncio.run(elaborator.run(theorems, whitelist, lambda count: progress.advance(task, count)))
     return whitelist
 
@@ -151,7 +151,7 @@ def cache() -> Path:
     return (Path(named) if named else Path.home() / ".cache" / "proofmesh") / "whitelists"
 
 
-def _failed(toolchain: LeanToolchain, whitelist: Whitelist, reading: Reading) -> list[tuple[str, str]]:
+def _failed(toolchain: LeanToolchain, whitelist: Whitelist, reading: SourceReading) -> list[tuple[str, str]]:
     """Names and errors of the statements that do not elaborate."""
     from node.bank.whitelist import key
 
@@ -161,7 +161,7 @@ def _failed(toolchain: LeanToolchain, whitelist: Whitelist, reading: Reading) ->
 
 def _report(
     settings: ImportSettings,
-    reading: Reading,
+    reading: SourceReading,
     failed: Sequence[tuple[str, str]],
     toolchain: LeanToolchain | None,
     counts: dict[str, int],

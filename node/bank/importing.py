@@ -44,7 +44,7 @@ class Imported:
 
 
 @dataclass
-class Reading:
+class SourceReading:
     """What was read of a source."""
 
     statements: list[Imported] = field(default_factory=list)
@@ -55,9 +55,11 @@ class Reading:
     """Names (or numbers of rows) and reasons."""
 
 
-def collect(rows: Iterable[Row], source: str, *, split: str, header: str = "", limit: int | None = None) -> Reading:
+def collect(
+    rows: Iterable[Row], source: str, *, split: str, header: str = "", limit: int | None = None
+) -> SourceReading:
     """Read rows. `split`, `header`: where the dataset says nothing. Raises SourceProblem."""
-    reading = Reading()
+    reading = SourceReading()
     seen: dict[tuple[str, str], None] = {}
     names: set[str] = set()
     for row in rows:

@@ -89,7 +89,7 @@ class Whitelist:
 
 
 @dataclass(frozen=True)
-class Elaborator:
+class StatementElaborator:
     """Elaborates batches of statements, some at once."""
 
     toolchain: LeanToolchain

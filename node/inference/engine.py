@@ -19,7 +19,7 @@ from torch import Tensor
 from common.messages import SampledTactic
 from node.inference.engine_settings import EngineSettings
 from node.inference.graphs import Replays
-from node.inference.job import Counters, Finished, Job
+from node.inference.job import Counters, FinishedJob, Job
 from node.inference.layout import Segment, choose_slot, segments
 from node.inference.network import Grid, Network, Pass
 from node.inference.prefixes import Prefilled, Prefixes
@@ -31,7 +31,7 @@ from node.model.tokenizer import Tokenizer
 from node.model.transformer import expected_value
 from node.model.weights import Weights
 
-__all__ = ["Counters", "Engine", "Finished", "Job"]
+__all__ = ["Counters", "Engine", "FinishedJob", "Job"]
 
 KEY_STEP = 64
 """The cache grows in steps of this many keys."""
@@ -40,7 +40,7 @@ MEGABYTE = 1 << 20
 
 
 @dataclass
-class _Slot:
+class _EngineSlot:
     job: Job
     names: Names
     value: float = 0.0
@@ -98,9 +98,9 @@ class Engine:
             settings.slots, settings.cells, settings.new_tokens, self.tokenizer.vocab_size, self.tokenizer.specials
         )
         self._free = list(range(settings.slots))
-        self._slots: dict[int, _Slot] = {}
+        self._slots: dict[int, _EngineSlot] = {}
         self._waiting: deque[Job] = deque()
-        self._refused: list[Finished] = []
+        self._refused: list[FinishedJob] = []
 
     def _capacity(self, prompt: int, samples: int) -> int:
         """Keys that a state may need, rounded up."""
@@ -132,7 +132,7 @@ class Engine:
         self._waiting.append(job)
 
     @torch.inference_mode()
-    def step(self) -> list[Finished]:
+    def step(self) -> list[FinishedJob]:
         """One forward pass; the states that it finished. Does nothing when there is nothing to do."""
         joining = self._admit()
         refused, self._refused = self._refused, []
@@ -152,7 +152,7 @@ class Engine:
             try:
                 stop = stop_tokens(self.tokenizer, job.stop)
             except ValueError as error:
-                self._refused.append(Finished(job.key, (), 0.0, str(error)))
+                self._refused.append(FinishedJob(job.key, (), 0.0, str(error)))
                 continue
             budget -= self._join(joining, job, stop)
         self.counters.prompt_tokens += sum(map(len, joining.prompts))
@@ -170,7 +170,7 @@ class Engine:
         slot = self._free.pop(0) if self._replays else choose_slot(self._free, len(tokens), lengths)
         self._cache.open(slot, len(tokens))
         self._running.admit(slot, len(tokens), job, stop)
-        entry = self._slots[slot] = _Slot(job, names)
+        entry = self._slots[slot] = _EngineSlot(job, names)
         found = self.prefixes.find(tokens)
         if found is None:
             joining.slots.append(slot)
@@ -258,7 +258,7 @@ class Engine:
             self._cache.show(self._tensor(cells * self._cache.capacity + rows.key))
         return done
 
-    def _finish(self, slot: int) -> Finished:
+    def _finish(self, slot: int) -> FinishedJob:
         """Free the slot and write its samples as text."""
         running, entry = self._running, self._slots.pop(slot)
         bisect.insort(self._free, slot)
@@ -275,9 +275,9 @@ class Engine:
         self.counters.states += 1
         self.counters.tokens += int(lengths.sum()) + int(running.complete[slot, :count].sum())
         self.counters.cut_off += count - sum(tactic.complete for tactic in tactics)
-        return Finished(entry.job.key, tuple(tactics), entry.value)
+        return FinishedJob(entry.job.key, tuple(tactics), entry.value)
 
-    def _sampled(self, entry: _Slot, slot: int, index: int, text: str, whole: bool) -> SampledTactic:
+    def _sampled(self, entry: _EngineSlot, slot: int, index: int, text: str, whole: bool) -> SampledTactic:
         running, job = self._running, entry.job
         plain = job.temperature == 1.0 and job.top_p == 1.0 and not job.distinct
         return SampledTactic(

@@ -10,16 +10,16 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from node.inference.engine import Engine
-from node.inference.job import Counters, Finished, Job
+from node.inference.job import Counters, FinishedJob, Job
 from node.inference.shelf import WeightsId
 
 
 @dataclass(frozen=True)
-class Answer:
+class JobAnswer:
     """A job's end: what was sampled and by which version. `finished` is None when that version has been put away."""
 
     job: Job
-    finished: Finished | None
+    finished: FinishedJob | None
     version: WeightsId
 
 
@@ -60,13 +60,13 @@ class EngineSet:
     def busy(self) -> bool:
         return bool(self.running) or (bool(self._waiting) and self.latest is not None)
 
-    def step(self) -> list[Answer]:
+    def step(self) -> list[JobAnswer]:
         """Start what has room, run one pass of every engine that has work, and return what ended."""
         answers = self._feed()
         for version, engine in list(self.engines.items()):
             if engine.busy:
                 for finished in engine.step():
-                    answers.append(Answer(self._jobs.pop((version, finished.key)), finished, version))
+                    answers.append(JobAnswer(self._jobs.pop((version, finished.key)), finished, version))
             if version not in self._kept and not engine.busy:
                 self._close(version)
         return answers
@@ -78,9 +78,9 @@ class EngineSet:
             total.add(part)
         return total
 
-    def _feed(self) -> list[Answer]:
+    def _feed(self) -> list[JobAnswer]:
         """Hand waiting jobs to engines with room, in order for each version; refuse those whose version is gone."""
-        refused: list[Answer] = []
+        refused: list[JobAnswer] = []
         left: deque[tuple[Job, WeightsId | None]] = deque()
         while self._waiting:
             job, wanted = self._waiting.popleft()
@@ -88,7 +88,7 @@ class EngineSet:
             if version is None:
                 left.append((job, wanted))
             elif version not in self.engines or (wanted is not None and wanted not in self._kept):
-                refused.append(Answer(job, None, version))
+                refused.append(JobAnswer(job, None, version))
             elif self.engines[version].room:
                 self.engines[version].submit(job)
                 self._jobs[version, job.key] = job

@@ -47,7 +47,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedJob:
     """The answer to a job."""
 
     key: Any

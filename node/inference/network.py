@@ -60,7 +60,7 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PassOutput:
     """What a pass gives."""
 
     logits: Tensor
@@ -147,7 +147,7 @@ class Network:
         """x / |x|; the root of the width is in the weights."""
         return x / torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(NORM_FLOOR * self.norm_scale)
 
-    def run(self, work: Pass, cache: Cache) -> Outcome:
+    def run(self, work: Pass, cache: Cache) -> PassOutput:
         """One forward pass. Rows of logits: decode rows, then the end of each prompt, then the ends that were given."""
         rows = work.rows
         x = self.body(work, cache)
@@ -156,7 +156,7 @@ class Network:
             x = torch.cat([x[:rows], x.index_select(0, ends)])
         x = self._unit(x)
         asked = torch.cat([x, torch.stack(list(work.ends))]) if work.ends else x
-        return Outcome(self.head(asked), x[rows:] @ self.value, x[rows:])
+        return PassOutput(self.head(asked), x[rows:] @ self.value, x[rows:])
 
     def body(self, work: Pass, cache: Cache) -> Tensor:
         """States (N, width) after the last layer, not normalised."""

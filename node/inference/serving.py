@@ -19,7 +19,7 @@ from common.node import NodeContext
 from common.sizing import read_machine, sizes
 from common.subjects import PAUSE, RESUME, TACTIC_REQUEST
 from node.inference.engine import Engine
-from node.inference.engine_set import Answer
+from node.inference.engine_set import JobAnswer
 from node.inference.follower import WeightsFollower
 from node.inference.holding import Holding
 from node.inference.job import Job
@@ -68,7 +68,7 @@ class Serving:
         )
         self._holding = Holding(self._worker, context.id)
         self._numbers = itertools.count()
-        self._open: dict[int, asyncio.Future[Answer]] = {}
+        self._open: dict[int, asyncio.Future[JobAnswer]] = {}
         self._held = 0
 
     async def run(self) -> None:
@@ -167,7 +167,7 @@ class Serving:
             stop=request.stop,
         )
 
-    async def _sampled(self, job: Job, wanted: WeightsId | None) -> Answer:
+    async def _sampled(self, job: Job, wanted: WeightsId | None) -> JobAnswer:
         future = self._open[job.key] = self._loop.create_future()
         try:
             self._worker.submit(job, wanted)
@@ -175,7 +175,7 @@ class Serving:
         finally:
             del self._open[job.key]
 
-    def _delivered(self, answers: list[Answer]) -> None:
+    def _delivered(self, answers: list[JobAnswer]) -> None:
         for answer in answers:
             future = self._open.get(answer.job.key)
             if future is not None and not future.done():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from common import faults
 from node.inference.engine import Engine
-from node.inference.engine_set import Answer, EngineSet
+from node.inference.engine_set import EngineSet, JobAnswer
 from node.inference.job import Counters, Job
 from node.inference.shelf import WeightsId
 
@@ -38,7 +38,7 @@ class Worker:
     def __init__(
         self,
         threads: int,
-        deliver: Callable[[list[Answer]], None],
+        deliver: Callable[[list[JobAnswer]], None],
         failed: Callable[[BaseException], None],
     ) -> None:
         self._threads = threads

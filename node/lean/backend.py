@@ -5,7 +5,7 @@ paths to them and replays what it has lost, one that does not (the worker) write
 no session to open, and none to lose: a theorem is opened by asking for the state of its empty path.
 
 What a backend is given has passed the text rules, holds each candidate once, and is not in the outcome cache
-(`requests.py` does all three). What it gives back means the same whatever ran it; `tests/node/lean_proxy/
+(`requests.py` does all three). What it gives back means the same whatever ran it; `tests/node/lean/
 test_conformance.py` holds every backend to that:
 
 - outcomes are `common.lean`'s, with goals factorised and printed by `node.lean.text.goals`;
@@ -34,12 +34,8 @@ class BackendDown(Exception):
     """Lean does not start, or its server does not answer; the text says why. Says nothing about the request."""
 
 
-class BadStatement(ValueError):
-    """Lean refuses the theorem's header or statement; the text is Lean's own message."""
-
-
 @dataclass(frozen=True)
-class Batch:
+class TacticBatch:
     """Candidates on the state that `path` leads to. Without candidates: open the theorem, or show the state."""
 
     theorem: Theorem
@@ -76,7 +72,7 @@ class Backend(Protocol):
     async def stop(self) -> None:
         """End all processes and connections; attempts that are open end with CancelledError."""
 
-    async def attempt(self, batch: Batch) -> BatchResult:
+    async def attempt(self, batch: TacticBatch) -> BatchResult:
         """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
 
     @property

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from common.lean import Outcome, OutcomeKind
+from common.lean import BadStatement, Outcome, OutcomeKind
 from common.messages import Busy, Failure, LeanRunReply, LeanRunRequest, Message
-from node.lean.backend import Backend, BackendDown, BackendFull, BadStatement, Batch, BatchResult
+from node.lean.backend import Backend, BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.cache import OutcomeCache
 from node.lean.text.lexing import lex
 from node.lean.text.rules import statement_problem, tactic_problem
@@ -83,10 +83,10 @@ class Requests:
                 known[tactic] = outcome
         return known
 
-    def _batch(self, request: LeanRunRequest, tactics: list[str], state: str | None) -> Batch:
+    def _batch(self, request: LeanRunRequest, tactics: list[str], state: str | None) -> TacticBatch:
         parsed = frozenset(tactic for tactic in tactics if self.cache.parses(request.theorem.header, tactic))
         timeout = min(self.longest, max(0.05, request.timeout))
-        return Batch(request.theorem, request.path, tuple(tactics), timeout, state, parsed)
+        return TacticBatch(request.theorem, request.path, tuple(tactics), timeout, state, parsed)
 
     def _learn(self, request: LeanRunRequest, result: BatchResult, tactics: list[str]) -> None:
         if result.state:

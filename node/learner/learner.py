@@ -15,7 +15,7 @@ from node.learner.dispatcher import Dispatcher
 from node.learner.evaluator import Evaluator, solved_by
 from node.learner.holder import Holder
 from node.learner.learning import Learning
-from node.learner.phases import Plan, Progress
+from node.learner.phases import Progress, RunPlan
 from node.learner.publisher import Publisher
 from node.learner.run.directory import explained
 from node.learner.run.retrying import Stopping
@@ -36,17 +36,17 @@ SETTLE = 1.5
 """Seconds at the end for the last heartbeats of the other nodes, which come every second."""
 
 
-def plan_of(settings: object) -> Plan:
+def plan_of(settings: object) -> RunPlan:
     """The plan that the settings ask for."""
     from node.learner.settings import LearnerSettings
 
     assert isinstance(settings, LearnerSettings)
     plan = settings.plan
     limit = plan.limit_minutes * 60 if plan.limit_minutes is not None else None
-    return Plan(plan.evaluate, plan.repeat, plan.minutes, plan.control_steps, limit)
+    return RunPlan(plan.evaluate, plan.repeat, plan.minutes, plan.control_steps, limit)
 
 
-class Agent:
+class Learner:
     """One learner at work."""
 
     def __init__(self, run: Run, trainer: Trainer) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from common.seeds import derive_seed
 from node.learner.holder import Holder
-from node.learner.phases import Plan, Progress, share_done
+from node.learner.phases import Progress, RunPlan, share_done
 from node.learner.publisher import Publisher
 from node.learner.replay.replay import Ref, epochs, sample
 from node.learner.run.run import Run
@@ -22,7 +22,7 @@ TRAINED = "trained"
 class Learning:
     """Alternates collecting with training."""
 
-    def __init__(self, run: Run, plan: Plan, trainer: Trainer, publisher: Publisher, holder: Holder) -> None:
+    def __init__(self, run: Run, plan: RunPlan, trainer: Trainer, publisher: Publisher, holder: Holder) -> None:
         self._run = run
         self._plan = plan
         self._trainer = trainer

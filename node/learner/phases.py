@@ -23,7 +23,7 @@ EVALUATIONS = {EVALUATE_BEFORE: "before", REPEAT_BEFORE: "before-again", EVALUAT
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """Which phases a run has."""
 
     evaluate: bool = False
@@ -71,7 +71,7 @@ def tick(progress: Progress, seconds: float, steps: int = 0) -> Progress:
     )
 
 
-def finished(progress: Progress, plan: Plan) -> bool:
+def finished(progress: Progress, plan: RunPlan) -> bool:
     """True when the phase ends by time or by count; the others end by what they do (`advance`)."""
     if progress.phase == RL:
         left = learning_left(progress, plan)
@@ -79,7 +79,7 @@ def finished(progress: Progress, plan: Plan) -> bool:
     return progress.phase == CONTROL and progress.steps >= (plan.steps or 0)
 
 
-def learning_left(progress: Progress, plan: Plan) -> float | None:
+def learning_left(progress: Progress, plan: RunPlan) -> float | None:
     """Seconds of reinforcement learning that are left; None: no end."""
     limits = []
     if plan.minutes is not None:
@@ -90,7 +90,7 @@ def learning_left(progress: Progress, plan: Plan) -> float | None:
     return min(limits) if limits else None
 
 
-def share_done(progress: Progress, plan: Plan) -> float | None:
+def share_done(progress: Progress, plan: RunPlan) -> float | None:
     """How much of reinforcement learning, or of its control, is done, from 0 to 1; None: it has no end."""
     if plan.steps is not None:
         return progress.steps / plan.steps if plan.steps else 1.0
@@ -100,7 +100,7 @@ def share_done(progress: Progress, plan: Plan) -> float | None:
     return progress.learned / max(progress.learned + max(left, 0.0), 1e-9)
 
 
-def advance(progress: Progress, plan: Plan) -> Progress:
+def advance(progress: Progress, plan: RunPlan) -> Progress:
     """The next phase."""
     order = [WARM_START]
     if plan.evaluate:

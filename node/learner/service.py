@@ -48,11 +48,11 @@ async def _in_directory(ctx: NodeContext, settings: LearnerSettings, node: NodeS
 
     from common import config
     from node.learner import data
-    from node.learner.learner import Agent
+    from node.learner.learner import Learner
     from node.learner.matchmaker import Matchmaker
     from node.learner.replay.replay import Replay
     from node.learner.run.directory import RunDirectory, explained
-    from node.learner.run.journal import Journal
+    from node.learner.run.journal import LearnerJournal
     from node.learner.run.run import Run
     from node.learner.store.store import Store
     from node.learner.store.thread import StoreThread
@@ -73,9 +73,9 @@ async def _in_directory(ctx: NodeContext, settings: LearnerSettings, node: NodeS
         matchmaker.restore(await store.call(Store.history))
         with explained(directory.replay):
             replay = await asyncio.to_thread(Replay, directory.replay, settings.replay)
-        journal = Journal(ctx, directory.metrics)
+        journal = LearnerJournal(ctx, directory.metrics)
         run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal)
-        await Agent(run, trainer).work()
+        await Learner(run, trainer).work()
     finally:
         await trainer.stop()
         await ctx.cancel_tasks()

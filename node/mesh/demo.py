@@ -20,9 +20,10 @@ from typing import Annotated, Any
 
 from common import config
 from common.limits import Duration, Natural, Port
+from common.recipes import recipe
 from common.subjects import BadRunName, check_run_name
 
-RECIPE = Path(__file__).parent.parent.parent / "scripts" / "recipes" / "demo.toml"
+RECIPE = recipe("demo")
 
 MINUTES_VARIABLE = "DEMO_MINUTES"
 

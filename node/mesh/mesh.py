@@ -7,7 +7,7 @@ from types import TracebackType
 
 from common import config
 from common.settings import BusSettings
-from node.mesh.plan import Plan, UpSettings, check_port, make_plan
+from node.mesh.plan import MeshPlan, UpSettings, check_port, make_plan
 from node.mesh.supervisor import Child, Listener, Supervisor
 
 
@@ -21,7 +21,7 @@ class Mesh:
     Raises ConfigError, BadRunName when it is made; ChildFailed from `wait`.
     """
 
-    def __init__(self, plan: Plan, listener: Listener = lambda line: None) -> None:
+    def __init__(self, plan: MeshPlan, listener: Listener = lambda line: None) -> None:
         self.plan = plan
         self._supervisor = Supervisor(plan.children, plan.up.rules(), listener)
 

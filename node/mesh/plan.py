@@ -64,7 +64,7 @@ MOST = {"broker": 1, "learner": 1, "ui": 1}
 
 
 @dataclass
-class Plan:
+class MeshPlan:
     """A mesh before it runs."""
 
     children: list[ChildSpec]
@@ -79,7 +79,7 @@ class Plan:
     """Address of the monitor; empty when there is none or its port is not known in advance."""
 
 
-def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> Plan:
+def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan:
     """The children of a mesh. Raises ConfigError, BadRunName."""
     check_run_name(node.run)
     _check_counts(up)
@@ -117,7 +117,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> Plan:
         for index, (role, name) in enumerate(_names(up))
     ]
     ui_url = f"http://{reachable(ui.host)}:{ui.port}" if up.ui and ui.port else ""
-    return Plan(children, up, node, address, directory, ui_url)
+    return MeshPlan(children, up, node, address, directory, ui_url)
 
 
 def free_port() -> int:

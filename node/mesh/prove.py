@@ -86,7 +86,7 @@ class NotAStatement(ValueError):
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProofAnswer:
     """What is printed."""
 
     outcome: str
@@ -134,7 +134,7 @@ def run(settings: ProveSettings) -> int:
     return PROVED if answer.outcome == "proved" else NOT_PROVED
 
 
-def show(answer: Answer, settings: ProveSettings) -> None:
+def show(answer: ProofAnswer, settings: ProveSettings) -> None:
     """The proof to standard output, what else there is to say to standard error."""
     if settings.json:
         print(json.dumps(vars(answer), ensure_ascii=False))
@@ -148,7 +148,7 @@ def note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-async def prove(theorem: Theorem, settings: ProveSettings) -> Answer:
+async def prove(theorem: Theorem, settings: ProveSettings) -> ProofAnswer:
     """Search and verify. Raises NotAStatement, MeshProblem, BusError, BrokerError, ChildFailed."""
     from common.messages import AttemptResult
 
@@ -161,8 +161,8 @@ async def prove(theorem: Theorem, settings: ProveSettings) -> Answer:
         result = await unless(failure, search(bus, theorem, settings))
         simulations = result.statistics.simulations if isinstance(result, AttemptResult) else 0
 
-        def answer(outcome: str, reason: str, lean: str = "") -> Answer:
-            return Answer(outcome, lean, reason, simulations, round(time.monotonic() - start, 2))
+        def answer(outcome: str, reason: str, lean: str = "") -> ProofAnswer:
+            return ProofAnswer(outcome, lean, reason, simulations, round(time.monotonic() - start, 2))
 
         if result is None:
             return answer("failed", f"no proof within {settings.seconds:g} s")

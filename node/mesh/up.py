@@ -17,7 +17,7 @@ from common.sizing import read_machine, sizes
 from common.subjects import BadRunName
 from node.mesh.heartbeat_view import Status
 from node.mesh.mesh import Mesh
-from node.mesh.plan import Plan, PortInUse, UpSettings, make_plan
+from node.mesh.plan import MeshPlan, PortInUse, UpSettings, make_plan
 from node.mesh.restarts import USAGE_ERROR
 from node.mesh.supervisor import ChildFailed
 
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return asyncio.run(run(plan))
 
 
-async def run(plan: Plan) -> int:
+async def run(plan: MeshPlan) -> int:
     """Run a mesh until it is finished, fails, or is told to stop; returns the exit code."""
     status = Status(f"run {plan.node.run}")
     mesh = Mesh(plan, status.event)
@@ -114,6 +114,6 @@ def _listen_to_signals(status: Status) -> tuple[asyncio.Event, asyncio.Event]:
     return first, second
 
 
-def _title(plan: Plan) -> str:
+def _title(plan: MeshPlan) -> str:
     monitor = f", monitor at {plan.ui_url}" if plan.ui_url else ""
     return f"run {plan.node.run}, broker {plan.node.bus.url}{monitor}, logs in {plan.directory / 'logs'}"

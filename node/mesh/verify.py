@@ -76,10 +76,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _verify(settings: VerifySettings) -> int:
+    from node.lean.settings import LeanProcessSettings
     from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
     from node.lean.verify.verifier import Verifier
-    from node.lean.settings import LeanProcessSettings
     from node.mesh.verify_report import UNREADABLE, Report
 
     try:

@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from common.bus import BusError
-from common.lean import Outcome
+from common.lean import BadStatement, Outcome
 from common.messages import Attempt, AttemptResult, AttemptStatistics
 from common.seeds import derive_seed
 from node.lean.text.script import proof_script
-from node.prover.environment import BadStatement, Environment
+from node.prover.environment import Environment
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Advice, BadAdvice, Policy
 from node.prover.search import ExpandRequest, Search

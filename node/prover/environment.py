@@ -7,7 +7,7 @@ from typing import Protocol
 
 from common import subjects
 from common.bus import Bus, BusError, RemoteFailure
-from common.lean import Outcome, OutcomeKind, Step, Theorem
+from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from common.messages import LeanRunReply, LeanRunRequest
 from node.prover.asking import ask
 
@@ -19,10 +19,6 @@ SLOW_TACTICS = 2
 """The other part: this many tactics of a batch may run into their time limit. With more of them the request is sent
 again while
 the proxy still works on it, and finds what is done by then in the proxy's cache."""
-
-
-class BadStatement(ValueError):
-    """Lean refuses the statement; the text is Lean's own message."""
 
 
 class Environment(Protocol):

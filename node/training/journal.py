@@ -11,7 +11,7 @@ from common.curves import append_line, decode_line, encode_line
 from node.training.tracked import Tracked
 
 
-class Journal:
+class StageJournal:
     """Writes one line for each report: {"time", "step", "values"}; a run that goes on appends."""
 
     def __init__(self, path: Path, total: int, *, first: bool, tracked: Tracked | None = None) -> None:
@@ -21,7 +21,7 @@ class Journal:
         self._progress: Any = None
         self._task: Any = None
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> StageJournal:
         if self._first and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

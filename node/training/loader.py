@@ -21,7 +21,7 @@ from node.training.errors import InputError
 from node.training.packing import Packed, PackedBatch, collate, pack
 from node.training.rows import BadRow, Row
 from node.training.settings import DataSettings
-from node.training.sources import Source, open_source, parse
+from node.training.sources import RowSource, open_source, parse
 
 BARREN = 100_000
 """Rows in a row without a document after which the data is taken for empty."""
@@ -34,7 +34,7 @@ SCANNED = 200_000
 class Reader:
     """A source with what makes documents of its rows."""
 
-    source: Source
+    source: RowSource
     encoder: Encoder
 
 

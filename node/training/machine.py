@@ -18,7 +18,7 @@ from node.training.settings import StageSettings
 
 
 @dataclass(frozen=True)
-class Machine:
+class RankDevice:
     """Where this rank computes."""
 
     device: torch.device
@@ -75,7 +75,7 @@ def has_bf16(device: torch.device) -> bool:
 
 
 @contextmanager
-def started(settings: StageSettings) -> Iterator[Machine]:
+def started(settings: StageSettings) -> Iterator[RankDevice]:
     """This rank's machine, the process group joined; left at the end. Raises InputError."""
     rank, ranks, local = ranks_from_environment()
     device = choose_device(settings, local)
@@ -91,7 +91,7 @@ def started(settings: StageSettings) -> Iterator[Machine]:
     if ranks > 1:
         _join(settings, device, rank, ranks)
     try:
-        yield Machine(device, bf16, rank, ranks)
+        yield RankDevice(device, bf16, rank, ranks)
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()

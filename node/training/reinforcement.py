@@ -12,8 +12,9 @@ from typing import Any
 import tomli_w
 
 from common.config import ConfigError
+from common.recipes import recipe
 
-DEMO = Path(__file__).parent.parent.parent / "scripts" / "recipes" / "demo.toml"
+DEMO = recipe("demo")
 """The mesh that goes on, unless the recipe names another file."""
 
 KEYS = ("minutes", "mesh", "learner")

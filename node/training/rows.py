@@ -27,7 +27,7 @@ class BadRow(ValueError):
 
 
 @dataclass(frozen=True)
-class Step:
+class TheoremTransition:
     """A transition and the theorem that it is of; held-out data is chosen by theorem."""
 
     theorem: str
@@ -43,7 +43,7 @@ def text_of(row: Row, field: str = "") -> str:
     raise BadRow(f"no text in {wanted}; the row has {_fields(row)}")
 
 
-def steps_of(row: Row) -> Iterator[Step]:
+def steps_of(row: Row) -> Iterator[TheoremTransition]:
     """The transitions of a row, in order. Raises BadRow."""
     try:
         if "state" in row and "tactic" in row:
@@ -57,17 +57,17 @@ def steps_of(row: Row) -> Iterator[Step]:
         raise BadRow(f"not the transitions that it seems to be: {type(error).__name__} {error}") from error
 
 
-def _plain(row: Row) -> Step:
+def _plain(row: Row) -> TheoremTransition:
     state, tactic, steps = row["state"], row["tactic"], row.get("remaining_steps", row.get("proof_depth"))
     if not isinstance(state, str) or not isinstance(tactic, str):
         raise BadRow("`state` and `tactic` must be texts")
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
         raise BadRow(f"`remaining_steps` is {steps!r}; it must be a whole number of at least 1")
     # A row without a theorem's name is a theorem of its own.
-    return Step(str(row.get("theorem") or row.get("full_name") or state), Transition(state, tactic, steps))
+    return TheoremTransition(str(row.get("theorem") or row.get("full_name") or state), Transition(state, tactic, steps))
 
 
-def _theorem(row: Row, theorem: Row) -> Iterator[Step]:
+def _theorem(row: Row, theorem: Row) -> Iterator[TheoremTransition]:
     name = f"{row.get('path', '')}:{theorem.get('name') or theorem.get('span') or theorem.get('start')}"
     if theorem.get("error"):
         return
@@ -80,7 +80,7 @@ def _theorem(row: Row, theorem: Row) -> Iterator[Step]:
             yield from _leantree(name, tree["nodes"])
 
 
-def _leantree(name: str, nodes: list[Row]) -> Iterator[Step]:
+def _leantree(name: str, nodes: list[Row]) -> Iterator[TheoremTransition]:
     for node in nodes:
         if node.get("tactic") and node.get("state"):
             state = "\n\n".join(_goal(goal) for goal in node["state"]["goals"])
@@ -95,9 +95,9 @@ def _goal(goal: Row) -> str:
     return "\n".join([*lines, f"⊢ {goal['type']}"])
 
 
-def _useful(name: str, state: str, tactic: str, steps: int) -> Iterator[Step]:
+def _useful(name: str, state: str, tactic: str, steps: int) -> Iterator[TheoremTransition]:
     if not any(word in tactic.split() for word in REFUSED):
-        yield Step(name, Transition(state, tactic, steps))
+        yield TheoremTransition(name, Transition(state, tactic, steps))
 
 
 def _fields(row: Row) -> str:

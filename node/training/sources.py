@@ -23,13 +23,14 @@ import numpy as np
 
 from common.seeds import derive_seed
 from node.bank import bank
+from node.lean.toolchain.pocket.build import SOURCES
 from node.training.errors import InputError
 from node.training.rows import Row
 
 KINDS = ("text", "lean", "transitions")
 HUB = "hub:"
-POCKET = Path(__file__).parent.parent / "lean_proxy" / "pocket" / "lean"
-"""Read as files; this is no import of another role."""
+POCKET = SOURCES
+"""Pocket Lean's library, as text."""
 
 BUILDERS = {".jsonl": "text", ".json": "text", ".txt": "document", ".lean": "document", ".parquet": "parquet"}
 """How `datasets` reads a file, by its ending: lines, whole files, or tables."""
@@ -56,7 +57,7 @@ def parse(text: str) -> Spec:
     return Spec(kind, found[1], weight)
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Rows of one rank without an end: epoch after epoch."""
 
     spec: Spec
@@ -186,7 +187,7 @@ def open_source(
     streaming: bool = False,
     split: str = "train",
     cache: str = "",
-) -> Source:
+) -> RowSource:
     """A source, ready at its first row. Raises InputError: nothing there, not readable, empty."""
     built_in = _built_in(spec)
     if built_in is not None:

@@ -28,9 +28,9 @@ from node.model.checkpoint_folders import newest_whole, none_whole, prune, set_a
 from node.training.beginning import check_same, first_checkpoint, load, run_config
 from node.training.errors import InputError, NotFinite, TrainingError
 from node.training.estimate import duration, flops_per_token, peak_speed
-from node.training.journal import Journal
+from node.training.journal import StageJournal
 from node.training.loader import Loader, Prefetch, Ready, batches, held_out, readers
-from node.training.machine import Machine, started
+from node.training.machine import RankDevice, started
 from node.training.packing import Packed, PackedBatch, pack
 from node.training.settings import StageSettings
 from node.training.tracked import Tracked
@@ -53,12 +53,12 @@ def run_stage(stage: str, settings: StageSettings) -> dict[str, float]:
     with (
         started(settings) as machine,
         owned(directory, machine),
-        Journal(
+        StageJournal(
             directory / METRICS, settings.steps, first=machine.first, tracked=_tracked(settings, directory, machine)
         ) as journal,
     ):
         found, path = begin(stage, settings, directory, machine)
-        run = _Run(stage, settings, directory, machine, journal, found, path)
+        run = _StageRun(stage, settings, directory, machine, journal, found, path)
         return run.train()
 
 
@@ -66,13 +66,13 @@ def run_directory(stage: str, settings: StageSettings) -> Path:
     return Path(settings.directory) / (settings.run or stage)
 
 
-def _tracked(settings: StageSettings, directory: Path, machine: Machine) -> Tracked | None:
+def _tracked(settings: StageSettings, directory: Path, machine: RankDevice) -> Tracked | None:
     wanted = settings.trackio and machine.first
     return Tracked(settings.trackio, directory, dataclasses.asdict(settings)) if wanted else None
 
 
 @contextmanager
-def owned(directory: Path, machine: Machine) -> Iterator[None]:
+def owned(directory: Path, machine: RankDevice) -> Iterator[None]:
     """Hold the run directory: one trainer at a time. Raises InputError."""
     if not machine.first:
         yield
@@ -87,7 +87,7 @@ def owned(directory: Path, machine: Machine) -> Iterator[None]:
         raise TrainingError(f"{error.filename or directory}: cannot be written ({error.strerror})") from error
 
 
-def begin(stage: str, settings: StageSettings, directory: Path, machine: Machine) -> tuple[Checkpoint, Path]:
+def begin(stage: str, settings: StageSettings, directory: Path, machine: RankDevice) -> tuple[Checkpoint, Path]:
     """The checkpoint that every rank starts from. Raises InputError."""
     root = directory / "checkpoints"
     if machine.first:
@@ -119,7 +119,7 @@ def checkpoint_name(step: int) -> str:
     return checkpoint.name_of_step(step)
 
 
-class _Run:
+class _StageRun:
     """The parts of one stage at work."""
 
     def __init__(
@@ -127,8 +127,8 @@ class _Run:
         stage: str,
         settings: StageSettings,
         directory: Path,
-        machine: Machine,
-        journal: Journal,
+        machine: RankDevice,
+        journal: StageJournal,
         found: Checkpoint,
         path: Path,
     ) -> None:

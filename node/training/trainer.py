@@ -18,7 +18,7 @@ from node.model.optimizer import Optimizer, OptimizerSettings
 from node.model.ranks import data_parallel
 from node.model.transformer import Transformer
 from node.training.errors import NotFinite
-from node.training.machine import Machine
+from node.training.machine import RankDevice
 from node.training.objective import CALIBRATION_BINS, SUMS, Objective, Totals, report
 from node.training.packing import PackedBatch
 from node.training.settings import RateSettings, StageSettings
@@ -27,7 +27,7 @@ from node.training.settings import RateSettings, StageSettings
 class Trainer:
     """The network and its optimizer."""
 
-    def __init__(self, model: Transformer, settings: StageSettings, machine: Machine) -> None:
+    def __init__(self, model: Transformer, settings: StageSettings, machine: RankDevice) -> None:
         self.settings, self.machine = settings, machine
         self.model = model.to(machine.device).train()
         self.optimizer = Optimizer(self.model, optimizer_settings(settings.rates))

@@ -58,7 +58,7 @@ LEVEL_SLACK = 1.6
 
 
 @dataclass
-class Item:
+class BankItem:
     """An accepted statement."""
 
     theorem: Theorem
@@ -82,7 +82,7 @@ class Bank:
     """Statements by split."""
     tries: int
     batch: int = BATCH
-    items: list[Item] = field(default_factory=list)
+    items: list[BankItem] = field(default_factory=list)
     counts: Counter = field(default_factory=Counter)
     """Accepted by split, by split and level, and easy ones by split."""
     seen: set[str] = field(default_factory=set)
@@ -94,11 +94,11 @@ class Bank:
             2, wanted * LEVEL_SHARES[level] * LEVEL_SLACK
         )
 
-    def takes_easy(self, item: Item) -> bool:
+    def takes_easy(self, item: BankItem) -> bool:
         """Is there room for one that a single tactic closes?"""
         return item.true and item.level <= 2 and self.counts[item.split, "easy"] < EASY_SHARE * self.wanted[item.split]
 
-    def keep(self, item: Item, easy: bool) -> None:
+    def keep(self, item: BankItem, easy: bool) -> None:
         self.items.append(item)
         self.counts.update([item.split, (item.split, item.level)] + [(item.split, "easy")] * easy)
 
@@ -138,9 +138,9 @@ def admissible(draft: Draft) -> bool:
     )
 
 
-def propose(bank: Bank, maker: Callable, rng: random.Random, false: bool) -> list[Item]:
+def propose(bank: Bank, maker: Callable, rng: random.Random, false: bool) -> list[BankItem]:
     """Candidates that are still wanted and have not been seen."""
-    found: list[Item] = []
+    found: list[BankItem] = []
     while len(found) < bank.batch and bank.tries > 0:
         bank.tries -= 1
         draft = maker(rng)
@@ -155,11 +155,11 @@ def propose(bank: Bank, maker: Callable, rng: random.Random, false: bool) -> lis
             continue
         bank.seen.add(form)
         proof = draft.proof or draft.counter_proof()
-        found.append(Item(theorem, draft, split, level, template, proof, lean_check.Checked()))
+        found.append(BankItem(theorem, draft, split, level, template, proof, lean_check.Checked()))
     return found
 
 
-def accept(bank: Bank, candidates: list[Item]) -> None:
+def accept(bank: Bank, candidates: list[BankItem]) -> None:
     """Keep what Lean accepts and no single tactic closes."""
     easy = easily_closed([item.theorem for item in candidates])
     open_items = [
@@ -186,7 +186,7 @@ def easily_closed(theorems: list[Theorem]) -> list[bool]:
     return lean_check.closed_by(theorems, f"first | {' | '.join(FLOOR_TACTICS)}")
 
 
-def thin(items: list[Item], seed: int) -> list[Item]:
+def thin(items: list[BankItem], seed: int) -> list[BankItem]:
     """Of the valid and test statements that some floor tactic closes, keep EASY_MOST."""
     exact = f"first | {' | '.join(f'({tactic}; done)' for tactic in FLOOR_TACTICS)}"
     dropped: set[int] = set()
@@ -205,27 +205,27 @@ def batch_of(scale: float) -> int:
     return min(BATCH, max(10, round(BATCH * scale * 5)))
 
 
-def fill_family(family: str, scale: float, seed: int) -> list[Item]:
+def fill_family(family: str, scale: float, seed: int) -> list[BankItem]:
     """True statements of a family, until the splits are full or its tries are used up."""
     wanted = wanted_counts(family, scale)
     bank = Bank(wanted, TRIES * sum(wanted.values()), batch_of(scale))
     return _fill(bank, MAKERS[family][0], random.Random(derive_seed(seed, family)), false=False)
 
 
-def fill_false(family: str, scale: float, seed: int) -> list[Item]:
+def fill_false(family: str, scale: float, seed: int) -> list[BankItem]:
     """False statements for the train split."""
     wanted = round(scale * SPLITS["train"] * FALSE_SHARE / (1 - FALSE_SHARE) / len(FALSE_MAKERS))
     bank = Bank({"train": wanted}, TRIES * wanted, batch_of(scale))
     return _fill(bank, FALSE_MAKERS[family], random.Random(derive_seed(seed, "false", family)), false=True)
 
 
-def _fill(bank: Bank, maker: Callable, rng: random.Random, false: bool) -> list[Item]:
+def _fill(bank: Bank, maker: Callable, rng: random.Random, false: bool) -> list[BankItem]:
     while not bank.full:
         accept(bank, propose(bank, maker, rng, false))
     return bank.items
 
 
-def merge(parts: Iterable[list[Item]]) -> list[Item]:
+def merge(parts: Iterable[list[BankItem]]) -> list[BankItem]:
     """All families together: no statement twice, no shape of a family in two splits, no label that tells truth."""
     seen: set[str] = set()
     split_by_shape: dict[tuple[str, str], str] = {}
@@ -240,7 +240,7 @@ def merge(parts: Iterable[list[Item]]) -> list[Item]:
     return merged
 
 
-def level_false(items: list[Item]) -> None:
+def level_false(items: list[BankItem]) -> None:
     """Give false statements levels that true ones of their family have: the label must not say which they are."""
     levels: dict[str, set[int]] = defaultdict(set)
     for item in items:
@@ -251,7 +251,7 @@ def level_false(items: list[Item]) -> None:
             item.level = min(levels[item.draft.family], key=lambda level: (abs(level - item.level), level))
 
 
-def write(items: list[Item], out: Path, seed: int) -> None:
+def write(items: list[BankItem], out: Path, seed: int) -> None:
     """Statements by split, truth, transitions."""
     out.mkdir(parents=True, exist_ok=True)
     truth, transitions = [], []
@@ -270,7 +270,7 @@ def write(items: list[Item], out: Path, seed: int) -> None:
     _write_lines(out / "transitions.jsonl.gz", transitions)
 
 
-def _statement_row(name: str, item: Item) -> dict:
+def _statement_row(name: str, item: BankItem) -> dict:
     return {
         "name": name,
         "binders": item.theorem.binders,
@@ -281,11 +281,11 @@ def _statement_row(name: str, item: Item) -> dict:
     }
 
 
-def _truth_row(name: str, item: Item) -> dict:
+def _truth_row(name: str, item: BankItem) -> dict:
     return {"name": name, "true": item.true, "proof" if item.true else "negation_proof": proof_script(item.proof)}
 
 
-def _transition_rows(name: str, item: Item) -> list[dict]:
+def _transition_rows(name: str, item: BankItem) -> list[dict]:
     return [
         {
             "theorem": name if item.true else f"{name}_neg",
@@ -305,7 +305,9 @@ def _write_lines(path: Path, rows: list[dict]) -> None:
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def build(out: Path, scale: float, seed: int, report: Callable[[str], None] = print, workers: int = 2) -> list[Item]:
+def build(
+    out: Path, scale: float, seed: int, report: Callable[[str], None] = print, workers: int = 2
+) -> list[BankItem]:
     """Generate a bank into a directory. The result does not depend on the number of workers."""
     tasks = [(fill_family, family) for family in MAKERS] + [(fill_false, family) for family in FALSE_MAKERS]
     with ProcessPoolExecutor(workers) as pool:
@@ -317,7 +319,7 @@ def build(out: Path, scale: float, seed: int, report: Callable[[str], None] = pr
     return items
 
 
-def table(items: list[Item]) -> str:
+def table(items: list[BankItem]) -> str:
     """Counts by family and level, for each split."""
     counts = Counter((item.draft.family, item.split, item.level) for item in items)
     lines = [f"{'family':<24}" + "".join(f"{split:>24}" for split in SPLITS)]

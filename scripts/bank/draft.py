@@ -105,7 +105,7 @@ def render_binders(variables: Sequence[tuple[str, str]], hypotheses: Sequence[tu
     )
 
 
-class Names:
+class NameSupply:
     """Hands out names that are not in use, at random for statements and by convention for proofs."""
 
     def __init__(self, rng: random.Random) -> None:

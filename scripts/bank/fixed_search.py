@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from common.lean import Outcome, Step, Theorem
+from common.lean import BadStatement, Outcome, Step, Theorem
 from common.messages import Attempt, LeanRunReply, LeanRunRequest
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
@@ -13,7 +13,6 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import WorkerOptions
 from node.prover.agent import Agent
-from node.prover.environment import BadStatement
 from node.prover.fixed_policy import FIXED_PARAMETERS, FixedPolicy
 
 TACTIC_SECONDS = 5.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from scripts.bank.draft import PREDICATE_NAMES, Draft, Names
+from scripts.bank.draft import PREDICATE_NAMES, Draft, NameSupply
 from scripts.bank.explain import Explainer
 from scripts.bank.logic import FALSE, Formula, atom, atoms, countermodels, free_terms, show
-from scripts.bank.prover import GaveUp, Prover, Sequent
+from scripts.bank.prover import BankProver, GaveUp, Sequent
 
 MAX_HYPOTHESES = 7
 MAX_TEXT = 180
@@ -16,7 +16,7 @@ MAX_TEXT = 180
 
 def propositional(rng: random.Random) -> Draft | None:
     """Intuitionistic: explained goals, or random valid sequents."""
-    names = Names(rng)
+    names = NameSupply(rng)
     letters = [names.variable("Prop") for _ in range(rng.randint(2, 5))]
     if rng.random() < 0.7:
         explainer = Explainer(rng, letters, {}, [])
@@ -32,7 +32,7 @@ def propositional(rng: random.Random) -> Draft | None:
 
 def classical(rng: random.Random) -> Draft | None:
     """Classically valid sequents of which the prover finds no intuitionistic proof."""
-    names = Names(rng)
+    names = NameSupply(rng)
     letters = [names.variable("Prop") for _ in range(rng.randint(1, 4))]
     for _ in range(20):
         hypotheses, goal = random_sequent(rng, letters)
@@ -46,7 +46,7 @@ def classical(rng: random.Random) -> Draft | None:
 
 def false_propositional(rng: random.Random) -> Draft | None:
     """A sequent with a countermodel."""
-    names = Names(rng)
+    names = NameSupply(rng)
     letters = [names.variable("Prop") for _ in range(rng.randint(2, 4))]
     hypotheses, goal = random_sequent(rng, letters)
     model = next(countermodels(hypotheses, goal), None)
@@ -75,7 +75,7 @@ def random_sequent(rng: random.Random, letters: list[str]) -> tuple[list[Formula
 def _intuitionistic(hypotheses: list[Formula], goal: Formula) -> bool:
     named = tuple((f"k{index}", formula) for index, formula in enumerate(hypotheses))
     try:
-        Prover().prove(Sequent(named, goal, (), frozenset(name for name, _ in named)), 6)
+        BankProver().prove(Sequent(named, goal, (), frozenset(name for name, _ in named)), 6)
     except GaveUp:
         return False
     return True
@@ -83,7 +83,7 @@ def _intuitionistic(hypotheses: list[Formula], goal: Formula) -> bool:
 
 def quantifiers(rng: random.Random, family: str = "quantifiers") -> Draft | None:
     """First-order: predicates on a type, constants, relations."""
-    names = Names(rng)
+    names = NameSupply(rng)
     kind = rng.choice(("α", "α", "Nat"))
     variables = [("α", "Type")] if kind == "α" else []
     names.used |= {"α"}
@@ -127,7 +127,7 @@ def vacuous(formula: Formula) -> bool:
 def sequent_draft(
     rng: random.Random,
     family: str,
-    names: Names,
+    names: NameSupply,
     variables: list[tuple[str, str]],
     hypotheses: list[Formula],
     goal: Formula,
@@ -155,7 +155,7 @@ def sequent_draft(
     if len(text) > MAX_TEXT:
         return None
     try:
-        proof = Prover(classical).prove(Sequent(tuple(named), goal, terms, frozenset(names.used | set(mentioned))))
+        proof = BankProver(classical).prove(Sequent(tuple(named), goal, terms, frozenset(names.used | set(mentioned))))
     except GaveUp:
         return None
     return Draft(family, "sequent", variables, [(name, show(formula)) for name, formula in named], show(goal), proof)

@@ -6,7 +6,7 @@ import random
 import re
 
 from common.lean import ProofTree
-from scripts.bank.draft import Draft, Names, step
+from scripts.bank.draft import Draft, NameSupply, step
 from scripts.bank.terms import Term, add, mul, num, show, var
 
 MAX_HYPOTHESES = 6
@@ -17,7 +17,7 @@ class Statement:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.names = Names(rng)
+        self.names = NameSupply(rng)
         self.variables: list[tuple[str, str]] = []
         self.hypotheses: list[tuple[str, str]] = []
         self.premises: list[tuple[str, str]] = []
@@ -224,7 +224,7 @@ class _Order:
 
 def false_order(rng: random.Random) -> Draft | None:
     """Inequalities that fail at small numbers although their hypotheses hold."""
-    names = Names(rng)
+    names = NameSupply(rng)
     letters = [names.variable("Nat") for _ in range(rng.randint(2, 4))]
 
     def term(depth: int) -> Term:

@@ -47,7 +47,7 @@ class Sequent:
         return Sequent(self.context, goal, self.terms, self.used)
 
 
-class Prover:
+class BankProver:
     """Proofs of sequents. `classical` allows `by_cases` on atoms and proofs by contradiction."""
 
     def __init__(self, classical: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from scripts.bank.draft import Draft, Names, chain, step
+from scripts.bank.draft import Draft, NameSupply, chain, step
 from scripts.bank.terms import (
     Equation,
     Rule,
@@ -107,7 +107,7 @@ def walk(rng: random.Random, start: Term, rules: list[Rule], steps: int) -> Term
 
 
 def _finish(
-    rng: random.Random, family: str, generator: str, names: Names, kinds: dict[str, str], equation: Equation,
+    rng: random.Random, family: str, generator: str, names: NameSupply, kinds: dict[str, str], equation: Equation,
     hypotheses: list[tuple[str, str]], tactics: list[str],
 ) -> Draft:  # fmt: skip
     order = {"α": -1}
@@ -119,7 +119,7 @@ def _finish(
 
 def nat_algebra(rng: random.Random) -> Draft | None:
     """`s = t` where t comes from s by random steps with lemmas; sometimes two such equations at once."""
-    names = Names(rng)
+    names = NameSupply(rng)
     letters = [names.variable("Nat") for _ in range(rng.randint(2, 4))]
     found = [_identity(rng, letters) for _ in range(rng.choice((1, 1, 2)))]
     if None in found:
@@ -149,7 +149,7 @@ def _identity(rng: random.Random, letters: list[str]) -> tuple[Equation, list[st
 
 def cancellation(rng: random.Random) -> Draft | None:
     """`s + c = t + c` (in some order) as a hypothesis; conclude `s = t`."""
-    names = Names(rng)
+    names = NameSupply(rng)
     letters = [names.variable("Nat") for _ in range(rng.randint(3, 4))]
     first, second = (random_nat_term(rng, letters, rng.choice((0, 1, 1))) for _ in range(2))
     common = random_nat_term(rng, letters, rng.choice((0, 0, 1)))
@@ -192,7 +192,7 @@ def _restore(
 
 def list_algebra(rng: random.Random) -> Draft | None:
     """Equations between list terms, or between their lengths."""
-    names = Names(rng)
+    names = NameSupply(rng)
     letters = [names.variable("List Nat") for _ in range(rng.randint(2, 3))]
     functions = [names.variable("Nat → Nat")]
     start = random_list_term(rng, letters, functions, rng.choice((2, 2, 3)))
@@ -216,7 +216,7 @@ def list_algebra(rng: random.Random) -> Draft | None:
 
 def equations(rng: random.Random) -> Draft | None:
     """A chain of rewriting with hypotheses: constants, functions, laws such as `∀ x, f (g x) = x`."""
-    names = Names(rng)
+    names = NameSupply(rng)
     kind = rng.choice(("α", "Nat", "Nat"))
     arrow = f"{kind} → {kind}"
     names.used |= {"α"}
@@ -261,7 +261,7 @@ def _second_equation(rng: random.Random, maker: _EquationMaker, rules: list[Rule
 
 
 def _predicate_goal(
-    rng: random.Random, names: Names, kinds: dict[str, str], kind: str, equation: Equation,
+    rng: random.Random, names: NameSupply, kinds: dict[str, str], kind: str, equation: Equation,
     hypotheses: list[tuple[str, str]], closing: list[str], rules: list[Rule],
 ) -> Draft | None:  # fmt: skip
     """`P s` from `P t`: rewrite the goal or the hypothesis, then `exact`."""
@@ -296,7 +296,9 @@ def _names(term: Term) -> set[str]:
 class _EquationMaker:
     """Invents hypotheses that rewrite a given term into another."""
 
-    def __init__(self, rng: random.Random, names: Names, kind: str, functions: list[str], constants: list[str]) -> None:
+    def __init__(
+        self, rng: random.Random, names: NameSupply, kind: str, functions: list[str], constants: list[str]
+    ) -> None:
         self.rng, self.names, self.kind = rng, names, kind
         self.functions, self.constants = functions, constants
         self.kinds = dict.fromkeys(functions, f"{kind} → {kind}") | dict.fromkeys(constants, kind)
@@ -361,7 +363,7 @@ class _EquationMaker:
 
 def false_nat(rng: random.Random) -> Draft | None:
     """An identity with something changed, refuted at small numbers."""
-    names = Names(rng)
+    names = NameSupply(rng)
     letters = [names.variable("Nat") for _ in range(rng.randint(2, 3))]
     start = random_nat_term(rng, letters, 2)
     end = walk(rng, start, NAT_RULES[:10], rng.randint(1, 3))

@@ -40,7 +40,7 @@ SMALL, LARGE = 1_000, 200_000
 
 
 @dataclass
-class Arguments:
+class BusBenchSettings:
     """Rates of the bus, on this machine."""
 
     seconds: float = 2.0
@@ -191,7 +191,7 @@ async def with_broker(loop: str, seconds: float) -> dict[str, Any]:
 
 def main() -> int:
     """Measure and print."""
-    arguments = tyro.cli(Arguments)
+    arguments = tyro.cli(BusBenchSettings)
     logging.configure("warning")
     factories = {"uvloop": uvloop.new_event_loop, "asyncio": asyncio.new_event_loop}
     if arguments.serve:

@@ -64,7 +64,7 @@ REQUEST_SECONDS = 1.0
 
 
 @dataclass
-class BenchSettings:
+class EngineBenchSettings:
     """What to measure."""
 
     shapes: tuple[str, ...] = ("reference",)
@@ -93,7 +93,7 @@ class BenchSettings:
     """Write the numbers here as well."""
 
 
-def build(shape: Shape, settings: BenchSettings) -> Engine:
+def build(shape: Shape, settings: EngineBenchSettings) -> Engine:
     """An engine with random weights whose completions never end by themselves."""
     import torch
 
@@ -137,7 +137,9 @@ def state_number(number: int, shape: Shape) -> str:
     return "".join(" q" if number >> bit & 1 else " p" for bit in range(words))
 
 
-def measure(engine: Engine, shape: Shape, waiting: int, settings: BenchSettings, first: int = 0) -> dict[str, float]:
+def measure(
+    engine: Engine, shape: Shape, waiting: int, settings: EngineBenchSettings, first: int = 0
+) -> dict[str, float]:
     """One run: rounds of `waiting` states, each round done when all are; states are numbered from `first` on.
 
     `states_per_cpu_s` is what one core alone would do, also when the machine does other things meanwhile.
@@ -197,7 +199,7 @@ def hardware(shape: Shape, medians: dict[str, float]) -> dict[str, float]:
     return {name: round(value, 2) for name, value in found.items()}
 
 
-def bench_shape(name: str, settings: BenchSettings, pace: Pace) -> dict[str, Any]:
+def bench_shape(name: str, settings: EngineBenchSettings, pace: Pace) -> dict[str, Any]:
     """Medians for every number of waiting states, and their ratios to the predecessor's."""
     from dataclasses import replace
 
@@ -226,7 +228,7 @@ def bench_shape(name: str, settings: BenchSettings, pace: Pace) -> dict[str, Any
     return results
 
 
-def bench(settings: BenchSettings) -> dict[str, Any]:
+def bench(settings: EngineBenchSettings) -> dict[str, Any]:
     """All measurements, with the machine that they were made on."""
 
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin for each other lose on a shared machine
@@ -248,7 +250,7 @@ def main() -> None:
     """Print the measurements as JSON."""
     import tyro
 
-    settings = tyro.cli(BenchSettings, description=__doc__)
+    settings = tyro.cli(EngineBenchSettings, description=__doc__)
     report(bench(settings), settings.json)
 
 

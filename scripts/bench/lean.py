@@ -39,12 +39,12 @@ from node.lean.backend import Backend
 from node.lean.cache import OutcomeCache
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.requests import Requests
+from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verifier import Verifier
 from node.lean.worker.document import statement_lines
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import WorkerOptions
-from node.lean.settings import LeanProcessSettings
 from scripts.bench._report import report
 
 AND = Theorem("t", "(p q r : Prop) (h : p ∧ (q ∨ r))", "(p ∧ q) ∨ (p ∧ r)")
@@ -86,7 +86,7 @@ def listed(text: str) -> list[str]:
 
 
 @dataclass
-class Arguments:
+class LeanBenchSettings:
     """Speed and memory of Lean behind the lean-proxy."""
 
     batches: int = 40
@@ -240,7 +240,7 @@ async def backend_of(name: str, toolchain: LeanToolchain) -> AsyncIterator[Backe
             await runner.cleanup()
 
 
-async def bench(arguments: Arguments) -> dict[str, Any]:
+async def bench(arguments: LeanBenchSettings) -> dict[str, Any]:
     """All measurements."""
     toolchain = LeanToolchain.pocket()
     verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
@@ -273,7 +273,7 @@ async def bench(arguments: Arguments) -> dict[str, Any]:
 
 def main(argv: Sequence[str]) -> int:
     """Entry point."""
-    arguments = tyro.cli(Arguments, args=list(argv), prog="proofmesh bench lean")
+    arguments = tyro.cli(LeanBenchSettings, args=list(argv), prog="proofmesh bench lean")
     report(asyncio.run(bench(arguments)), arguments.json)
     return 0
 

@@ -34,7 +34,7 @@ TACTICS = ("exact ⟨h₀.2, h₀.1, h₁ h₀.2⟩", "simp_all", "constructor",
 
 
 @dataclass
-class Arguments:
+class RequestsBenchSettings:
     """Requests per second and their times, on this machine."""
 
     seconds: float = 3.0
@@ -56,7 +56,7 @@ async def serve(url: str) -> None:
     from common.messages import SampledTactic
     from common.settings import BusSettings, NodeSettings
     from node.inference.engine import Engine
-    from node.inference.job import Finished
+    from node.inference.job import FinishedJob
     from node.inference.serving import Serving
     from node.inference.settings import InferenceSettings
     from node.model import weights as weights_file
@@ -67,8 +67,8 @@ async def serve(url: str) -> None:
     answer = tuple(SampledTactic(tactic, -1.5) for tactic in TACTICS)
 
     class Instant(Engine):
-        def step(self) -> list[Finished]:
-            finished = [Finished(job.key, answer, -3.0) for job in self._waiting]
+        def step(self) -> list[FinishedJob]:
+            finished = [FinishedJob(job.key, answer, -3.0) for job in self._waiting]
             self._waiting.clear()
             return finished
 
@@ -175,7 +175,7 @@ def main() -> int:
     """Measure and print."""
     import tyro
 
-    arguments = tyro.cli(Arguments, description=__doc__)
+    arguments = tyro.cli(RequestsBenchSettings, description=__doc__)
     if arguments.serve:
         import uvloop
 

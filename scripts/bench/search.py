@@ -30,7 +30,7 @@ STUBS = 20_000
 
 
 @dataclass
-class Arguments:
+class SearchBenchSettings:
     """Simulations per second of the pure search."""
 
     simulations: int = 800
@@ -72,7 +72,7 @@ def play(expansions: list[Expansion], simulations: int, offset: int) -> tuple[fl
     return time.process_time() - start, search
 
 
-def measure(branches: int, states: int, arguments: Arguments) -> dict[str, float]:
+def measure(branches: int, states: int, arguments: SearchBenchSettings) -> dict[str, float]:
     expansions = prepare(branches, states)
     runs = [play(expansions, arguments.simulations, 997 * index) for index in range(arguments.searches)]
     rates = [search.statistics.simulations / seconds for seconds, search in runs]
@@ -83,7 +83,7 @@ def measure(branches: int, states: int, arguments: Arguments) -> dict[str, float
 
 def main() -> None:
     gc.set_threshold(*GC_THRESHOLDS)  # as a prover does
-    arguments = tyro.cli(Arguments, description=__doc__)
+    arguments = tyro.cli(SearchBenchSettings, description=__doc__)
     worlds = {"chain": (1, 10**9), "products": (3, 10**9), "merging": (2, 2000)}
     results = {name: measure(*world, arguments) for name, world in worlds.items()}
     report({"settings": asked(arguments), "machine": machine(), "worlds": results}, arguments.json)

@@ -28,7 +28,7 @@ from common.limits import Natural, Nucleus, Positive, Temperature
 from common.messages import Attempt, AttemptResult
 from node.bank import bank
 from node.inference.engine import Engine
-from node.inference.engine_set import Answer
+from node.inference.engine_set import JobAnswer
 from node.inference.job import Job
 from node.inference.shelf import WeightsId
 from node.inference.worker import Worker
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Arguments:
+class SolveBenchSettings:
     """Share of statements that a policy proves."""
 
     checkpoint: Annotated[Path, tyro.conf.Positional]
@@ -81,11 +81,11 @@ class Arguments:
 class LocalPolicy:
     """`node.prover.policy.Policy` with the inference node's own worker in this process."""
 
-    def __init__(self, worker: Worker, arguments: Arguments) -> None:
+    def __init__(self, worker: Worker, arguments: SolveBenchSettings) -> None:
         self._worker = worker
         self._arguments = arguments
         self._numbers = itertools.count()
-        self._open: dict[int, asyncio.Future[Answer]] = {}
+        self._open: dict[int, asyncio.Future[JobAnswer]] = {}
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         key = next(self._numbers)
@@ -104,7 +104,7 @@ class LocalPolicy:
         assert finished is not None  # the only version is never put away
         return Advice(merge_samples(finished.tactics), finished.value)
 
-    def answered(self, answers: list[Answer]) -> None:
+    def answered(self, answers: list[JobAnswer]) -> None:
         for answer in answers:
             future = self._open.pop(answer.job.key)
             if not future.done():  # its search may have ended before
@@ -126,7 +126,7 @@ def read(path: Path) -> Weights:
 
 
 @asynccontextmanager
-async def local_policy(arguments: Arguments) -> AsyncIterator[LocalPolicy]:
+async def local_policy(arguments: SolveBenchSettings) -> AsyncIterator[LocalPolicy]:
     """A policy with the checkpoint's weights. Raises WeightsError, CheckpointError."""
     loop = asyncio.get_running_loop()
 
@@ -151,7 +151,7 @@ async def local_policy(arguments: Arguments) -> AsyncIterator[LocalPolicy]:
         await asyncio.to_thread(worker.join)
 
 
-async def play(theorems: Sequence[Theorem], arguments: Arguments) -> list[AttemptResult]:
+async def play(theorems: Sequence[Theorem], arguments: SolveBenchSettings) -> list[AttemptResult]:
     """One attempt at each theorem, in their order."""
     gate = asyncio.Semaphore(arguments.searches)
     leaves = ProverSettings().leaves
@@ -199,7 +199,7 @@ def won(result: AttemptResult) -> bool:
 
 
 def main() -> int:
-    arguments = tyro.cli(Arguments, description=__doc__)
+    arguments = tyro.cli(SolveBenchSettings, description=__doc__)
     started = time.monotonic()
     try:
         check_flags(arguments)

@@ -34,7 +34,7 @@ AIMS = {"256": 1.5, "768": 1.5, "transitions": 3.0}
 
 
 @dataclass
-class BenchSettings:
+class TrainBenchSettings:
     """What to measure."""
 
     cases: tuple[str, ...] = ("256", "768", "transitions")
@@ -106,7 +106,7 @@ def full(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
     return [collate([(Document(tuple(row), 1, None, length),) for row in tokens], length)]
 
 
-def batches(case: str, settings: BenchSettings, vocab_size: int) -> list[PackedBatch]:
+def batches(case: str, settings: TrainBenchSettings, vocab_size: int) -> list[PackedBatch]:
     """The micro-batches of a step."""
     length = 256 if case == "transitions" else int(case)
     make = transitions if case == "transitions" else full
@@ -114,12 +114,12 @@ def batches(case: str, settings: BenchSettings, vocab_size: int) -> list[PackedB
     return make(rows, length, vocab_size) * max(1, settings.batch_tokens // (rows * length))
 
 
-def trainer(settings: BenchSettings) -> Trainer:
+def trainer(settings: TrainBenchSettings) -> Trainer:
     """With fresh weights."""
     import torch
 
     from node.model.transformer import Transformer
-    from node.training.machine import Machine, choose_device, has_bf16
+    from node.training.machine import RankDevice, choose_device, has_bf16
     from node.training.settings import StageSettings
     from node.training.trainer import Trainer
 
@@ -128,7 +128,7 @@ def trainer(settings: BenchSettings) -> Trainer:
     device = choose_device(stage)
     bf16 = settings.precision == "auto" and has_bf16(device)
     torch.manual_seed(0)
-    return Trainer(Transformer(shape(settings.shape)), stage, Machine(device, bf16))
+    return Trainer(Transformer(shape(settings.shape)), stage, RankDevice(device, bf16))
 
 
 def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
@@ -142,7 +142,7 @@ def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
     return time.perf_counter() - start, time.process_time() - cpu
 
 
-def bench(settings: BenchSettings) -> dict[str, Any]:
+def bench(settings: TrainBenchSettings) -> dict[str, Any]:
     """Medians for every case, with the predecessor's numbers beside them."""
     import os
 
@@ -202,7 +202,7 @@ def main() -> None:
     """Print the measurements as JSON, and write them where asked."""
     import tyro
 
-    settings = tyro.cli(BenchSettings, description=__doc__)
+    settings = tyro.cli(TrainBenchSettings, description=__doc__)
     report(bench(settings), settings.json)
 
 

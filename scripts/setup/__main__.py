@@ -66,16 +66,16 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _steps(kind: str, stamp: steps.Stamp, *, only_just: bool) -> Iterator[steps.Step]:
+def _steps(kind: str, stamp: steps.Stamp, *, only_just: bool) -> Iterator[steps.SetupStep]:
     python = ".".join(map(str, sys.version_info[:2]))
-    yield steps.Step("environment", steps.digest([str(ROOT), python]), _make_venv, holds=lambda: venv.works(VENV))
-    yield steps.Step("just", steps.digest([_pin("rust-just")]), _install_just, holds=(VENV / "bin/just").exists)
+    yield steps.SetupStep("environment", steps.digest([str(ROOT), python]), _make_venv, holds=lambda: venv.works(VENV))
+    yield steps.SetupStep("just", steps.digest([_pin("rust-just")]), _install_just, holds=(VENV / "bin/just").exists)
     if only_just:
         return
     files = [ROOT / "requirements/base.txt", ROOT / f"requirements/{kind}.txt", ROOT / "pyproject.toml"]
-    yield steps.Step("packages", steps.digest([kind, python, *files]), lambda: _install_packages(kind, stamp))
-    yield steps.Step("nats-server", None, lambda: _module("scripts.setup.nats_server"))
-    yield steps.Step("pocket Lean", None, lambda: _module("scripts.setup.pocket_lean"))
+    yield steps.SetupStep("packages", steps.digest([kind, python, *files]), lambda: _install_packages(kind, stamp))
+    yield steps.SetupStep("nats-server", None, lambda: _module("scripts.setup.nats_server"))
+    yield steps.SetupStep("pocket Lean", None, lambda: _module("scripts.setup.pocket_lean"))
 
 
 def _pin(package: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Step:
+class SetupStep:
     """One step: what it is called, what it depends on, and how it is done."""
 
     name: str
@@ -67,12 +67,12 @@ class Stamp:
         aside.replace(self._file)
 
 
-def run(steps: Iterable[Step], stamp: Stamp, say: Callable[[str], None]) -> int:
+def run(steps: Iterable[SetupStep], stamp: Stamp, say: Callable[[str], None]) -> int:
     """Do the steps that are not done; returns how many were done. Raises StepFailed."""
     return sum(_run_one(step, stamp, say) for step in steps)
 
 
-def _run_one(step: Step, stamp: Stamp, say: Callable[[str], None]) -> bool:
+def _run_one(step: SetupStep, stamp: Stamp, say: Callable[[str], None]) -> bool:
     if step.key is not None:
         if stamp.read().get(step.name) == step.key and step.holds():
             return False

@@ -22,8 +22,8 @@ GOOD = machine.Facts("Linux", "x86_64", (2, 35), (3, 11), 50_000)
 # --- steps ------------------------------------------------------------------------------------------------------------
 
 
-def step(name: str, key: str | None, journal: list[str], **options: object) -> steps.Step:
-    return steps.Step(name, key, lambda: journal.append(name), **options)  # type: ignore[arg-type]
+def step(name: str, key: str | None, journal: list[str], **options: object) -> steps.SetupStep:
+    return steps.SetupStep(name, key, lambda: journal.append(name), **options)  # type: ignore[arg-type]
 
 
 def test_a_step_is_done_once_for_a_key(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_set_up_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
             raise RuntimeError("no network")
         journal.append("b")
 
-    plan = [step("a", "1", journal), steps.Step("b", "1", second), step("c", "1", journal)]
+    plan = [step("a", "1", journal), steps.SetupStep("b", "1", second), step("c", "1", journal)]
     with pytest.raises(steps.StepFailed, match="b: no network"):
         steps.run(plan, stamp, lambda line: None)
     broken.clear()
@@ -64,14 +64,14 @@ def test_a_step_that_is_being_redone_and_dies_is_not_done(tmp_path: Path) -> Non
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        steps.run([steps.Step("a", "2", die)], stamp, lambda line: None)
+        steps.run([steps.SetupStep("a", "2", die)], stamp, lambda line: None)
     assert stamp.read() == {}
 
 
 def test_a_step_without_a_key_is_always_asked_and_only_news_are_told(tmp_path: Path) -> None:
     stamp, lines, news = steps.Stamp(tmp_path / "stamp.json"), [], ["fetched", None]
     for _ in range(2):
-        steps.run([steps.Step("a", None, lambda: news.pop(0))], stamp, lines.append)
+        steps.run([steps.SetupStep("a", None, lambda: news.pop(0))], stamp, lines.append)
     assert len(lines) == 1
     assert lines[0].startswith("a: fetched")
 

@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedProcess:
     """A process that came to its end."""
 
     code: int
@@ -48,7 +48,7 @@ async def run_fresh(
     folder: Path,
     limits: Limits,
     keeper: Sequence[str] = (),
-) -> Finished:
+) -> FinishedProcess:
     """Run a command in a folder and return what it said. `keeper`: as for `spawn_child`. Raises OutOfLimits."""
     process = await spawn_child(
         command,
@@ -73,7 +73,7 @@ async def run_fresh(
     await asyncio.gather(watch, return_exceptions=True)
     if not watch.cancelled():
         raise OutOfLimits(f"more than {limits.memory_mb} MB of memory")
-    return Finished(code, output, errors)
+    return FinishedProcess(code, output, errors)
 
 
 def _limit(pid: int, limits: Limits) -> None:

@@ -13,13 +13,13 @@ import msgspec
 from node.lean.text.script import INDENT, proof_lines
 from node.lean.trace.infotree import Position
 from node.lean.trace.records import TracedBlock, TracedStep
-from node.lean.trace.source import Source
+from node.lean.trace.source import LeanSource
 from node.lean.trace.theorems import Declaration
 from node.lean.trace.tree import proof_tree
 
 
 @dataclass(frozen=True)
-class Place:
+class BlockPlace:
     """One block of a file: number of the declaration, number of the block in it."""
 
     declaration: int
@@ -30,7 +30,7 @@ class Place:
 class Copy:
     """A file with split proofs in place of its own, which shows the info trees of these declarations only."""
 
-    source: Source
+    source: LeanSource
     begins: dict[int, int]
     """Character offset at which each of the declarations begins, by number."""
 
@@ -43,7 +43,9 @@ class Copy:
 SHOW, HIDE = (f"set_option trace.Elab.info {value}\n" for value in ("true", "false"))
 
 
-def rewritten(source: Source, declarations: Sequence[Declaration], blocks: Mapping[Place, TracedBlock]) -> Copy:
+def rewritten(
+    source: LeanSource, declarations: Sequence[Declaration], blocks: Mapping[BlockPlace, TracedBlock]
+) -> Copy:
     """The file with the steps of these blocks in place of their tactics."""
     parts: list[str] = []
     begins: dict[int, int] = {}
@@ -62,10 +64,10 @@ def rewritten(source: Source, declarations: Sequence[Declaration], blocks: Mappi
         parts += [source.text[at : source.offset(command.end)], "\n", HIDE]
         at = source.offset(command.end)
         length += sum(map(len, parts[written:]))
-    return Copy(Source("".join([*parts, source.text[at:]])), begins)
+    return Copy(LeanSource("".join([*parts, source.text[at:]])), begins)
 
 
-def _script(source: Source, start: Position, steps: Sequence[TracedStep]) -> str:
+def _script(source: LeanSource, start: Position, steps: Sequence[TracedStep]) -> str:
     """`by` and the steps below it, deeper than the line that it stands in."""
     begin = source.offset((start[0], 0))
     line = source.text[begin : source.offset(start)]

@@ -14,7 +14,7 @@ import msgspec
 from common.process import kill_group, spawn_child
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.infotree import Info, parse
-from node.lean.trace.theorems import Message
+from node.lean.trace.theorems import FileMessage
 from node.lean.worker.process import resident_mb
 
 _TRACE = "[Elab.info]"
@@ -45,22 +45,22 @@ class TraceLimits:
 
 
 @dataclass
-class Elaborated:
+class ElaboratedFile:
     """What Lean said of a file."""
 
     trees: list[Info] = field(default_factory=list)
-    messages: list[Message] = field(default_factory=list)
+    messages: list[FileMessage] = field(default_factory=list)
 
 
 async def elaborate(
     text: str, toolchain: LeanToolchain, folder: Path, limits: TraceLimits, options: tuple[str, ...] = ()
-) -> Elaborated:
+) -> ElaboratedFile:
     """Elaborate a file's text in a fresh process, in the folder that its project has. Raises TraceFailed."""
     with tempfile.TemporaryDirectory(prefix="proofmesh-trace-") as scratch:
         path, output, errors = (Path(scratch) / name for name in ("Traced.lean", "output", "errors"))
         path.write_text(text, encoding="utf-8")
         code = await _run(path, output, errors, toolchain, folder, limits, options)
-        said = Elaborated()
+        said = ElaboratedFile()
         for row in _rows(output):
             _take(said, row)
         if code not in (0, 1) or (code == 1 and not any(message.severity == "error" for message in said.messages)):
@@ -122,10 +122,10 @@ def _rows(output: Path) -> Iterator[dict[str, Any]]:
                     raise TraceFailed(f"Lean wrote what is no JSON: {error}") from error
 
 
-def _take(said: Elaborated, row: dict[str, Any]) -> None:
+def _take(said: ElaboratedFile, row: dict[str, Any]) -> None:
     data = str(row.get("data", ""))
     if data.startswith(_TRACE):
         said.trees += parse(data[len(_TRACE) :])
     else:
         line = (row.get("pos") or {}).get("line", 0)
-        said.messages.append(Message(str(row.get("severity", "")), data, int(line)))
+        said.messages.append(FileMessage(str(row.get("severity", "")), data, int(line)))

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from node.lean.trace.records import TracedFile
-from node.lean.trace.source import Source
+from node.lean.trace.source import LeanSource
 from node.lean.trace.sources import Group
 from node.lean.trace.tracing import Tracer
 
@@ -47,7 +47,7 @@ class Work:
 
 def content(root: Path, text: str) -> str:
     """Names a file's text and those of the modules that it imports from the same project, theirs included."""
-    return _digest(repr([text, *(_module(root, name) for name in Source(text).imports)]))
+    return _digest(repr([text, *(_module(root, name) for name in LeanSource(text).imports)]))
 
 
 @cache

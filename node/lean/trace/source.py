@@ -12,7 +12,7 @@ _IMPORT = re.compile(r"^[ \t]*(?:(?:public|meta|private)\s+)*import(?:\s+all)?[ 
 _CONTEXT = re.compile(r"^[ \t]*((?:open|variable|universe|namespace|section)\b.*)$", re.MULTILINE)
 
 
-class Source:
+class LeanSource:
     """A file's text; all positions are characters (code points), as in Lean."""
 
     def __init__(self, text: str) -> None:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from node.lean.trace.infotree import Span, TacticInfo
 from node.lean.trace.premises import premises
-from node.lean.trace.source import Source, dedent
+from node.lean.trace.source import LeanSource, dedent
 from node.lean.trace.tree import (
-    Item,
     Open,
+    PlayedStep,
     Slot,
     Unsupported,
     attach,
@@ -74,7 +74,7 @@ class TermBlock:
 class Splitter:
     """Plays the tactics of one file's blocks, splitting them in a style."""
 
-    def __init__(self, source: Source, names: Mapping[Span, str], style: Style) -> None:
+    def __init__(self, source: LeanSource, names: Mapping[Span, str], style: Style) -> None:
         self.source = source
         self.names = names
         self.style = style
@@ -118,7 +118,7 @@ class Splitter:
         tactic: str = "",
         after: list[str] | None = None,
         without: Sequence[TacticInfo] = (),
-    ) -> Item:
+    ) -> PlayedStep:
         """A tactic as a step, perhaps with another text; `without`: tactics inside that are steps of their own."""
         named = premises(info, self.names)
         if without:
@@ -127,7 +127,7 @@ class Splitter:
                 each for each in named if not any(place.holds(Span(each.start, each.end)) for place in places)
             )
         after = list(info.after) if after is None else after
-        return Item(tactic or self.source.tactic(info.span), info.span, info.before, after, named)
+        return PlayedStep(tactic or self.source.tactic(info.span), info.span, info.before, after, named)
 
     def pieces(self, info: TacticInfo) -> list[TacticInfo]:
         """All tactic nodes below, nearest first on every path, that are pieces of the tactic's own syntax."""
@@ -158,10 +158,10 @@ class Splitter:
             word = self._rewrite_word(keyword, final)
             tactic = f"{word}{lead}{self.source.slice(rule.span).strip().rstrip(',').rstrip()}]{location}"
             after = info.after if final and keyword != "rwa" else rule.after
-            item = Item(tactic, rule.span, rule.before, after, premises(info, self.names, rule.span))
+            item = PlayedStep(tactic, rule.span, rule.before, after, premises(info, self.names, rule.span))
             opened = step(item, refreshed(opened, rule))
         if keyword == "rwa" and opened:
-            opened = step(Item("assumption", info.span, rules[-1].after, info.after), opened)
+            opened = step(PlayedStep("assumption", info.span, rules[-1].after, info.after), opened)
         return opened
 
     def _rewrite_word(self, keyword: str, final: bool) -> str:
@@ -188,7 +188,7 @@ class Splitter:
         given = words if match.group(1) == "next" else words[1:]
         if given:
             renamed = inner[0].before
-            item = Item(f"rename_i {' '.join(given)}", info.span, [opened[index].text], renamed)
+            item = PlayedStep(f"rename_i {' '.join(given)}", info.span, [opened[index].text], renamed)
             [goal] = step(item, [opened[index]])
             opened = [*opened[:index], goal, *opened[index + 1 :]]
         return focused(opened, inner, self.one, index)

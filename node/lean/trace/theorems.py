@@ -12,7 +12,7 @@ from node.lean.text.lexing import lex
 from node.lean.trace.infotree import Info, Position, Span, TacticInfo
 from node.lean.trace.premises import premises
 from node.lean.trace.records import Declared, TracedBlock, TracedTactic, TracedTheorem
-from node.lean.trace.source import Source
+from node.lean.trace.source import LeanSource
 from node.lean.trace.splitting import Splitter, Style
 from node.lean.trace.tree import Unsupported, steps
 
@@ -23,7 +23,7 @@ _KEYWORD = re.compile(
 _SEQUENCES = frozenset({"Tactic.tacticSeq1Indented", "Tactic.tacticSeqBracketed"})
 
 
-class Message(msgspec.Struct, frozen=True):
+class FileMessage(msgspec.Struct, frozen=True):
     """A message of `lean --json`."""
 
     severity: str
@@ -41,12 +41,12 @@ class Declaration:
     command: Span
     """The whole command, doc comment and attributes included."""
 
-    def messages(self, said: Sequence[Message]) -> list[Message]:
+    def messages(self, said: Sequence[FileMessage]) -> list[FileMessage]:
         """What Lean said about it."""
         return [message for message in said if self.theorem.start[0] <= message.line <= self.theorem.end[0]]
 
 
-def declarations(source: Source, trees: Sequence[Info]) -> list[Declaration]:
+def declarations(source: LeanSource, trees: Sequence[Info]) -> list[Declaration]:
     """The declarations with tactic blocks, in the file's order."""
     found = []
     for tree, span, keyword in _commands(source, trees):
@@ -56,7 +56,7 @@ def declarations(source: Source, trees: Sequence[Info]) -> list[Declaration]:
     return found
 
 
-def declared(source: Source, trees: Sequence[Info]) -> list[Declared]:
+def declared(source: LeanSource, trees: Sequence[Info]) -> list[Declared]:
     """Everything that a file declares under a name."""
     found = []
     for tree, span, keyword in _commands(source, trees):
@@ -68,7 +68,7 @@ def declared(source: Source, trees: Sequence[Info]) -> list[Declared]:
     return found
 
 
-def _commands(source: Source, trees: Sequence[Info]) -> Iterator[tuple[Info, Span, re.Match[str]]]:
+def _commands(source: LeanSource, trees: Sequence[Info]) -> Iterator[tuple[Info, Span, re.Match[str]]]:
     """The trees of declarations, with their places and keywords."""
     code = lex(source.text).code
     code += source.text[len(code) :]
@@ -94,7 +94,7 @@ def _blocks(tree: Info) -> tuple[TacticInfo, ...]:
 
 
 def _theorem(
-    source: Source, tree: Info, span: Span, keyword: re.Match[str], blocks: Sequence[TacticInfo]
+    source: LeanSource, tree: Info, span: Span, keyword: re.Match[str], blocks: Sequence[TacticInfo]
 ) -> TracedTheorem:
     name, place = _name(source, tree, keyword.end())
     statement = source.text[keyword.start() : source.offset(blocks[0].span.start)].strip()
@@ -110,7 +110,7 @@ def _theorem(
     )
 
 
-def _name(source: Source, tree: Info, keyword_end: int) -> tuple[str, Span | None]:
+def _name(source: LeanSource, tree: Info, keyword_end: int) -> tuple[str, Span | None]:
     """The full name of what a command declares, and where it stands."""
     begin = keyword_end + len(source.text[keyword_end:]) - len(source.text[keyword_end:].lstrip())
     place: Position = source.position(begin)
@@ -123,7 +123,7 @@ def _name(source: Source, tree: Info, keyword_end: int) -> tuple[str, Span | Non
     return found
 
 
-def wrong(theorem: TracedTheorem, said: Sequence[Message]) -> str:
+def wrong(theorem: TracedTheorem, said: Sequence[FileMessage]) -> str:
     """Why a declaration does not count; empty when it does."""
     errors = [message.data for message in said if message.severity == "error"]
     if errors:
@@ -133,7 +133,7 @@ def wrong(theorem: TracedTheorem, said: Sequence[Message]) -> str:
     return ""
 
 
-def traced_block(source: Source, info: TacticInfo, names: Mapping[Span, str], style: Style) -> TracedBlock:
+def traced_block(source: LeanSource, info: TacticInfo, names: Mapping[Span, str], style: Style) -> TracedBlock:
     """A block with its tactics as written, and its tree in a style. What has no tree says why."""
     tactics = tuple(_tactics(source, info, names))
     try:
@@ -143,7 +143,7 @@ def traced_block(source: Source, info: TacticInfo, names: Mapping[Span, str], st
     return TracedBlock(info.span.start, info.span.end, tactics, found)
 
 
-def _tactics(source: Source, block: TacticInfo, names: Mapping[Span, str]) -> list[TracedTactic]:
+def _tactics(source: LeanSource, block: TacticInfo, names: Mapping[Span, str]) -> list[TracedTactic]:
     """Every tactic that stands in a sequence and changes the state, composed ones and their parts alike.
 
     The same choice as LeanDojo's: nodes whose parent is a tactic sequence.

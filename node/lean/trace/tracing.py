@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.trace.checking import Copy, Place, agreed, rewritten
-from node.lean.trace.elaborating import SHOW_ALL, Elaborated, TraceFailed, TraceLimits, elaborate
+from node.lean.trace.checking import BlockPlace, Copy, agreed, rewritten
+from node.lean.trace.elaborating import SHOW_ALL, ElaboratedFile, TraceFailed, TraceLimits, elaborate
 from node.lean.trace.infotree import Position, Span
 from node.lean.trace.premises import names
 from node.lean.trace.records import TracedBlock, TracedFile, TracedTheorem
-from node.lean.trace.source import Source
+from node.lean.trace.source import LeanSource
 from node.lean.trace.splitting import SPLIT, WHOLE
 from node.lean.trace.theorems import Declaration, declarations, declared, traced_block, wrong
 
@@ -42,7 +42,7 @@ class Tracer:
     async def trace(self, text: str, path: str) -> TracedFile:
         """Trace a file's text. What goes wrong is recorded in it, for a theorem or for the whole file."""
         started = time.monotonic()
-        source = Source(text)
+        source = LeanSource(text)
         imports = tuple(source.imports)
         try:
             said = await self._elaborate(source)
@@ -55,7 +55,9 @@ class Tracer:
         named = (msgspec.structs.replace(each, name=full.get(each.name_start, each.name)) for each in theorems)
         return TracedFile(path, imports, tuple(named), tuple(known), seconds=time.monotonic() - started)
 
-    async def _theorems(self, source: Source, said: Elaborated, full: Mapping[Span, str]) -> list[TracedTheorem]:
+    async def _theorems(
+        self, source: LeanSource, said: ElaboratedFile, full: Mapping[Span, str]
+    ) -> list[TracedTheorem]:
         """The declarations with tactic blocks. Raises TraceFailed."""
         found = declarations(source, said.trees)
         if not found and any(message.severity == "error" for message in said.messages):
@@ -63,7 +65,7 @@ class Tracer:
             raise TraceFailed(f"line {error.line}: {error.data}")
         errors = [wrong(each.theorem, each.messages(said.messages)) for each in found]
         blocks = {
-            Place(number, index): traced_block(source, block, full, WHOLE)
+            BlockPlace(number, index): traced_block(source, block, full, WHOLE)
             for number, (each, error) in enumerate(zip(found, errors, strict=True))
             if not error
             for index, block in enumerate(each.blocks)
@@ -82,12 +84,16 @@ class Tracer:
         ]
 
     async def _split(
-        self, source: Source, found: Sequence[Declaration], full: Mapping[Span, str], whole: Mapping[Place, TracedBlock]
-    ) -> dict[Place, TracedBlock]:
+        self,
+        source: LeanSource,
+        found: Sequence[Declaration],
+        full: Mapping[Span, str],
+        whole: Mapping[BlockPlace, TracedBlock],
+    ) -> dict[BlockPlace, TracedBlock]:
         """The blocks, split in the first style in which Lean accepts them; else whole, with the reason."""
-        settled: dict[Place, TracedBlock] = {}
+        settled: dict[BlockPlace, TracedBlock] = {}
         reasons = dict.fromkeys(whole, "")
-        tried: dict[Place, list[tuple[str, ...]]] = {place: [] for place in whole}
+        tried: dict[BlockPlace, list[tuple[str, ...]]] = {place: [] for place in whole}
         for style in SPLIT:
             asked = {}
             for place in [place for place in whole if place not in settled]:
@@ -109,8 +115,8 @@ class Tracer:
         }
 
     async def _checked(
-        self, source: Source, found: Sequence[Declaration], asked: Mapping[Place, TracedBlock]
-    ) -> dict[Place, TracedBlock | str]:
+        self, source: LeanSource, found: Sequence[Declaration], asked: Mapping[BlockPlace, TracedBlock]
+    ) -> dict[BlockPlace, TracedBlock | str]:
         """The blocks that Lean accepts in their split form, with the states that it shows; why not, of the others."""
         if not asked:
             return {}
@@ -123,13 +129,13 @@ class Tracer:
         return {place: _answer(copy, said, seen, place, block) for place, block in asked.items()}
 
     async def _elaborate(
-        self, source: Source, options: tuple[str, ...] = (), show: tuple[str, ...] = (SHOW_ALL,)
-    ) -> Elaborated:
+        self, source: LeanSource, options: tuple[str, ...] = (), show: tuple[str, ...] = (SHOW_ALL,)
+    ) -> ElaboratedFile:
         return await elaborate(source.text, self.toolchain, self.folder, self.limits, (*show, *options))
 
 
 def _answer(
-    copy: Copy, said: Elaborated, seen: Sequence[Declaration], place: Place, asked: TracedBlock
+    copy: Copy, said: ElaboratedFile, seen: Sequence[Declaration], place: BlockPlace, asked: TracedBlock
 ) -> TracedBlock | str:
     """A split block as Lean shows it, or why it does not count."""
     each = copy.find(seen, place.declaration)
@@ -141,5 +147,5 @@ def _answer(
     return agreed(asked, found) or "Lean reads the split proof as another one"
 
 
-def _place(entry: tuple[Place, TracedBlock]) -> tuple[int, int]:
+def _place(entry: tuple[BlockPlace, TracedBlock]) -> tuple[int, int]:
     return entry[0].declaration, entry[0].block

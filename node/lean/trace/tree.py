@@ -34,7 +34,7 @@ class Slot:
 class Node:
     """A step of the tree."""
 
-    item: Item
+    item: PlayedStep
     goals: tuple[str, ...]
     after: tuple[str, ...]
     layout: Layout
@@ -50,7 +50,7 @@ class Open:
 
 
 @dataclass(frozen=True)
-class Item:
+class PlayedStep:
     """A step to be played: its text, its place, and the goals that Lean shows around it."""
 
     tactic: str
@@ -113,7 +113,7 @@ def refreshed(opened: list[Open], info: TacticInfo) -> list[Open]:
     return [Open(text, goal.slot) for text, goal in zip(info.before, opened, strict=True)]
 
 
-def step(item: Item, opened: list[Open]) -> list[Open]:
+def step(item: PlayedStep, opened: list[Open]) -> list[Open]:
     """Attach a step to the branch of the first open goal; returns the goals open afterwards. Raises Unsupported."""
     if not opened:
         raise Unsupported(f"`{item.tactic}` where no goal is left")
@@ -130,7 +130,7 @@ def step(item: Item, opened: list[Open]) -> list[Open]:
     return [*rest[: len(made)], *(next(following) if goal.slot is slot else goal for goal in opened[1:])]
 
 
-def attach(item: Item, slot: Slot, worked: Sequence[Open], after: Sequence[str]) -> list[Open]:
+def attach(item: PlayedStep, slot: Slot, worked: Sequence[Open], after: Sequence[str]) -> list[Open]:
     """Make an item the step of a slot whose goals are `worked`, leaving `after`. Returns the goals that it leaves."""
     if slot.node is not None:
         raise Unsupported(f"`{item.tactic}` works on a goal that another step was to close")
@@ -162,7 +162,7 @@ def _permuted(after: Sequence[str], opened: list[Open]) -> list[Open]:
     return found
 
 
-def _step_on_shared(item: Item, opened: list[Open]) -> list[Open]:
+def _step_on_shared(item: PlayedStep, opened: list[Open]) -> list[Open]:
     """A step that changes other goals, too: they must share metavariables with the one that it works on."""
     slot = opened[0].slot
     others = [goal for goal in opened if goal.slot is not slot]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from node.lean.process.fresh import Finished, Limits, run_fresh
+from node.lean.process.fresh import FinishedProcess, Limits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import PROOF
 
@@ -49,6 +49,6 @@ class Rechecker:
     def _program(self) -> Path:
         return self._prefix / "bin" / "leanchecker"
 
-    async def _run(self, command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Finished:
+    async def _run(self, command: Sequence[str], environment: Mapping[str, str], folder: Path) -> FinishedProcess:
         keeper = self._toolchain.protections.keeper()
         return await run_fresh(command, environment=environment, folder=folder, limits=self._limits, keeper=keeper)

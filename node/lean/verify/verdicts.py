@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from common.lean import Theorem
-from node.lean.process.fresh import Finished
+from node.lean.process.fresh import FinishedProcess
 from node.lean.text.script import INDENT
 from node.lean.worker.document import statement_lines
 
@@ -84,7 +84,7 @@ def verdict(messages: Sequence[LeanMessage]) -> tuple[str, tuple[str, ...]]:
     return (f"it rests on other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""), axioms
 
 
-def rejection(finished: Finished, header: str, theorem: Theorem) -> str:
+def rejection(finished: FinishedProcess, header: str, theorem: Theorem) -> str:
     """Why Lean rejects the proof's file; empty when it does not."""
     for message in messages(finished):
         if message.severity == "error":
@@ -102,13 +102,13 @@ def _where(message: LeanMessage, header: str, theorem: Theorem) -> str:
     return f" at line {line}" if line >= 1 else ""
 
 
-def unclear(finished: Finished) -> str:
+def unclear(finished: FinishedProcess) -> str:
     """A process that ended badly without a word of Lean's."""
     said = (finished.errors or finished.output).strip()[-400:]
     return f"Lean ended with code {finished.code}{': ' + said if said else ''}"
 
 
-def messages(finished: Finished) -> list[LeanMessage]:
+def messages(finished: FinishedProcess) -> list[LeanMessage]:
     """Lean's messages. What is no message is left out; then the exit code says that something is wrong."""
     found = []
     for line in finished.output.splitlines():

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from common.lean import Theorem
 from common.messages import LeanVerifyReply
-from node.lean.process.fresh import Finished, Limits, OutOfLimits, run_fresh
+from node.lean.process.fresh import FinishedProcess, Limits, OutOfLimits, run_fresh
 from node.lean.text.lexing import lex
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -181,13 +181,13 @@ class Verifier:
             raise VerificationFailed(errors[0] if errors else unclear(finished), "bad-statement")
         return folder
 
-    async def _compile(self, folder: Path, module: str) -> Finished:
+    async def _compile(self, folder: Path, module: str) -> FinishedProcess:
         """Compile one file in a fresh process that may write into its folder. Raises OutOfLimits."""
         return await self._lean(folder, ["-o", f"{module}.olean", f"{module}.lean"], (), writable=True)
 
     async def _lean(
         self, folder: Path, arguments: list[str], path: tuple[Path, ...], *, writable: bool = False
-    ) -> Finished:
+    ) -> FinishedProcess:
         """Run Lean in a fresh process. Raises OutOfLimits."""
         options = ["--json", "-DautoImplicit=false", f"-DmaxHeartbeats={HEARTBEATS}"]
         return await run_fresh(

@@ -77,7 +77,7 @@ class Form(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Block:
+class CandidateBlock:
     """Where one candidate stands. Lines are zero-based; `last` is the line of its closing parenthesis."""
 
     index: int
@@ -94,23 +94,23 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Example:
+class LeanExample:
     """One example of a document: its lines, and its blocks."""
 
     first: int
     statement: int
     """Last line of the statement."""
     last: int
-    blocks: tuple[Block, ...]
+    blocks: tuple[CandidateBlock, ...]
     form: Form
     end: int = -1
     """Line of the sentinel behind all blocks; -1 when there is none."""
 
 
 @dataclass(frozen=True)
-class Document:
+class LeanDocument:
     text: str
-    examples: tuple[Example, ...]
+    examples: tuple[LeanExample, ...]
     echo: str = ""
     """What Lean says first of the one example of a brief document."""
 
@@ -120,7 +120,7 @@ class Document:
         return bool(self.echo)
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[CandidateBlock, ...]:
         return tuple(block for example in self.examples for block in example.blocks)
 
 
@@ -131,16 +131,16 @@ class Writer:
         """`brief`: there will be one example, and no need to know where Lean is."""
         self._brief = brief
         self._lines = opening(header, BRIEF_PREAMBLE if brief else PREAMBLE).split("\n")[:-1]
-        self._examples: list[Example] = []
+        self._examples: list[LeanExample] = []
 
-    def document(self) -> Document:
+    def document(self) -> LeanDocument:
         """What was written. Two documents with the same echo are the same."""
         text = "\n".join(self._lines) + "\n"
         if not self._brief:
-            return Document(text, tuple(self._examples))
+            return LeanDocument(text, tuple(self._examples))
         assert len(self._examples) == 1
         echo = f"{SENTINEL} {hashlib.blake2b(text.encode(errors='surrogatepass'), digest_size=8).hexdigest()}"
-        return Document(text.replace(MARK, echo, 1), tuple(self._examples), echo)
+        return LeanDocument(text.replace(MARK, echo, 1), tuple(self._examples), echo)
 
     def copies(
         self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]], *, show_state: bool
@@ -187,7 +187,7 @@ class Writer:
         self._lines.append(f"theorem {COPY} : True := by")
         spots: list[_Spot] = []
         self._lines += _block(spots, 0, index, tactic, INDENT, bulleted=False)
-        self._examples.append(Example(first, first, len(self._lines) - 1, (spots[0].block(first + 1),), Form.PROBE))
+        self._examples.append(LeanExample(first, first, len(self._lines) - 1, (spots[0].block(first + 1),), Form.PROBE))
 
     def _example(
         self, theorem: Theorem, path: Sequence[Step], hole: _Hole, spots: list[_Spot], form: Form, ends: bool = False
@@ -214,7 +214,7 @@ class Writer:
         self._lines += lines
         blocks = tuple(spot.block(begin) for spot in spots)
         end = begin + length - 2 if ends else -1
-        self._examples.append(Example(first, statement, len(self._lines) - 1, blocks, form, end))
+        self._examples.append(LeanExample(first, statement, len(self._lines) - 1, blocks, form, end))
 
 
 _Hole = Callable[[str], list[str]]
@@ -234,9 +234,9 @@ class _Spot:
     bulleted: bool
     sentinel: bool
 
-    def block(self, begin: int) -> Block:
+    def block(self, begin: int) -> CandidateBlock:
         last = self.last + begin
-        return Block(
+        return CandidateBlock(
             self.index, self.first + begin, last, self.column, last + 1 if self.sentinel else -1, self.bulleted
         )
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from common.lean import Outcome, OutcomeKind, Step, Theorem
 from node.lean.text.goals import may_share, split_goals, state_text
-from node.lean.worker.document import MOST_COPIES, STATE, Document, Writer
+from node.lean.worker.document import MOST_COPIES, STATE, LeanDocument, Writer
 from node.lean.worker.process import Ending
-from node.lean.worker.reading import Reading
+from node.lean.worker.reading import DocumentReading
 
 _NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?(?!_(?!\w))[^\W\d]")
 """`case TAG` and `?name`: what they mean depends on the goal's tag, and copies are tagged differently."""
@@ -35,7 +35,7 @@ def _parts(indices: Sequence[int]) -> list[list[int]]:
     return [list(indices[start : start + MOST_COPIES]) for start in range(0, len(indices), MOST_COPIES)]
 
 
-class Plan:
+class BatchPlan:
     """One request: candidates on the state at the end of a path."""
 
     def __init__(
@@ -76,7 +76,7 @@ class Plan:
     def done(self) -> bool:
         return bool(self.bad_statement) or (self.state is not None and not self._pending and not self._alone)
 
-    def document(self, header: str) -> Document | None:
+    def document(self, header: str) -> LeanDocument | None:
         """The next document to run; None when all is settled."""
         if not self.done and self._documents > 4 * len(self.candidates) + 8:
             self._give_up("Lean gave no clear answer for it")
@@ -130,7 +130,7 @@ class Plan:
             return True
         return bool(_NAMES_A_GOAL.search(self.candidates[index]))
 
-    def take(self, reading: Reading) -> None:
+    def take(self, reading: DocumentReading) -> None:
         """Learn from a document whose diagnostics are final."""
         if reading.bad_statement:
             self.bad_statement = reading.bad_statement
@@ -183,7 +183,7 @@ class Plan:
             if self.state is None and self._failures > 2:
                 self._give_up(f"the state cannot be shown: {reason}")
 
-    def _learn_state(self, reading: Reading) -> bool:
+    def _learn_state(self, reading: DocumentReading) -> bool:
         """Take the state's text. False: its goals hold metavariables and were copied, so nothing else counts."""
         for goals in reading.states:
             self.state = state_text(split_goals(goals))
@@ -192,7 +192,7 @@ class Plan:
             return False
         return True
 
-    def _settle(self, reading: Reading) -> None:
+    def _settle(self, reading: DocumentReading) -> None:
         for index, outcome in reading.outcomes.items():
             self._finish(index, outcome)
 

@@ -12,12 +12,12 @@ import contextlib
 from collections import deque
 from dataclasses import dataclass, field
 
-from common.lean import Theorem
-from node.lean.backend import BackendDown, BackendFull, BadStatement, Batch, BatchResult
+from common.lean import BadStatement, Theorem
+from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.cache import state_key
 from node.lean.text.lexing import lex
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.plan import Plan
+from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import LeanProcess, WorkerEnded, WorkerOptions
 from node.lean.worker.runner import BadHeader, Runner
 from node.lean.worker.spares import Spares
@@ -54,7 +54,7 @@ class StillLoading(BackendFull):
 
 @dataclass
 class _Job:
-    plan: Plan
+    plan: BatchPlan
     timeout: float
     warm: object
     """What the worker should have warm: the theorem's key."""
@@ -67,7 +67,7 @@ class _Job:
 
 
 @dataclass
-class _Slot:
+class _PoolSlot:
     runner: Runner
     warm: object = None
     job: _Job | None = None
@@ -87,7 +87,7 @@ class Pool:
     """Requests that may wait, in all."""
     garbage: float = 0.0
     """Running share of candidates that do not parse."""
-    _slots: list[_Slot] = field(default_factory=list)
+    _slots: list[_PoolSlot] = field(default_factory=list)
     _waiting: deque[_Job] = field(default_factory=deque)
     _watcher: asyncio.Task[None] | None = None
     _spares: Spares = field(default_factory=lambda: Spares(0))
@@ -97,7 +97,7 @@ class Pool:
     def start(self) -> None:
         """Begin to watch the workers' memory."""
         self._spares = Spares(self.options.spares)
-        self._slots = [_Slot(Runner(self.toolchain, self.options, self._spares)) for _ in range(self.workers)]
+        self._slots = [_PoolSlot(Runner(self.toolchain, self.options, self._spares)) for _ in range(self.workers)]
         self._watcher = asyncio.create_task(self._watch(), name="memory of Lean workers")
 
     async def stop(self) -> None:
@@ -133,12 +133,12 @@ class Pool:
         """Have every idle worker load the configured header, in the background."""
         for slot in self._slots:
             if slot.job is None and slot.runner.process is None:
-                plan = Plan(Theorem("ready", "", "True"), (), {})
+                plan = BatchPlan(Theorem("ready", "", "True"), (), {})
                 job = _Job(plan, 60.0, None, asyncio.get_running_loop().create_future())
                 job.done.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else looks
                 self._give(slot, job)
 
-    async def attempt(self, batch: Batch) -> BatchResult:
+    async def attempt(self, batch: TacticBatch) -> BatchResult:
         """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
         plan = self._plan(batch)
         try:
@@ -155,9 +155,9 @@ class Pool:
             plan.state or "", tuple(plan.outcomes[index] for index in range(len(batch.tactics))), elapsed
         )
 
-    def _plan(self, batch: Batch) -> Plan:
+    def _plan(self, batch: TacticBatch) -> BatchPlan:
         unknown = [index for index, tactic in enumerate(batch.tactics) if tactic not in batch.parsed]
-        return Plan(
+        return BatchPlan(
             batch.theorem,
             batch.path,
             dict(enumerate(batch.tactics)),
@@ -166,7 +166,7 @@ class Pool:
             alone=frozenset(index for index, tactic in enumerate(batch.tactics) if lex(tactic).unusual),
         )
 
-    async def run(self, plan: Plan, *, timeout: float, warm: object) -> float:
+    async def run(self, plan: BatchPlan, *, timeout: float, warm: object) -> float:
         """Carry out a plan; returns the seconds that Lean worked, queueing excluded.
 
         Raises BackendFull, BadHeader, WorkerEnded (when Lean cannot be started).
@@ -217,12 +217,12 @@ class Pool:
             self._waiting.remove(job)
             self._give(slot, job)
 
-    def _give(self, slot: _Slot, job: _Job) -> None:
+    def _give(self, slot: _PoolSlot, job: _Job) -> None:
         self._jobs += 1
         slot.job, slot.warm, slot.last_used = job, job.warm, self._jobs
         slot.task = asyncio.create_task(self._work(slot, job), name="Lean worker")
 
-    async def _work(self, slot: _Slot, job: _Job) -> None:
+    async def _work(self, slot: _PoolSlot, job: _Job) -> None:
         try:
             if not slot.runner.has_loaded(job.plan.theorem.header):
                 await self._load(slot, job)
@@ -241,7 +241,7 @@ class Pool:
             slot.job = slot.task = None
             self._dispatch()
 
-    async def _load(self, slot: _Slot, job: _Job) -> None:
+    async def _load(self, slot: _PoolSlot, job: _Job) -> None:
         """Load what a job's header imports. Whoever waits for it is not left without a word for long, but the work goes
         on: it is there when they ask again. Raises BadHeader, WorkerEnded."""
         patience = asyncio.get_running_loop().call_later(self.options.loading_seconds, job.give_up)
@@ -260,7 +260,7 @@ class Pool:
                         process.over_memory()
 
 
-def choose(free: list[_Slot], waiting: deque[_Job]) -> tuple[_Slot, _Job]:
+def choose(free: list[_PoolSlot], waiting: deque[_Job]) -> tuple[_PoolSlot, _Job]:
     """A free worker and a request for it: one that it has warm if possible, else the oldest request, for a worker that
     has loaded what it imports, or for one without a process, or for the least recently used one."""
     ahead = [waiting[number] for number in range(min(LOOK_AHEAD, len(waiting)))]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from common.lean import Outcome, OutcomeKind
 from node.lean.text.goals import factorise, split_goals
-from node.lean.worker.document import BY_COLUMN, SENTINEL, STATE, Block, Document, Example, Form
+from node.lean.worker.document import BY_COLUMN, SENTINEL, STATE, CandidateBlock, Form, LeanDocument, LeanExample
 from node.lean.worker.framing import Diagnostic
 
 _UNSOLVED = "unsolved goals"
@@ -29,7 +29,7 @@ ALREADY_DECLARED = "has already been declared"
 
 
 @dataclass
-class Reading:
+class DocumentReading:
     """What a document showed."""
 
     outcomes: dict[int, Outcome] = field(default_factory=dict)
@@ -66,12 +66,12 @@ class _Seen:
     other_errors: list[Diagnostic] = field(default_factory=list)
 
 
-def echoed(document: Document, diagnostics: Sequence[Diagnostic]) -> bool:
+def echoed(document: LeanDocument, diagnostics: Sequence[Diagnostic]) -> bool:
     """Whether Lean speaks of this very document, in which an error of its statement would keep it from saying so."""
     return not document.echo or any(item.message == document.echo for item in diagnostics)
 
 
-def suspect_at(document: Document, lines: Sequence[int]) -> int | None:
+def suspect_at(document: LeanDocument, lines: Sequence[int]) -> int | None:
     """The candidate that was running, given the lines that Lean had not finished; None when it was not in a block."""
     for line in lines:
         for block in document.blocks:
@@ -80,7 +80,7 @@ def suspect_at(document: Document, lines: Sequence[int]) -> int | None:
     return None
 
 
-def parser_refused(document: Document, diagnostics: Sequence[Diagnostic], index: int) -> str:
+def parser_refused(document: LeanDocument, diagnostics: Sequence[Diagnostic], index: int) -> str:
     """What Lean's parser said of a candidate in a document that was not finished; empty when it said nothing.
 
     Lean elaborates what it could parse, and half a `repeat` runs for ever.
@@ -92,9 +92,9 @@ def parser_refused(document: Document, diagnostics: Sequence[Diagnostic], index:
     return ""
 
 
-def read(document: Document, diagnostics: Sequence[Diagnostic]) -> Reading:
+def read(document: LeanDocument, diagnostics: Sequence[Diagnostic]) -> DocumentReading:
     """Read the final diagnostics of a document."""
-    reading = Reading(messages=[] if document.examples else list(diagnostics))
+    reading = DocumentReading(messages=[] if document.examples else list(diagnostics))
     for example in document.examples:
         inside = [item for item in diagnostics if example.first <= item.lines[0] <= example.last]
         seen = _sort(example, inside)
@@ -107,7 +107,7 @@ def read(document: Document, diagnostics: Sequence[Diagnostic]) -> Reading:
     return reading
 
 
-def _sort(example: Example, diagnostics: Sequence[Diagnostic]) -> _Seen:
+def _sort(example: LeanExample, diagnostics: Sequence[Diagnostic]) -> _Seen:
     seen = _Seen()
     by_line = {line: block for block in example.blocks for line in range(block.first, block.last + 1)}
     for item in diagnostics:
@@ -134,7 +134,7 @@ def _sort(example: Example, diagnostics: Sequence[Diagnostic]) -> _Seen:
     return seen
 
 
-def _left_open(example: Example, item: Diagnostic) -> Block | None:
+def _left_open(example: LeanExample, item: Diagnostic) -> CandidateBlock | None:
     """The block whose goals an `unsolved goals` message is about, if it is about a block's as a whole.
 
     In a bullet the message stands at the bullet. Without one it stands at what encloses the block: a bullet of the
@@ -153,13 +153,13 @@ def _left_open(example: Example, item: Diagnostic) -> Block | None:
     return None
 
 
-def _encloses(example: Example, item: Diagnostic) -> bool:
+def _encloses(example: LeanExample, item: Diagnostic) -> bool:
     """Whether a message says that goals are left in something around the blocks."""
     start, end = item.lines
     return item.message.startswith(_UNSOLVED) and start < example.blocks[0].first <= end
 
 
-def _is_whole(example: Example, item: Diagnostic) -> bool:
+def _is_whole(example: LeanExample, item: Diagnostic) -> bool:
     """Whether an error is about the declaration as a whole, or its proof: not about its statement.
 
     Such errors (the kernel's, or of recursion that does not end) stand at the keyword, or at the `by`.
@@ -170,14 +170,14 @@ def _is_whole(example: Example, item: Diagnostic) -> bool:
     return start.line == example.statement and start.character >= BY_COLUMN
 
 
-def _read_probe(example: Example, seen: _Seen, reading: Reading) -> None:
+def _read_probe(example: LeanExample, seen: _Seen, reading: DocumentReading) -> None:
     (block,) = example.blocks
     if seen.errors:
         reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(seen.errors[block.index]))
         reading.unparsable.add(block.index)
 
 
-def _read_example(example: Example, seen: _Seen, reading: Reading) -> None:
+def _read_example(example: LeanExample, seen: _Seen, reading: DocumentReading) -> None:
     if seen.statement_errors:
         reading.bad_statement = reading.bad_statement or _message(seen.statement_errors)
         return
@@ -190,7 +190,7 @@ def _read_example(example: Example, seen: _Seen, reading: Reading) -> None:
         _read_copies(example, seen, reading)
 
 
-def _read_alone(block: Block, seen: _Seen, reading: Reading) -> None:
+def _read_alone(block: CandidateBlock, seen: _Seen, reading: DocumentReading) -> None:
     """One candidate with an example of its own: every error in it is its error."""
     errors = [*seen.errors.get(block.index, []), *seen.other_errors]
     refused = [item for item in errors if _PARSER.match(item.message)]
@@ -207,7 +207,7 @@ def _read_alone(block: Block, seen: _Seen, reading: Reading) -> None:
         _settle(block, seen, reading)
 
 
-def _read_copies(example: Example, seen: _Seen, reading: Reading) -> None:
+def _read_copies(example: LeanExample, seen: _Seen, reading: DocumentReading) -> None:
     """Candidates on copies of one goal. What a block says at its own place counts; silence has to be confirmed."""
     blocks = example.blocks
     spoke = [place for place, block in enumerate(blocks) if block.index in seen.errors or block.index in seen.goals]
@@ -226,7 +226,7 @@ def _read_copies(example: Example, seen: _Seen, reading: Reading) -> None:
             reading.silent.add(block.index)
 
 
-def _read_confirmation(example: Example, seen: _Seen, reading: Reading) -> None:
+def _read_confirmation(example: LeanExample, seen: _Seen, reading: DocumentReading) -> None:
     """Candidates that should close their goals: they have, if there is nothing but sentinels."""
     sentinels = all(block.sentinel in seen.sentinels for block in example.blocks)
     said = seen.errors or seen.goals or seen.path_errors or seen.statement_errors or seen.other_errors
@@ -237,7 +237,7 @@ def _read_confirmation(example: Example, seen: _Seen, reading: Reading) -> None:
             reading.unclear.add(block.index)
 
 
-def _settle(block: Block, seen: _Seen, reading: Reading) -> None:
+def _settle(block: CandidateBlock, seen: _Seen, reading: DocumentReading) -> None:
     """The outcome of a block without errors, whose sentinel spoke."""
     goals = split_goals(seen.goals.get(block.index, ""))
     if block.index == STATE:

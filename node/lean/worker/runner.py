@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from node.lean.text.headers import import_lines, imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.document import RECALL_PREAMBLE, Document, opening
+from node.lean.worker.document import RECALL_PREAMBLE, LeanDocument, opening
 from node.lean.worker.framing import Diagnostic
-from node.lean.worker.plan import Plan
+from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import Ending, LeanProcess, WorkerEnded, WorkerOptions
 from node.lean.worker.reading import echoed, parser_refused, read, suspect_at
 from node.lean.worker.spares import Spares
@@ -66,7 +66,7 @@ class Runner:
         """Get ready for theorems with this header. Raises BadHeader, WorkerEnded."""
         await self._ready(self.toolchain.header(header))
 
-    async def run(self, plan: Plan, *, timeout: float) -> float:
+    async def run(self, plan: BatchPlan, *, timeout: float) -> float:
         """Carry out a plan; returns the seconds that Lean worked. `timeout`: seconds for a candidate alone.
 
         Raises BadHeader, and WorkerEnded when no process can be started.
@@ -77,7 +77,7 @@ class Runner:
             await self._step(plan, document, header, timeout)
         return time.monotonic() - started
 
-    async def _step(self, plan: Plan, document: Document, header: str, timeout: float) -> None:
+    async def _step(self, plan: BatchPlan, document: LeanDocument, header: str, timeout: float) -> None:
         process = await self._ready(header)
         blocks = max(1, len(document.blocks))
         silence, limit, work = timeout, timeout * blocks, 0.0

@@ -25,7 +25,7 @@ SOLVE_WINDOW = 200
 """Recent attempts to prove train statements over which the solve rate is taken."""
 
 
-class Journal:
+class LearnerJournal:
     """Telemetry of one learner."""
 
     def __init__(self, ctx: NodeContext, path: Path) -> None:

@@ -14,7 +14,7 @@ from node.learner.data import Data
 from node.learner.matchmaker import Matchmaker
 from node.learner.replay.replay import Replay
 from node.learner.run.directory import RunDirectory, explained
-from node.learner.run.journal import Journal
+from node.learner.run.journal import LearnerJournal
 from node.learner.settings import LearnerSettings
 from node.learner.store.records import Verdict
 from node.learner.store.store import Store
@@ -43,7 +43,7 @@ class Run:
     data: Data
     matchmaker: Matchmaker
     replay: Replay
-    journal: Journal
+    journal: LearnerJournal
     on_recorded: list[Callable[[Recorded], None]] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a result was recorded or something became outstanding: whoever waits for work looks again."""

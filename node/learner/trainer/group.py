@@ -24,7 +24,7 @@ from node.learner.errors import TrainerFailed
 from node.learner.replay.replay import Ref
 from node.learner.run.directory import explained
 from node.learner.settings import TrainerSettings
-from node.learner.trainer.messages import Answer, Command, CreateConfig, RankConfig, by_segment
+from node.learner.trainer.messages import CreateConfig, RankAnswer, RankCommand, RankConfig, by_segment
 from node.model.config import ModelConfig
 
 LINE_LIMIT = 1 << 20
@@ -133,12 +133,12 @@ class TrainerGroup:
         factor: float = 1.0,
         path: str = "",
         information: dict[str, str] | None = None,
-    ) -> list[Answer]:
+    ) -> list[RankAnswer]:
         async with self._lock:
             if not self._ranks:
                 raise TrainerFailed("the trainer group is not running")
             self._commands += 1
-            command = Command(op, self._commands, by_segment(refs), factor, path, information or {})
+            command = RankCommand(op, self._commands, by_segment(refs), factor, path, information or {})
             line = msgspec.json.encode(command) + b"\n"
             try:
                 for rank in self._ranks:
@@ -149,7 +149,7 @@ class TrainerGroup:
                 pass  # the rank is dead; reading its answer says why
             return await self._gather(self.settings.timeout, op)
 
-    async def _gather(self, timeout: float, op: str) -> list[Answer]:
+    async def _gather(self, timeout: float, op: str) -> list[RankAnswer]:
         """One answer of each rank. Any failure ends the group."""
         reads = [asyncio.ensure_future(self._read(number)) for number in range(len(self._ranks))]
         try:
@@ -165,20 +165,20 @@ class TrainerGroup:
         self.step_number = answers[0].step
         return answers
 
-    async def _abandon(self, reads: Sequence[asyncio.Future[Answer]]) -> None:
+    async def _abandon(self, reads: Sequence[asyncio.Future[RankAnswer]]) -> None:
         for read in reads:
             read.cancel()
         await asyncio.gather(*reads, return_exceptions=True)
         await self.stop()
 
-    async def _read(self, number: int) -> Answer:
+    async def _read(self, number: int) -> RankAnswer:
         rank = self._ranks[number]
         assert rank.stdout is not None
         line = await rank.stdout.readline()
         if not line:
             code = await rank.wait()
             raise TrainerFailed(f"rank {number} died (exit code {code}): {self._tail(f'rank-{number}')}")
-        answer = msgspec.json.decode(line, type=Answer)
+        answer = msgspec.json.decode(line, type=RankAnswer)
         if answer.error:
             raise TrainerFailed(f"rank {number}: {answer.error}", answer.errno)
         return answer

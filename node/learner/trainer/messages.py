@@ -41,7 +41,7 @@ class CreateConfig(msgspec.Struct, frozen=True):
     picks: Picks
 
 
-class Command(msgspec.Struct, frozen=True, omit_defaults=True):
+class RankCommand(msgspec.Struct, frozen=True, omit_defaults=True):
     """What every rank is told at the same time."""
 
     op: str
@@ -54,7 +54,7 @@ class Command(msgspec.Struct, frozen=True, omit_defaults=True):
     information: dict[str, str] = {}
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+class RankAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """A rank's answer. `error` not empty: the command failed, and the group must be started again."""
 
     id: int

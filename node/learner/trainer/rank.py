@@ -16,7 +16,7 @@ from typing import IO
 
 import msgspec
 
-from node.learner.trainer.messages import Answer, Command, CreateConfig, RankConfig
+from node.learner.trainer.messages import CreateConfig, RankAnswer, RankCommand, RankConfig
 
 
 def main() -> int:
@@ -73,9 +73,9 @@ def work(config: RankConfig, answers: IO[bytes]) -> int:
     from node.learner.trainer.training import Training
 
     training = Training(config)
-    send(answers, Answer(0, training.step_number))
+    send(answers, RankAnswer(0, training.step_number))
     for line in sys.stdin.buffer:
-        command = msgspec.json.decode(line, type=Command)
+        command = msgspec.json.decode(line, type=RankCommand)
         answer = carry_out(training, command)
         send(answers, answer)
         if answer.error:
@@ -85,7 +85,7 @@ def work(config: RankConfig, answers: IO[bytes]) -> int:
     return 0
 
 
-def carry_out(training: object, command: Command) -> Answer:
+def carry_out(training: object, command: RankCommand) -> RankAnswer:
     """The answer to a command."""
     from node.learner.replay.segments import SegmentError
     from node.learner.trainer.training import NotFinite, Training
@@ -112,10 +112,10 @@ def carry_out(training: object, command: Command) -> Answer:
         error = f"{command.op}: {problem}"
         if isinstance(problem, OSError) and command.path:
             errno = problem.errno or 0
-    return Answer(command.id, training.step_number, metrics if first else {}, digest, error, errno)
+    return RankAnswer(command.id, training.step_number, metrics if first else {}, digest, error, errno)
 
 
-def send(answers: IO[bytes], answer: Answer) -> None:
+def send(answers: IO[bytes], answer: RankAnswer) -> None:
     answers.write(msgspec.json.encode(answer) + b"\n")
 
 

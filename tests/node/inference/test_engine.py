@@ -9,7 +9,7 @@ import torch
 
 from node.inference.engine import Engine
 from node.inference.engine_settings import EngineSettings
-from node.inference.job import Finished, Job
+from node.inference.job import FinishedJob, Job
 from node.inference.sampling import WIDE
 from node.model.tokenizer import EOS
 from node.model.weights import Weights
@@ -53,7 +53,7 @@ def mixed_jobs(count: int, seed: int) -> list[Job]:
     return todo
 
 
-def run(engine: Engine, todo: list[Job], arrivals: random.Random | None = None) -> dict[int, Finished]:
+def run(engine: Engine, todo: list[Job], arrivals: random.Random | None = None) -> dict[int, FinishedJob]:
     """Answers by key; with `arrivals`, jobs come at random steps, else all at once."""
     waiting, answers = list(todo), {}
     while waiting or engine.busy:
@@ -63,7 +63,7 @@ def run(engine: Engine, todo: list[Job], arrivals: random.Random | None = None) 
     return answers
 
 
-def check_against_naive(weights: Weights, todo: list[Job], answers: dict[int, Finished]) -> int:
+def check_against_naive(weights: Weights, todo: list[Job], answers: dict[int, FinishedJob]) -> int:
     """Compare every token and log-probability; returns how many samples came to their end."""
     ends = close = 0
     assert answers.keys() == {job.key for job in todo}
@@ -219,7 +219,7 @@ def test_answers_do_not_depend_on_what_else_runs() -> None:
     weights = tiny_weights(ends=12.0)
     todo = jobs(12, seed=8)
     together = run(Engine(weights, SETTINGS), todo)
-    alone: dict[int, Finished] = {}
+    alone: dict[int, FinishedJob] = {}
     for job in reversed(todo):
         alone |= run(Engine(weights, SETTINGS), [job])
     for job in todo:

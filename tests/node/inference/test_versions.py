@@ -2,7 +2,7 @@
 
 from common.messages import PinnedWeights, WeightsState
 from node.inference.engine import Engine, Job
-from node.inference.engine_set import Answer, EngineSet
+from node.inference.engine_set import EngineSet, JobAnswer
 from node.inference.engine_settings import EngineSettings
 from node.inference.shelf import Shelf, WeightsId
 from tests.node.model.tiny import tiny_weights
@@ -67,7 +67,7 @@ def engine(seed: int) -> Engine:
     return Engine(tiny_weights(seed, ends=8.0), SETTINGS)
 
 
-def finish(engines: EngineSet) -> list[Answer]:
+def finish(engines: EngineSet) -> list[JobAnswer]:
     answers = []
     while engines.busy:
         answers += engines.step()

@@ -11,7 +11,7 @@ from common.lean import Outcome, OutcomeKind, Step, Theorem
 from node.lean.text.goals import factorise, split_goals
 from node.lean.text.script import indent_tactic, path_lines
 from node.lean.worker.framing import Diagnostic
-from node.lean.worker.plan import Plan
+from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import LeanProcess, WorkerEnded
 
@@ -82,7 +82,7 @@ async def find_states(pool: Pool, rng: random.Random, number: int) -> list[tuple
     frontier = list(states)
     while len(states) < number and frontier:
         theorem, path = frontier.pop(rng.randrange(len(frontier)))
-        plan = Plan(theorem, path, dict(enumerate(OPENERS)))
+        plan = BatchPlan(theorem, path, dict(enumerate(OPENERS)))
         await pool.run(plan, timeout=10, warm=theorem)
         for index, outcome in plan.outcomes.items():
             for branch in range(len(outcome.branches)):

@@ -10,9 +10,9 @@ import time
 import psutil
 import pytest
 
-from common.lean import OutcomeKind, ProofTree, Step, Theorem
+from common.lean import BadStatement, OutcomeKind, ProofTree, Step, Theorem
 from common.messages import Failure, LeanRunReply, LeanRunRequest
-from node.lean.backend import Backend, BackendFull, BadStatement, Batch
+from node.lean.backend import Backend, BackendFull, TacticBatch
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.text.script import proof_script
@@ -299,7 +299,7 @@ async def test_bad_statements_are_refused_with_leans_own_message(backend):
     }
     for (binders, conclusion, header), says in bad.items():
         with pytest.raises(BadStatement, match=says):
-            await backend.attempt(Batch(Theorem("t", binders, conclusion, header), timeout=PATIENCE))
+            await backend.attempt(TacticBatch(Theorem("t", binders, conclusion, header), timeout=PATIENCE))
     reply = await requests_on(backend).run(LeanRunRequest(theorem=Theorem("t", "(n : Nat", "n = n")))
     assert isinstance(reply, Failure) and reply.kind == "bad-statement"
 
@@ -309,13 +309,13 @@ async def test_each_theorem_has_its_own_header(backend):
     for _ in range(2):
         assert await kinds(backend, opened, "rfl") == [PROVED]
         with pytest.raises(BadStatement):
-            await backend.attempt(Batch(Theorem("t", "", "succ 0 = 1"), timeout=PATIENCE))
+            await backend.attempt(TacticBatch(Theorem("t", "", "succ 0 = 1"), timeout=PATIENCE))
 
 
 @pytest.mark.parametrize("name", list(BACKENDS))
 async def test_beyond_the_queue_the_backend_is_full(name):
     async with BACKENDS[name](queue=1) as backend:
-        batches = [Batch(TRUE, tactics=(f"exact {number}",), timeout=PATIENCE) for number in range(12)]
+        batches = [TacticBatch(TRUE, tactics=(f"exact {number}",), timeout=PATIENCE) for number in range(12)]
         results = await asyncio.gather(*map(backend.attempt, batches), return_exceptions=True)
         full = [result for result in results if isinstance(result, BackendFull)]
         assert 0 < len(full) < 12 and all(0 < error.retry_after <= 5 for error in full)
@@ -328,7 +328,7 @@ async def test_a_stopped_backend_leaves_no_process(name):
     async with BACKENDS[name]() as backend:
         await run(backend, TRUE, (), "trivial")
         assert backend.live == 1
-        looping = asyncio.create_task(backend.attempt(Batch(TRUE, tactics=(FOR_EVER,), timeout=PATIENCE)))
+        looping = asyncio.create_task(backend.attempt(TacticBatch(TRUE, tactics=(FOR_EVER,), timeout=PATIENCE)))
         await asyncio.sleep(0)
     with pytest.raises(asyncio.CancelledError):
         await looping

@@ -13,7 +13,7 @@ from node.learner.data import Data
 from node.learner.matchmaker import Matchmaker
 from node.learner.replay.replay import Replay
 from node.learner.run.directory import RunDirectory
-from node.learner.run.journal import Journal
+from node.learner.run.journal import LearnerJournal
 from node.learner.run.run import Run
 from node.learner.settings import LearnerSettings
 from node.learner.store.store import Store
@@ -34,7 +34,7 @@ async def run(bus: Bus, run_name: str, tmp_path: Path) -> AsyncIterator[Run]:
     await store.call(Store.add_theorems, [*data.train, *data.test])
     matchmaker = Matchmaker(["t", "u"], settings.matchmaker, seed=1)
     replay = Replay(directory.replay, settings.replay)
-    yield Run(ctx, settings, directory, store, data, matchmaker, replay, Journal(ctx, directory.metrics))
+    yield Run(ctx, settings, directory, store, data, matchmaker, replay, LearnerJournal(ctx, directory.metrics))
     await ctx.cancel_tasks()
     await store.close()
     directory.close()

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from common.bus import Unanswered
-from common.lean import Outcome, OutcomeKind, Step, Theorem
+from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from common.messages import Attempt
 from node.prover.agent import Agent, node_seed
-from node.prover.environment import BadStatement
 from node.prover.policy import Advice
 from node.prover.prior import Proposal
 from tests.node.prover.toys import LOST, random_environment

@@ -14,7 +14,7 @@ from node.model.config import PRESETS, ModelConfig
 from node.model.transformer import Transformer, expected_value
 from node.training.documents import Document
 from node.training.estimate import estimate, flops_per_token
-from node.training.machine import Machine
+from node.training.machine import RankDevice
 from node.training.objective import CALIBRATION_BINS, Objective, Totals, calibration, report
 from node.training.packing import collate
 from node.training.settings import RateSettings, StageSettings
@@ -91,7 +91,7 @@ def steps(
     torch.manual_seed(0)
     model = Transformer(shape)
     model.reset(torch.Generator().manual_seed(0))
-    trainer = Trainer(model, settings, Machine(torch.device("cpu"), bf16=False))
+    trainer = Trainer(model, settings, RankDevice(torch.device("cpu"), bf16=False))
     rows = [(each,) for each in documents(6)]
     length = 32
     made = [collate(rows[start : start + micro], length) for start in range(0, 6, micro)]

@@ -9,7 +9,7 @@ from scripts.bank import build, families, lean_check, rewriting
 from scripts.bank.draft import chain, render_binders, step
 from scripts.bank.logic import countermodels, show
 from scripts.bank.normal_form import normal_form, skeleton
-from scripts.bank.prover import GaveUp, Prover, Sequent
+from scripts.bank.prover import BankProver, GaveUp, Sequent
 from scripts.bank.terms import (
     add,
     mul,
@@ -96,7 +96,7 @@ def test_the_small_prover_proves_what_is_valid_and_only_that():
     def provable(hypotheses, goal, classical=False):
         named = tuple((f"k{i}", formula) for i, formula in enumerate(hypotheses))
         try:
-            return Prover(classical).prove(Sequent(named, goal, (), frozenset(name for name, _ in named)))
+            return BankProver(classical).prove(Sequent(named, goal, (), frozenset(name for name, _ in named)))
         except GaveUp:
             return None
 

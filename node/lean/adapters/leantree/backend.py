@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import stamina
 import structlog
 
-from common.lean import Outcome, OutcomeKind
+from common.lean import BadStatement, Outcome, OutcomeKind
 from node.lean.adapters.leantree.client import (
     DeadlinePassed,
     LeanTreeClient,
@@ -29,7 +29,7 @@ from node.lean.adapters.leantree.client import (
 from node.lean.adapters.leantree.link import KnownState, Link, NotReplayed
 from node.lean.adapters.leantree.outcomes import process_failure
 from node.lean.adapters.places import Places
-from node.lean.backend import BackendDown, BackendFull, BadStatement, Batch, BatchResult
+from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.cache import state_key
 from node.lean.text.headers import completed
 from node.lean.worker.plan import CRASHES_ALONE
@@ -109,14 +109,14 @@ class LeanTreeBackend:
         """They run elsewhere."""
         return 0.0
 
-    async def attempt(self, batch: Batch) -> BatchResult:
+    async def attempt(self, batch: TacticBatch) -> BatchResult:
         """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
         return await self._places.attend(self._attempt(batch), "LeanTree batch")
 
-    async def _attempt(self, batch: Batch) -> BatchResult:
+    async def _attempt(self, batch: TacticBatch) -> BatchResult:
         async with self._places.hold(PROCESS_WAIT / 2):
             began = time.monotonic()
-            run = _Run(batch)
+            run = _LeanTreeRun(batch)
             try:
                 async for attempt in stamina.retry_context(
                     on=_Again,
@@ -132,7 +132,7 @@ class LeanTreeBackend:
                 raise BackendDown(str(error)) from error
             return run.result(time.monotonic() - began)
 
-    async def _try(self, run: _Run) -> None:
+    async def _try(self, run: _LeanTreeRun) -> None:
         """Carry a run as far as it goes; a process that was lost over a candidate costs that candidate only.
 
         Raises _Again when nothing was learnt, BackendFull, BadStatement.
@@ -152,7 +152,7 @@ class LeanTreeBackend:
                     raise _Again(str(error)) from error
 
     @asynccontextmanager
-    async def _link(self, batch: Batch) -> AsyncIterator[Link]:
+    async def _link(self, batch: TacticBatch) -> AsyncIterator[Link]:
         """A process with the batch's header, for this batch alone; kept afterwards unless something went wrong."""
         self._busy += 1
         link: Link | None = None
@@ -174,7 +174,7 @@ class LeanTreeBackend:
                 self.lost += not sound
                 self._leave(link)
 
-    def _kept(self, batch: Batch, header: str) -> Link | None:
+    def _kept(self, batch: TacticBatch, header: str) -> Link | None:
         """An idle process with this header: the one that has the theorem, if possible."""
         fit = [link for link in self._idle if link.header == header]
         if not fit:
@@ -215,10 +215,10 @@ class LeanTreeBackend:
 
 
 @dataclass
-class _Run:
+class _LeanTreeRun:
     """A batch on its way: what is settled stays settled, whatever becomes of the process."""
 
-    batch: Batch
+    batch: TacticBatch
     state: str | None = None
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     _strikes: dict[str, int] = field(default_factory=dict)

@@ -118,7 +118,7 @@ class LeanTreeClient:
 
     async def command(self, process: int, text: str) -> None:
         """Have Lean run commands. Raises ServerLost, ServerBusy, ProcessLost, ProcessFailed, Rejected."""
-        body = protocol.Command(text)
+        body = protocol.CommandBody(text)
         await self._ask("POST", f"/process/{process}/command", body, dict[str, Any], THEOREM_SECONDS)
 
     async def theorem(self, process: int, text: str) -> TheoremAnswer:

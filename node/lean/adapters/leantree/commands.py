@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from common.lean import Theorem
-from node.lean.worker.document import Document, opening
+from node.lean.worker.document import LeanDocument, opening
 from node.lean.worker.framing import Diagnostic
-from node.lean.worker.plan import Plan
+from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import Ending
-from node.lean.worker.reading import Reading
+from node.lean.worker.reading import DocumentReading
 
 _SEVERITIES = {1: "error", 2: "warning"}
 """The others are `info`."""
@@ -18,30 +18,30 @@ TRIES = 2
 """A process that dies once may be somebody else's kill."""
 
 
-class Place(msgspec.Struct):
+class ReplPosition(msgspec.Struct):
     """Line from 1, column from 0, as the REPL counts."""
 
     line: int
     column: int
 
 
-class LeanMessage(msgspec.Struct, rename="camel"):
+class ReplMessage(msgspec.Struct, rename="camel"):
     """One of Lean's messages, as the REPL writes them."""
 
     severity: str
-    pos: Place
-    end_pos: Place
+    pos: ReplPosition
+    end_pos: ReplPosition
     data: str
 
 
-class TextPlan(Plan):
+class TextPlan(BatchPlan):
     """Elaborate `header` and, behind it, `text`. Messages are kept, and counted, from the text on."""
 
     def __init__(self, header: str, text: str = "", *, skip: int = 0) -> None:
         """`skip`: without a text, the lines of the header whose messages do not count."""
         super().__init__(Theorem("text", "", "True", header), (), {})
         self.text = text
-        self.messages: list[LeanMessage] | None = None
+        self.messages: list[ReplMessage] | None = None
         """What Lean said; none when it came to no end."""
         self.ending: Ending | None = None
         """Why it came to no end."""
@@ -58,16 +58,16 @@ class TextPlan(Plan):
         """Whether a declaration was left without a proof."""
         return any("declaration uses" in message.data and "sorry" in message.data for message in self.messages or ())
 
-    def document(self, header: str) -> Document | None:
+    def document(self, header: str) -> LeanDocument | None:
         """The one document, until it is read."""
         if self.messages is not None or self.ending is not None:
             return None
         before = opening(header)
         if self.text:
             self._lines_before = before.count("\n")
-        return Document(before + self.text + "\n", ())
+        return LeanDocument(before + self.text + "\n", ())
 
-    def take(self, reading: Reading) -> None:
+    def take(self, reading: DocumentReading) -> None:
         """Keep the messages that count."""
         places = [message for message in reading.messages if message.range.start.line >= self._lines_before]
         self.messages = [_message(item, self._lines_before) for item in places]
@@ -79,11 +79,11 @@ class TextPlan(Plan):
             self.ending, self.reason = ending, reason
 
 
-def _message(item: Diagnostic, lines_before: int) -> LeanMessage:
+def _message(item: Diagnostic, lines_before: int) -> ReplMessage:
     whole = item.full_range or item.range
-    return LeanMessage(
+    return ReplMessage(
         _SEVERITIES.get(item.severity, "info"),
-        Place(whole.start.line - lines_before + 1, whole.start.character),
-        Place(whole.end.line - lines_before + 1, whole.end.character),
+        ReplPosition(whole.start.line - lines_before + 1, whole.start.character),
+        ReplPosition(whole.end.line - lines_before + 1, whole.end.character),
         item.message,
     )

@@ -22,7 +22,7 @@ _CONTINUED = re.compile(r"\n[ \t]+")
 _BINDS = re.compile(r"\b(?:let|have|let_fun|haveI|letI)\b")
 
 
-class Hypothesis(msgspec.Struct, frozen=True, omit_defaults=True):
+class LeanTreeHypothesis(msgspec.Struct, frozen=True, omit_defaults=True):
     """One name of the local context."""
 
     type: str
@@ -31,42 +31,42 @@ class Hypothesis(msgspec.Struct, frozen=True, omit_defaults=True):
     """What it stands for, when it is a `let`."""
 
 
-class Goal(msgspec.Struct, frozen=True, omit_defaults=True):
+class LeanTreeGoal(msgspec.Struct, frozen=True, omit_defaults=True):
     """One goal."""
 
     type: str
     """The conclusion."""
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: tuple[LeanTreeHypothesis, ...]
     tag: str | None = None
     """The name behind `case`, if the goal has one."""
 
 
-def from_state(state: str) -> list[Goal]:
+def from_state(state: str) -> list[LeanTreeGoal]:
     """The goals of a printed state."""
     return [from_text(goal) for goal in split_goals(state)]
 
 
-def from_text(text: str) -> Goal:
+def from_text(text: str) -> LeanTreeGoal:
     """One printed goal. A line that is no hypothesis becomes one without a name, so that nothing is lost."""
     context, _, conclusion = _CONTINUED.sub(" ", f"\n{without_tag(text)}").rpartition(f"\n{TURNSTILE}")
     hypotheses = [item for line in context.split("\n") if line.strip() for item in _hypotheses(line)]
-    return Goal(conclusion.strip(), tuple(hypotheses), goal_tag(text))
+    return LeanTreeGoal(conclusion.strip(), tuple(hypotheses), goal_tag(text))
 
 
-def to_text(goal: Goal) -> str:
+def to_text(goal: LeanTreeGoal) -> str:
     """The goal as Lean prints it, with its tag; neighbours of one type stand on one line."""
     lines = [f"case {goal.tag}"] if goal.tag else []
     return "\n".join([*lines, *_lines(goal.hypotheses), TURNSTILE + goal.type])
 
 
-def _hypotheses(line: str) -> Iterator[Hypothesis]:
+def _hypotheses(line: str) -> Iterator[LeanTreeHypothesis]:
     match = _HYPOTHESIS.fullmatch(line)
     if match is None:
-        yield Hypothesis(line.strip(), "")
+        yield LeanTreeHypothesis(line.strip(), "")
         return
     type_, value = _at_assignment(match.group(2))
     for name in re.findall(r"«[^»]*»(?:\.[^\s]+)?|[^\s«»]+", match.group(1)):
-        yield Hypothesis(type_, name, value)
+        yield LeanTreeHypothesis(type_, name, value)
 
 
 def _at_assignment(text: str) -> tuple[str, str | None]:
@@ -84,7 +84,7 @@ def _at_assignment(text: str) -> tuple[str, str | None]:
     return text, None
 
 
-def _lines(hypotheses: Sequence[Hypothesis]) -> list[str]:
+def _lines(hypotheses: Sequence[LeanTreeHypothesis]) -> list[str]:
     lines: list[str] = []
     names: list[str] = []
     for number, item in enumerate(hypotheses):

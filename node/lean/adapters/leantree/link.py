@@ -6,11 +6,10 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from common.lean import Layout, Outcome, OutcomeKind, Step, Theorem
+from common.lean import BadStatement, Layout, Outcome, OutcomeKind, Step, Theorem
 from node.lean.adapters.leantree.client import Handle, LeanTreeClient, ProcessFailed, Rejected, ServerLost
 from node.lean.adapters.leantree.outcomes import outcome, placed, process_failure, text
 from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer
-from node.lean.backend import BadStatement
 from node.lean.cache import StateKey, state_key
 from node.lean.worker.document import statement_lines
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from node.lean.adapters.leantree.goals import Goal
+from node.lean.adapters.leantree.goals import LeanTreeGoal
 
 DEFAULT_TACTIC_MS = 1000
 """Time limit of a tactic for which the client names none."""
@@ -37,13 +37,13 @@ class GetProcess(msgspec.Struct):
     """Seconds; none waits for as long as the server lets it."""
 
 
-class Command(msgspec.Struct):
+class CommandBody(msgspec.Struct):
     """`POST /process/ID/command`: Lean commands that later requests build upon."""
 
     command: str
 
 
-class Source(msgspec.Struct):
+class SourceBody(msgspec.Struct):
     """`POST /process/ID/is_valid_source`."""
 
     source: str
@@ -69,7 +69,7 @@ class TryTactic(msgspec.Struct):
 class BranchAnswer(msgspec.Struct, omit_defaults=True):
     """A state to go on from, or one of several independent ones."""
 
-    goals: tuple[Goal, ...]
+    goals: tuple[LeanTreeGoal, ...]
     proof_state_id: int | None = None
     branch_id: int | None = None
     positions: tuple[int, ...] | None = None

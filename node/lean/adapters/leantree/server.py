@@ -226,7 +226,7 @@ class LeanTreeServer:
     async def _command(self, request: web.Request) -> web.Response:
         """Lean commands, which stand before whatever follows in this process; answered as the REPL does."""
         with self._session(request) as session:
-            asked = protocol.decode(await request.read(), protocol.Command)
+            asked = protocol.decode(await request.read(), protocol.CommandBody)
             plan = TextPlan(joined(session.header, asked.command), skip=len(session.header.splitlines()))
             problem = await self._patiently(COMMAND_PATIENCE, lambda: self._elaborate(plan))
             if problem:
@@ -237,7 +237,7 @@ class LeanTreeServer:
     async def _is_valid_source(self, request: web.Request) -> web.Response:
         """Whether Lean elaborates a text without an error, and no declaration of it is left without a proof."""
         with self._session(request) as session:
-            source = protocol.decode(await request.read(), protocol.Source).source
+            source = protocol.decode(await request.read(), protocol.SourceBody).source
             plan = TextPlan(source) if imports(source) else TextPlan(session.header, source)
             problem = await self._patiently(THEOREM_PATIENCE, lambda: self._elaborate(plan))
             return _json({"is_valid": not (problem or plan.errors or plan.sorries)})

@@ -21,7 +21,7 @@ from node.lean.adapters.places import Places
 from node.lean.adapters.repl.link import Known, NotReplayed, ReplLink
 from node.lean.adapters.repl.process import ReplEnded, ReplProcess
 from node.lean.adapters.repl.service import CONFINED
-from node.lean.backend import BackendDown, Batch, BatchResult
+from node.lean.backend import BackendDown, BatchResult, TacticBatch
 from node.lean.cache import state_key
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -89,14 +89,14 @@ class ReplBackend:
     def resident_mb(self) -> float:
         return sum(process.resident_mb() for process in self.processes())
 
-    async def attempt(self, batch: Batch) -> BatchResult:
+    async def attempt(self, batch: TacticBatch) -> BatchResult:
         """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
         return await self._places.attend(self._attempt(batch), "REPL batch")
 
-    async def _attempt(self, batch: Batch) -> BatchResult:
+    async def _attempt(self, batch: TacticBatch) -> BatchResult:
         async with self._places.hold(min(5.0, max(0.02, self._seconds * self.waiting / 2 / self.workers))):
             began = time.monotonic()
-            run = _Run(batch, self.toolchain.header(batch.theorem.header))
+            run = _ReplRun(batch, self.toolchain.header(batch.theorem.header))
             while not run.done:
                 try:
                     async with self._link(run) as link:
@@ -109,7 +109,7 @@ class ReplBackend:
             return run.result(elapsed)
 
     @asynccontextmanager
-    async def _link(self, run: _Run) -> AsyncIterator[ReplLink]:
+    async def _link(self, run: _ReplRun) -> AsyncIterator[ReplLink]:
         """A process for this run alone; kept afterwards if it is sound and not worn out."""
         link = await self._kept(run) or await self._new(run)
         self._busy.append(link)
@@ -126,7 +126,7 @@ class ReplBackend:
             else:
                 await link.process.kill()
 
-    async def _kept(self, run: _Run) -> ReplLink | None:
+    async def _kept(self, run: _ReplRun) -> ReplLink | None:
         """An idle process that has the imports: the one that has the theorem, if possible."""
         self._idle = [link for link in self._idle if link.process.alive]
         fit = [link for link in self._idle if link.imports == run.imports]
@@ -141,7 +141,7 @@ class ReplBackend:
             await self._idle.pop(0).process.kill()
         return link
 
-    async def _new(self, run: _Run) -> ReplLink:
+    async def _new(self, run: _ReplRun) -> ReplLink:
         """Another process. Raises BackendDown."""
         assert self._scratch is not None
         scratch = Path(self._scratch.name)
@@ -168,10 +168,10 @@ class ReplBackend:
         return old or process.grown_mb() > self.options.memory_mb / 2
 
 
-class _Run:
+class _ReplRun:
     """A batch on its way: what is settled stays settled, whatever becomes of the process."""
 
-    def __init__(self, batch: Batch, header: str) -> None:
+    def __init__(self, batch: TacticBatch, header: str) -> None:
         self.batch = batch
         self.header = header
         self.imports = tuple(imports(header))

@@ -53,7 +53,7 @@ class Goals:
 
 
 @dataclass(frozen=True)
-class Elaborated:
+class ElaboratedCommand:
     said: list[Diagnostic]
     goals: list[Goals]
     """At the places that were asked about."""
@@ -91,7 +91,7 @@ class Elaborator:
     _imports: str = ""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def run(self, text: str, places: Sequence[Position] = ()) -> Elaborated:
+    async def run(self, text: str, places: Sequence[Position] = ()) -> ElaboratedCommand:
         """Elaborate a text. Raises WorkerEnded when it came to no end: the process is gone then, and nothing else."""
         async with self._lock:
             try:
@@ -110,13 +110,13 @@ class Elaborator:
         """End the process."""
         await self._kill()
 
-    async def _run(self, text: str, places: Sequence[Position]) -> Elaborated:
+    async def _run(self, text: str, places: Sequence[Position]) -> ElaboratedCommand:
         process = await self._ready(text)
         async with _watched(process, self.options.memory_mb):
             said = await process.edit(text, silence=self.seconds, limit=self.seconds)
             end = time.monotonic() + self.seconds
             goals = [await _goals(process, place, max(0.1, end - time.monotonic())) for place in places]
-        return Elaborated(said, goals)
+        return ElaboratedCommand(said, goals)
 
     async def _ready(self, text: str) -> TextProcess:
         """A process that has loaded what the text imports."""

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from common.lean import Outcome, OutcomeKind, Step, Theorem
+from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from node.lean.adapters.repl import protocol
 from node.lean.adapters.repl.process import ReplEnded, ReplProcess
 from node.lean.adapters.repl.protocol import CommandAnswer, Refusal, ReplMessage, Request
-from node.lean.backend import BadStatement
 from node.lean.cache import StateKey, state_key
 from node.lean.text.goals import factorise, split_goals, state_text
 from node.lean.text.headers import import_lines

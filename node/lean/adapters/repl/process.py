@@ -16,7 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.process import kill_group, spawn_child
-from node.lean.adapters.repl.protocol import Answer, CommandAnswer, Refusal, Request, TacticAnswer, read_answer, write
+from node.lean.adapters.repl.protocol import (
+    Answer,
+    CommandAnswer,
+    Refusal,
+    ReplTacticAnswer,
+    Request,
+    read_answer,
+    write,
+)
 from node.lean.worker.process import Ending
 
 MOST_OUTPUT = 16 * 2**20
@@ -86,11 +94,11 @@ class ReplProcess:
     async def command(self, request: Request, limit: float) -> CommandAnswer | Refusal:
         """The answer to a `cmd`. Raises ReplEnded."""
         answer = await self._ask(request, limit)
-        if isinstance(answer, TacticAnswer):
+        if isinstance(answer, ReplTacticAnswer):
             raise await self._ended(Ending.DIED, "it answered a command with a proof state")
         return answer
 
-    async def tactic(self, tactic: str, state: int, limit: float) -> TacticAnswer | Refusal:
+    async def tactic(self, tactic: str, state: int, limit: float) -> ReplTacticAnswer | Refusal:
         """The answer to a `tactic`. Raises ReplEnded."""
         answer = await self._ask(Request(tactic=tactic, proof_state=state), limit)
         if isinstance(answer, CommandAnswer):

@@ -40,12 +40,12 @@ class Request(msgspec.Struct, rename="camel", omit_defaults=True):
     infotree: Any = None
 
 
-class Place(msgspec.Struct, frozen=True):
+class CommandPosition(msgspec.Struct, frozen=True):
     line: int
     column: int
 
 
-NOWHERE = Place(0, 0)
+NOWHERE = CommandPosition(0, 0)
 
 
 class ReplMessage(msgspec.Struct, rename="camel"):
@@ -53,8 +53,8 @@ class ReplMessage(msgspec.Struct, rename="camel"):
 
     severity: str
     data: str
-    pos: Place = NOWHERE
-    end_pos: Place | None = None
+    pos: CommandPosition = NOWHERE
+    end_pos: CommandPosition | None = None
 
 
 class Sorry(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -62,8 +62,8 @@ class Sorry(msgspec.Struct, rename="camel", omit_defaults=True):
 
     goal: str
     proof_state: int | None = None
-    pos: Place | None = None
-    end_pos: Place | None = None
+    pos: CommandPosition | None = None
+    end_pos: CommandPosition | None = None
 
 
 class CommandAnswer(msgspec.Struct, omit_defaults=True):
@@ -74,7 +74,7 @@ class CommandAnswer(msgspec.Struct, omit_defaults=True):
     sorries: list[Sorry] = []
 
 
-class TacticAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
+class ReplTacticAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
     """Answer to `tactic`."""
 
     proof_state: int
@@ -99,7 +99,7 @@ class Unreadable(ValueError):
     """What came is no answer."""
 
 
-Answer = CommandAnswer | TacticAnswer | Refusal
+Answer = CommandAnswer | ReplTacticAnswer | Refusal
 
 _request = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
@@ -157,7 +157,7 @@ def _starts(text: str) -> Iterator[int]:
 
 
 def _answer(raw: Any) -> Answer | None:
-    kinds: dict[str, type[Answer]] = {"proofState": TacticAnswer, "env": CommandAnswer, "message": Refusal}
+    kinds: dict[str, type[Answer]] = {"proofState": ReplTacticAnswer, "env": CommandAnswer, "message": Refusal}
     for key, kind in kinds.items():
         if isinstance(raw, dict) and key in raw:
             try:

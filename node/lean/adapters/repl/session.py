@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from node.lean.adapters.repl import protocol
-from node.lean.adapters.repl.elaborator import Elaborated, Elaborator, Goals
+from node.lean.adapters.repl.elaborator import ElaboratedCommand, Elaborator, Goals
 from node.lean.adapters.repl.holes import Filled, Hole, Mention, characters, fill, leaves_out, mentions, position
 from node.lean.adapters.repl.protocol import (
     Answer,
     CommandAnswer,
-    Place,
+    CommandPosition,
     Refusal,
     ReplMessage,
+    ReplTacticAnswer,
     Request,
     Sorry,
-    TacticAnswer,
 )
 from node.lean.text.lexing import lex
 from node.lean.worker.document import SENTINEL
@@ -153,7 +153,9 @@ class ReplSession:
         ]
         return self._next(state, tactic, filled, done, sorries)
 
-    def _next(self, state: ProofState, tactic: str, filled: Filled, done: Elaborated, sorries: list[Sorry]) -> Answer:
+    def _next(
+        self, state: ProofState, tactic: str, filled: Filled, done: ElaboratedCommand, sorries: list[Sorry]
+    ) -> Answer:
         inside = [item for item in done.said if _inside(item, filled)]
         # Lean goes on behind some errors, with `sorry` in place of what was wrong.
         sorry = state.sorry or leaves_out(tactic) or any(item.is_error for item in inside)
@@ -161,7 +163,7 @@ class ReplSession:
         number = self._add(ProofState(state.hole, (*state.script, tactic), goals, sorry))
         messages = [ReplMessage(_severity(item), item.message, end_pos=protocol.NOWHERE) for item in inside]
         status = protocol.OPEN if goals else _status(done.said, filled, sorry)
-        return TacticAnswer(number, list(goals), status, messages, sorries)
+        return ReplTacticAnswer(number, list(goals), status, messages, sorries)
 
     def _add(self, state: ProofState) -> int:
         self._states.append(state)
@@ -174,7 +176,7 @@ def _in_tactic(filled: Filled, tactic: str) -> list[Mention]:
     return mentions(filled.text[filled.start : filled.start + length].rstrip().removesuffix(")")) if tactic else []
 
 
-def _reached(done: Elaborated, filled: Filled) -> bool:
+def _reached(done: ElaboratedCommand, filled: Filled) -> bool:
     return any(item.message == SENTINEL and item.range.start.line == filled.sentinel.line for item in done.said)
 
 
@@ -224,13 +226,13 @@ def _message(item: Diagnostic, first: int, lines: Sequence[str]) -> ReplMessage:
     )
 
 
-def _counted(place: Position, first: int, lines: Sequence[str]) -> Place:
+def _counted(place: Position, first: int, lines: Sequence[str]) -> CommandPosition:
     """A place of the document as the REPL counts: from the command's first line, in characters."""
     row = place.line - first
     text = lines[row] if 0 <= row < len(lines) else ""
-    return Place(row + 1, characters(text, place.character))
+    return CommandPosition(row + 1, characters(text, place.character))
 
 
-def _place(text: str, begin: int, at: int) -> Place:
+def _place(text: str, begin: int, at: int) -> CommandPosition:
     start = text.rfind("\n", 0, at) + 1
-    return Place(text.count("\n", begin, at) + 1, at - start)
+    return CommandPosition(text.count("\n", begin, at) + 1, at - start)

@@ -13,14 +13,14 @@ from typing import Any
 from node.lean.text.goals import goal_tag, without_tag
 from node.lean.trace.infotree import Position
 from node.lean.trace.records import TracedBlock, TracedFile, TracedStep, TracedTheorem
-from node.lean.trace.source import Source
+from node.lean.trace.source import LeanSource
 
 _HYPOTHESIS = re.compile(r"(?P<names>[^:]+?) :(?!=) (?P<rest>.*)", re.DOTALL)
 
 
 def file(traced: TracedFile, text: str) -> dict[str, Any]:
     """A file; `text` is what was traced."""
-    source = Source(text)
+    source = LeanSource(text)
     return {
         "path": traced.path,
         "imports": list(traced.imports),
@@ -28,7 +28,7 @@ def file(traced: TracedFile, text: str) -> dict[str, Any]:
     }
 
 
-def _theorem(theorem: TracedTheorem, source: Source) -> dict[str, Any]:
+def _theorem(theorem: TracedTheorem, source: LeanSource) -> dict[str, Any]:
     if theorem.error:
         return {"error": theorem.error}
     return {
@@ -39,12 +39,12 @@ def _theorem(theorem: TracedTheorem, source: Source) -> dict[str, Any]:
     }
 
 
-def _block(block: TracedBlock, source: Source) -> dict[str, Any]:
+def _block(block: TracedBlock, source: LeanSource) -> dict[str, Any]:
     tree = {"error": block.problem} if block.problem else _tree(block.steps, source)
     return {"tree": tree, "span": _span(source, block.start, block.end)}
 
 
-def _tree(steps: Sequence[TracedStep], source: Source) -> dict[str, Any]:
+def _tree(steps: Sequence[TracedStep], source: LeanSource) -> dict[str, Any]:
     children: list[list[int]] = [[] for _ in steps]
     sizes = [1] * len(steps)
     for number in reversed(range(len(steps))):
@@ -99,5 +99,5 @@ def _assigned(text: str) -> tuple[str, str | None]:
     return text.strip(), None
 
 
-def _span(source: Source, start: Position, end: Position) -> dict[str, int]:
+def _span(source: LeanSource, start: Position, end: Position) -> dict[str, int]:
     return {"start": source.offset(start), "finish": source.offset(end)}

@@ -1,7 +1,7 @@
 """Reading printed info trees: cases that pocket Lean does not produce."""
 
 from node.lean.trace.infotree import parse, split_lines
-from node.lean.trace.source import Source
+from node.lean.trace.source import LeanSource
 from node.lean.trace.splitting import SPLIT, Splitter
 from node.lean.trace.tree import root as block
 
@@ -54,7 +54,7 @@ SIMP_RW = """
 
 
 def test_simp_rw_lists_become_single_simp_only_steps():
-    source = Source("simp_rw [h1, ← foo a] at h")
+    source = LeanSource("simp_rw [h1, ← foo a] at h")
     [root] = parse(SIMP_RW)
     assert root.tactic is not None
     splitter = Splitter(source, {}, SPLIT[0])

@@ -13,7 +13,7 @@ from node.lean.toolchain.find import find
 from node.lean.toolchain.problems import LeanProblem
 from node.lean.verify.verifier import Verifier
 from node.lean.worker import process
-from node.lean.worker.plan import Plan
+from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool, StillLoading
 from node.lean.worker.preparing import prepare
 from node.lean.worker.process import WorkerOptions
@@ -87,7 +87,7 @@ async def pool():
 
 
 async def kind(pool: Pool, header: str, tactic: str = "trivial", timeout: float = 20.0) -> OutcomeKind:
-    plan = Plan(Theorem("t", "", "True", header), (), {0: tactic})
+    plan = BatchPlan(Theorem("t", "", "True", header), (), {0: tactic})
     await pool.run(plan, timeout=timeout, warm=header)
     return plan.bad_statement or plan.outcomes[0].kind
 
@@ -182,7 +182,7 @@ async def test_a_project_serves_workers_and_verification(tmp_path):
 
     pool = Pool(lean, WorkerOptions(), workers=1, queue=1)
     pool.start()
-    plan = Plan(theorem, (), {0: "exact double_zero", 1: "exact nothing"})
+    plan = BatchPlan(theorem, (), {0: "exact double_zero", 1: "exact nothing"})
     await pool.run(plan, timeout=20, warm=None)
     await pool.stop()
     assert [plan.outcomes[index].kind for index in (0, 1)] == [OutcomeKind.PROVED, OutcomeKind.ERROR]

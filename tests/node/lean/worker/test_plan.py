@@ -3,9 +3,9 @@
 import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
-from node.lean.worker.document import COPY, SENTINEL, STATE, Document, Form, Writer
+from node.lean.worker.document import COPY, SENTINEL, STATE, Form, LeanDocument, Writer
 from node.lean.worker.framing import Diagnostic, Position, Range
-from node.lean.worker.plan import Plan
+from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import Ending
 from node.lean.worker.reading import echoed, read, suspect_at
 
@@ -21,37 +21,37 @@ def at(line: int, column: int, message: str, severity: int = 1, end: int | None 
     return Diagnostic(Range(Position(line, column), Position(end, column + 1)), message, severity)
 
 
-def block(document: Document, index: int):
+def block(document: LeanDocument, index: int):
     return next(block for block in document.blocks if block.index == index)
 
 
-def goals(document: Document, index: int, message: str) -> Diagnostic:
+def goals(document: LeanDocument, index: int, message: str) -> Diagnostic:
     """Lean's message that a bullet has goals left."""
     place = block(document, index)
     return at(place.first, place.column, message, end=place.last)
 
 
-def error(document: Document, index: int, message: str) -> Diagnostic:
+def error(document: LeanDocument, index: int, message: str) -> Diagnostic:
     place = block(document, index)
     return at(place.first, place.column + 3, message)
 
 
-def sentinels(document: Document) -> list[Diagnostic]:
+def sentinels(document: LeanDocument) -> list[Diagnostic]:
     """All sentinels of a document, as when nothing went wrong."""
     lines = document.text.split("\n")
     return [at(number, 2, SENTINEL, severity=3) for number, line in enumerate(lines) if f'"{SENTINEL}"' in line]
 
 
-def shown(document: Document) -> Diagnostic:
+def shown(document: LeanDocument) -> Diagnostic:
     return goals(document, STATE, GOAL)
 
 
-def forms(document: Document) -> list[tuple[Form, list[int]]]:
+def forms(document: LeanDocument) -> list[tuple[Form, list[int]]]:
     return [(example.form, [block.index for block in example.blocks]) for example in document.examples]
 
 
 def test_candidates_stand_on_copies_of_the_goal_and_the_goal_stands_last():
-    document = Plan(AND, (LEFT,), {0: "simp", 1: "intro h\nexact h"}).document("open Nat")
+    document = BatchPlan(AND, (LEFT,), {0: "simp", 1: "intro h\nexact h"}).document("open Nat")
     lines = document.text.split("\n")
     assert lines[0] == "open Nat" and document.text.count(COPY) == 1 + 2
     assert forms(document) == [(Form.COPIES, [0, 1, STATE])]
@@ -62,7 +62,7 @@ def test_candidates_stand_on_copies_of_the_goal_and_the_goal_stands_last():
 
 
 def test_a_known_state_is_not_shown_again():
-    plan = Plan(AND, (), {0: "simp"}, state=SHOWN)
+    plan = BatchPlan(AND, (), {0: "simp"}, state=SHOWN)
     document = plan.document("")
     assert forms(document) == [(Form.COPIES, [0])]
     plan.take(read(document, [error(document, 0, "no progress"), *sentinels(document)]))
@@ -70,13 +70,13 @@ def test_a_known_state_is_not_shown_again():
 
 
 def test_many_candidates_are_divided_and_the_state_is_shown_once():
-    document = Plan(AND, (), {number: f"exact h{number}" for number in range(70)}).document("")
+    document = BatchPlan(AND, (), {number: f"exact h{number}" for number in range(70)}).document("")
     assert [len(example.blocks) for example in document.examples] == [33, 32, 6]
     assert [block.index for block in document.blocks].count(STATE) == 1
 
 
 def test_what_a_block_says_at_its_own_place_is_its_outcome():
-    plan = Plan(AND, (), {0: "constructor", 1: "simp"})
+    plan = BatchPlan(AND, (), {0: "constructor", 1: "simp"})
     document = plan.document("")
     two = "unsolved goals\ncase left\n⊢ p\n\ncase right\n⊢ q"
     plan.take(read(document, [goals(document, 0, two), error(document, 1, "no progress"), shown(document)]))
@@ -86,14 +86,14 @@ def test_what_a_block_says_at_its_own_place_is_its_outcome():
 
 
 def test_goals_left_beside_an_error_are_an_error():
-    plan = Plan(AND, (), {0: "constructor\n· simp"}, state=SHOWN)
+    plan = BatchPlan(AND, (), {0: "constructor\n· simp"}, state=SHOWN)
     document = plan.document("")
     plan.take(read(document, [goals(document, 0, GOAL), error(document, 0, "no progress")]))
     assert plan.outcomes[0].kind is OutcomeKind.ERROR
 
 
 def test_silence_has_to_be_confirmed_in_an_example_without_errors():
-    plan = Plan(AND, (), {0: "simp", 1: "exact h", 2: "exact _"})
+    plan = BatchPlan(AND, (), {0: "simp", 1: "exact h", 2: "exact _"})
     document = plan.document("")
     plan.take(read(document, [error(document, 0, "no"), shown(document)]))
     assert set(plan.outcomes) == {0}
@@ -108,7 +108,7 @@ def test_silence_has_to_be_confirmed_in_an_example_without_errors():
 
 
 def test_a_confirmation_without_a_sentinel_confirms_nothing():
-    plan = Plan(AND, (), {0: "exact h", 1: "exact h'"}, state=SHOWN)
+    plan = BatchPlan(AND, (), {0: "exact h", 1: "exact h'"}, state=SHOWN)
     document = plan.document("")
     plan.take(read(document, sentinels(document)))
     document = plan.document("")
@@ -117,7 +117,7 @@ def test_a_confirmation_without_a_sentinel_confirms_nothing():
 
 
 def test_what_stands_behind_a_candidate_that_does_not_parse_is_run_again():
-    plan = Plan(AND, (), {0: "constructor", 1: "exact (", 2: "simp", 3: "rfl"})
+    plan = BatchPlan(AND, (), {0: "constructor", 1: "exact (", 2: "simp", 3: "rfl"})
     document = plan.document("")
     refused = error(document, 1, "unexpected token ')'; expected term")
     plan.take(read(document, [goals(document, 0, GOAL), refused, at(3, 7, GOAL, end=block(document, 1).last)]))
@@ -127,7 +127,7 @@ def test_what_stands_behind_a_candidate_that_does_not_parse_is_run_again():
 
 
 def test_a_runaway_candidate_and_those_behind_it_are_run_again_it_alone():
-    plan = Plan(AND, (), {0: "simp", 1: "loop", 2: "rfl"}, state=SHOWN)
+    plan = BatchPlan(AND, (), {0: "simp", 1: "loop", 2: "rfl"}, state=SHOWN)
     document = plan.document("")
     out = "(deterministic) timeout at `whnf`, maximum number of heartbeats (40000) has been reached"
     plan.take(read(document, [error(document, 0, "no"), error(document, 1, out)]))
@@ -142,11 +142,11 @@ def test_a_runaway_candidate_and_those_behind_it_are_run_again_it_alone():
 
 
 def test_goals_that_hold_metavariables_are_never_copied():
-    several = Plan(AND, (SHARED,), {0: "simp"})
+    several = BatchPlan(AND, (SHARED,), {0: "simp"})
     assert forms(several.document("")) == [(Form.SEPARATE, [STATE]), (Form.SEPARATE, [0])]
-    known = Plan(AND, (LEFT,), {0: "simp"}, state="⊢ ?m.1 = 1")
+    known = BatchPlan(AND, (LEFT,), {0: "simp"}, state="⊢ ?m.1 = 1")
     assert forms(known.document("")) == [(Form.SEPARATE, [0])]
-    found = Plan(AND, (LEFT,), {0: "simp"})
+    found = BatchPlan(AND, (LEFT,), {0: "simp"})
     document = found.document("")
     found.take(read(document, [error(document, 0, "no"), goals(document, STATE, "unsolved goals\n⊢ ?m.7 = 1")]))
     assert not found.outcomes and forms(found.document("")) == [(Form.SEPARATE, [0])]
@@ -154,17 +154,17 @@ def test_goals_that_hold_metavariables_are_never_copied():
 
 @pytest.mark.parametrize("tactic", ["case left => simp", "case' left => skip", "exact ?left", "refine ?a"])
 def test_candidates_that_name_a_goal_have_an_example_of_their_own(tactic):
-    document = Plan(AND, (), {0: tactic}, state=SHOWN).document("")
+    document = BatchPlan(AND, (), {0: tactic}, state=SHOWN).document("")
     assert forms(document) == [(Form.SEPARATE, [0])]
 
 
 @pytest.mark.parametrize("tactic", ["refine ⟨?_, ?_⟩", "exact xs.get? 1", "cases h", "exact casework"])
 def test_other_candidates_are_copied(tactic):
-    assert forms(Plan(AND, (), {0: tactic}, state=SHOWN).document("")) == [(Form.COPIES, [0])]
+    assert forms(BatchPlan(AND, (), {0: tactic}, state=SHOWN).document("")) == [(Form.COPIES, [0])]
 
 
 def test_probes_come_first_and_keep_garbage_out_of_the_batch():
-    plan = Plan(AND, (), {0: "exact (", 1: "simp"}, state=SHOWN, probe=frozenset({0, 1}))
+    plan = BatchPlan(AND, (), {0: "exact (", 1: "simp"}, state=SHOWN, probe=frozenset({0, 1}))
     document = plan.document("")
     assert forms(document) == [(Form.PROBE, [0]), (Form.PROBE, [1])]
     taken = [at(example.first, 8, f"`{COPY}` has already been declared") for example in document.examples]
@@ -174,19 +174,19 @@ def test_probes_come_first_and_keep_garbage_out_of_the_batch():
 
 
 def test_an_error_in_the_statement_or_the_path_is_no_outcome():
-    plan = Plan(AND, (LEFT,), {0: "simp"})
+    plan = BatchPlan(AND, (LEFT,), {0: "simp"})
     document = plan.document("")
     plan.take(read(document, [at(document.examples[0].first, 20, "Unknown identifier `q`")]))
     assert plan.done and plan.bad_statement == "Unknown identifier `q`"
 
-    plan = Plan(AND, (LEFT,), {0: "simp"})
+    plan = BatchPlan(AND, (LEFT,), {0: "simp"})
     document = plan.document("")
     plan.take(read(document, [at(document.examples[0].statement + 1, 2, "constructor failed")]))
     assert plan.done and plan.outcomes[0].kind is OutcomeKind.LOST and "constructor failed" in plan.outcomes[0].message
 
 
 def test_a_worker_that_was_stuck_in_a_candidate_makes_it_time_out():
-    plan = Plan(AND, (), {0: "simp", 1: "loop", 2: "rfl"})
+    plan = BatchPlan(AND, (), {0: "simp", 1: "loop", 2: "rfl"})
     document = plan.document("")
     running = suspect_at(document, [3, block(document, 1).first, block(document, STATE).first])
     assert running == 1
@@ -196,7 +196,7 @@ def test_a_worker_that_was_stuck_in_a_candidate_makes_it_time_out():
 
 
 def test_a_candidate_that_a_worker_died_with_is_run_alone_and_crashes_only_when_it_dies_twice_more():
-    plan = Plan(AND, (), {0: "simp", 1: "boom"}, state=SHOWN)
+    plan = BatchPlan(AND, (), {0: "simp", 1: "boom"}, state=SHOWN)
     plan.document("")
     plan.ended(Ending.DIED, "killed", 1, stuck=False)
     document = plan.document("")
@@ -212,14 +212,14 @@ def test_a_candidate_that_a_worker_died_with_is_run_alone_and_crashes_only_when_
     ("ending", "kind"), [(Ending.TIMEOUT, OutcomeKind.TIMEOUT), (Ending.MEMORY, OutcomeKind.MEMORY)]
 )
 def test_limits_that_are_passed_alone_are_the_outcome(ending, kind):
-    plan = Plan(AND, (), {0: "boom"}, state=SHOWN, alone=frozenset({0}))
+    plan = BatchPlan(AND, (), {0: "boom"}, state=SHOWN, alone=frozenset({0}))
     plan.document("")
     plan.ended(ending, "too much", None, stuck=False)
     assert plan.done and plan.outcomes[0].kind is kind
 
 
 def test_a_plan_that_never_gets_a_clear_answer_ends_with_lost_candidates():
-    plan = Plan(AND, (), {0: "a", 1: "b"})
+    plan = BatchPlan(AND, (), {0: "a", 1: "b"})
     for _ in range(100):
         document = plan.document("")
         if document is None:
@@ -242,7 +242,7 @@ def test_lines_of_nested_paths_are_counted_right():
 
 
 def test_a_brief_document_is_the_same_with_an_echo_of_its_own():
-    plan, other = (Plan(AND, (LEFT,), {0: tactic, 1: "a\nb"}, state=SHOWN) for tactic in ("simp", "rfl"))
+    plan, other = (BatchPlan(AND, (LEFT,), {0: tactic, 1: "a\nb"}, state=SHOWN) for tactic in ("simp", "rfl"))
     brief, another = plan.document("open Nat"), other.document("open Nat")
     assert brief.brief and "cmdlineSnapshots true" in brief.text
     assert brief.text.count(brief.echo) == 1 and brief.echo != another.echo
@@ -259,14 +259,14 @@ def test_a_brief_document_is_the_same_with_an_echo_of_its_own():
 
 def test_documents_with_more_than_one_example_are_not_brief():
     for tactics, path in ((["simp", "case left => skip"], ()), (["simp"] * 40, ()), (["simp", "rfl"], (SHARED,))):
-        document = Plan(AND, path, dict(enumerate(tactics)), state=SHOWN).document("")
+        document = BatchPlan(AND, path, dict(enumerate(tactics)), state=SHOWN).document("")
         assert len(document.examples) > 1 and not document.brief
-    plan = Plan(AND, (), {0: "simp", 1: "rfl"}, state=SHOWN, probe=frozenset({0, 1}))
+    plan = BatchPlan(AND, (), {0: "simp", 1: "rfl"}, state=SHOWN, probe=frozenset({0, 1}))
     assert not plan.document("").brief
 
 
 def test_a_tactic_that_leaves_more_text_than_anybody_reads_is_an_error():
-    plan = Plan(AND, (), {0: "constructor"}, state=SHOWN)
+    plan = BatchPlan(AND, (), {0: "constructor"}, state=SHOWN)
     document = plan.document("")
     huge = "unsolved goals\n" + "\n\n".join(f"h : {'x' * 5000}\n⊢ p" for _ in range(10))
     plan.take(read(document, [goals(document, 0, huge), *sentinels(document)]))

@@ -14,7 +14,7 @@ from node.lean.backend import BackendFull
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.plan import Plan
+from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import WorkerOptions
 
@@ -111,7 +111,7 @@ async def test_a_worker_that_is_killed_in_a_batch_is_replaced_and_the_request_an
 
 
 async def test_a_candidate_that_always_kills_its_worker_has_crashed_it(pool):
-    plan = Plan(TRUE, (), {0: "trivial", 1: FOR_EVER})
+    plan = BatchPlan(TRUE, (), {0: "trivial", 1: FOR_EVER})
 
     async def kill_whoever_runs_it() -> None:
         while True:
@@ -148,7 +148,7 @@ async def test_beyond_the_queue_the_answer_is_busy():
     busy = await requests.run(ask[3])
     assert isinstance(busy, Busy) and 0 < busy.retry_after <= 5
     with pytest.raises(BackendFull):
-        await pool.run(Plan(TRUE, (), {0: "skip"}), timeout=1, warm=None)
+        await pool.run(BatchPlan(TRUE, (), {0: "skip"}), timeout=1, warm=None)
     for task in open_:
         task.cancel()
     await pool.stop()

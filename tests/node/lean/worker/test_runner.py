@@ -6,7 +6,7 @@ import pytest
 
 from common.lean import OutcomeKind, Theorem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.plan import Plan
+from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import WorkerOptions
 from node.lean.worker.runner import BadHeader, Runner, imports
 
@@ -19,7 +19,7 @@ async def runner():
 
 
 async def kind(runner: Runner, header: str, tactic: str, conclusion: str = "Nat.succ 0 = 1") -> OutcomeKind:
-    plan = Plan(Theorem("t", "", conclusion, header), (), {0: tactic})
+    plan = BatchPlan(Theorem("t", "", conclusion, header), (), {0: tactic})
     await runner.run(plan, timeout=20)
     return plan.bad_statement or plan.outcomes[0].kind
 
@@ -54,7 +54,7 @@ async def test_other_imports_take_another_process(runner):
 async def test_lean_is_not_asked_twice_unless_it_has_not_spoken_of_the_document(runner):
     plans = [
         # Batches whose states differ in one letter: what Lean's server wrongly keeps would be told of the next.
-        Plan(Theorem("t", "", f"{number} = {number}"), (), {0: tactic, 1: "rfl"}, state=f"⊢ {number} = {number}")
+        BatchPlan(Theorem("t", "", f"{number} = {number}"), (), {0: tactic, 1: "rfl"}, state=f"⊢ {number} = {number}")
         for number, tactic in enumerate(["skip", "exact )", "skip", "assumption", "skip"])
     ]
     for number, plan in enumerate(plans):

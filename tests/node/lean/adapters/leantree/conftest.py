@@ -13,8 +13,8 @@ from aiohttp import web
 
 from node.lean.adapters.leantree.server import LeanTreeServer
 from node.lean.adapters.leantree.service import LeanTreeServerSettings, make_server
-from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.settings import LeanProcessSettings
+from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 SETTINGS = LeanTreeServerSettings(lean=LeanProcessSettings(workers=1))
 

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from common.lean import Step, Theorem
+from common.lean import BadStatement, Step, Theorem
 from common.process import kill_group
 from node.lean.adapters.leantree.backend import LeanTreeBackend
-from node.lean.backend import Backend, BackendDown, BackendFull, BadStatement, Batch
+from node.lean.backend import Backend, BackendDown, BackendFull, TacticBatch
 from tests.node.lean.adapters.leantree.conftest import serving
 from tests.node.lean.adapters.leantree.servers import start_server
 from tests.waiting import eventually
@@ -42,27 +42,27 @@ def kinds(result) -> list[str]:
 
 async def test_it_is_a_backend(backend):
     assert isinstance(backend, Backend)
-    opened = await backend.attempt(Batch(AND))
+    opened = await backend.attempt(TacticBatch(AND))
     assert opened.state == "p q : Prop\n⊢ p ∧ q → q ∧ p" and opened.outcomes == ()
-    result = await backend.attempt(Batch(AND, (), ("intro h", "exact h", "exact fun h => ⟨h.2, h.1⟩"), 10.0))
+    result = await backend.attempt(TacticBatch(AND, (), ("intro h", "exact h", "exact fun h => ⟨h.2, h.1⟩"), 10.0))
     assert kinds(result) == ["goals", "error", "proved"] and result.elapsed > 0
     assert result.outcomes[0].branches[0].state == "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
 
 
 async def test_paths_are_walked_on_a_process_that_has_never_seen_them(backend):
     intro, split = Step("intro h"), "constructor"
-    result = await backend.attempt(Batch(AND, (intro,), (split,), 10.0))
+    result = await backend.attempt(TacticBatch(AND, (intro,), (split,), 10.0))
     (outcome,) = result.outcomes
     assert outcome.layout == ((0,), (1,))
     path = (intro, Step(split, 1, outcome.layout))
     backend._idle.clear()  # as if the process had been lost
-    result = await backend.attempt(Batch(AND, path, ("exact h.1",), 10.0))
+    result = await backend.attempt(TacticBatch(AND, path, ("exact h.1",), 10.0))
     assert result.state == outcome.branches[1].state and kinds(result) == ["proved"]
 
 
 async def test_a_path_that_does_not_replay_is_lost(backend):
     for step in (Step("intro nothing nowhere no"), Step("intro h", 0, ((0,), (1,)))):
-        result = await backend.attempt(Batch(AND, (step,), ("rfl", "simp"), 10.0))
+        result = await backend.attempt(TacticBatch(AND, (step,), ("rfl", "simp"), 10.0))
         assert kinds(result) == ["lost", "lost"] and "did not replay" in result.outcomes[0].message
 
 
@@ -72,22 +72,24 @@ async def test_statements_and_headers_that_lean_refuses(backend):
         (Theorem("t", "", "True", "open NoSuchNamespace"), "NoSuchNamespace"),
     ):
         with pytest.raises(BadStatement, match=says):
-            await backend.attempt(Batch(theorem))
+            await backend.attempt(TacticBatch(theorem))
     header = Theorem("t", "", "succ 0 = 1", "open Nat")
-    assert kinds(await backend.attempt(Batch(header, (), ("rfl",), 10.0))) == ["proved"]
-    assert kinds(await backend.attempt(Batch(AND, (), ("intro h",), 10.0))) == ["goals"]
+    assert kinds(await backend.attempt(TacticBatch(header, (), ("rfl",), 10.0))) == ["proved"]
+    assert kinds(await backend.attempt(TacticBatch(AND, (), ("intro h",), 10.0))) == ["goals"]
 
 
 @pytest.mark.slow
 async def test_a_tactic_that_loops_costs_itself_only(backend):
     tactics = ("intro h", "repeat (have := trivial)", "exact fun h => ⟨h.2, h.1⟩")
-    assert kinds(await backend.attempt(Batch(AND, (), tactics, 4.0))) == ["goals", "timeout", "proved"]
+    assert kinds(await backend.attempt(TacticBatch(AND, (), tactics, 4.0))) == ["goals", "timeout", "proved"]
 
 
 @pytest.mark.slow
 async def test_batches_run_side_by_side_and_wait_in_a_bounded_queue():
     async with serving(processes=2) as (url, server), backend_of(url, processes=2, queue=1) as backend:
-        slow = [Batch(Theorem("t", "", f"True ∧ {n} = {n}"), (), ("repeat (have := trivial)",), 0.7) for n in range(4)]
+        slow = [
+            TacticBatch(Theorem("t", "", f"True ∧ {n} = {n}"), (), ("repeat (have := trivial)",), 0.7) for n in range(4)
+        ]
         answers = await asyncio.gather(*map(backend.attempt, slow), return_exceptions=True)
         full = [answer for answer in answers if isinstance(answer, BackendFull)]
         assert len(full) == 1 and full[0].retry_after > 0
@@ -100,19 +102,19 @@ async def test_batches_run_side_by_side_and_wait_in_a_bounded_queue():
 async def test_a_server_without_a_free_process_is_busy(monkeypatch):
     monkeypatch.setattr("node.lean.adapters.leantree.backend.PROCESS_WAIT", 0.05)
     async with serving(processes=1) as (url, _), backend_of(url) as one, backend_of(url) as other:
-        assert kinds(await one.attempt(Batch(AND, (), ("intro h",), 10.0))) == ["goals"]
+        assert kinds(await one.attempt(TacticBatch(AND, (), ("intro h",), 10.0))) == ["goals"]
         with pytest.raises(BackendFull):
-            await other.attempt(Batch(AND))
+            await other.attempt(TacticBatch(AND))
         monkeypatch.setattr("node.lean.adapters.leantree.backend.IDLE_SECONDS", 0.05)
         await one.stop()
-        assert (await other.attempt(Batch(AND))).state
+        assert (await other.attempt(TacticBatch(AND))).state
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "http://no-such-host.invalid:80"])
 async def test_a_server_that_is_not_there_is_down_and_no_tactic_failed(url):
     async with backend_of(url) as backend:
         with pytest.raises(BackendDown, match="cannot be reached"):
-            await backend.attempt(Batch(AND, (), ("rfl",)))
+            await backend.attempt(TacticBatch(AND, (), ("rfl",)))
 
 
 async def test_a_killed_server_is_down_until_it_is_there_again():
@@ -120,8 +122,10 @@ async def test_a_killed_server_is_down_until_it_is_there_again():
     async with backend_of(url) as backend:
         try:
             intro = Step("intro h")
-            assert kinds(await backend.attempt(Batch(AND, (), ("intro h",), 10.0))) == ["goals"]
-            open_ = asyncio.create_task(backend.attempt(Batch(AND, (intro,), ("repeat (have := trivial)",), 60.0)))
+            assert kinds(await backend.attempt(TacticBatch(AND, (), ("intro h",), 10.0))) == ["goals"]
+            open_ = asyncio.create_task(
+                backend.attempt(TacticBatch(AND, (intro,), ("repeat (have := trivial)",), 60.0))
+            )
             await eventually(lambda: backend._busy == 1)
             await kill_group(child, grace=0)
             with pytest.raises(BackendDown, match="cannot be reached"):
@@ -129,7 +133,7 @@ async def test_a_killed_server_is_down_until_it_is_there_again():
             child, again = await start_server(int(url.rpartition(":")[2]))
             assert again == url
             # Nothing of the old server's numbers is used: the path is walked once more.
-            result = await backend.attempt(Batch(AND, (intro,), ("exact ⟨h.2, h.1⟩",), 10.0))
+            result = await backend.attempt(TacticBatch(AND, (intro,), ("exact ⟨h.2, h.1⟩",), 10.0))
             assert kinds(result) == ["proved"] and backend.restarts >= 1
         finally:
             await kill_group(child, grace=0)
@@ -158,7 +162,7 @@ async def test_what_is_no_leantree_server_is_named():
 
     async with faulty(page) as url, backend_of(url) as backend:
         with pytest.raises(BackendDown, match=r"no LeanTree server: its answer .* begins with b'<html>"):
-            await backend.attempt(Batch(AND))
+            await backend.attempt(TacticBatch(AND))
 
 
 class Elsewhere:
@@ -202,7 +206,7 @@ async def test_each_death_at_a_server_costs_its_tactic_only(monkeypatch):
     server = Elsewhere()
     tactics = ("dies", "trivial", "eats", "forgets", "killed", "never", "rfl")
     async with faulty(server.answer) as url, backend_of(url, processes=1) as backend:
-        result = await backend.attempt(Batch(Theorem("t", "", "True"), (), tactics, 0.1))
+        result = await backend.attempt(TacticBatch(Theorem("t", "", "True"), (), tactics, 0.1))
     assert kinds(result) == ["crashed", "proved", "memory", "proved", "proved", "timeout", "proved"]
     assert server.tries["dies"] == 2, "a death may be somebody else's kill, once"
     assert server.tries["trivial"] == 1, "what is settled is not tried again"

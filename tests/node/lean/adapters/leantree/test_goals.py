@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from node.bank.bank import load_transitions
-from node.lean.adapters.leantree.goals import Goal, Hypothesis, from_state, from_text, to_text
+from node.lean.adapters.leantree.goals import LeanTreeGoal, LeanTreeHypothesis, from_state, from_text, to_text
 from node.lean.text.goals import split_goals, state_text
 
 
@@ -39,12 +39,12 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_text_survives_the_way_through_json(text):
-    assert to_text(msgspec.json.decode(msgspec.json.encode(from_text(text)), type=Goal)) == text
+    assert to_text(msgspec.json.decode(msgspec.json.encode(from_text(text)), type=LeanTreeGoal)) == text
 
 
 def test_lines_that_lean_breaks_are_read_as_one():
     goal = from_text("h :\n  ∀ (x : Nat),\n    x = x\n⊢ a =\n    b")
-    assert goal.hypotheses == (Hypothesis("∀ (x : Nat), x = x", "h"),) and goal.type == "a = b"
+    assert goal.hypotheses == (LeanTreeHypothesis("∀ (x : Nat), x = x", "h"),) and goal.type == "a = b"
 
 
 def test_states_of_the_bank_survive_the_way_through_json():

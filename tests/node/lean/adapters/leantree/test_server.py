@@ -11,8 +11,8 @@ import pytest
 
 from common import config
 from node.lean.adapters.leantree.service import LeanTreeServerSettings, serve_on
-from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.settings import LeanProcessSettings
+from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.mesh.cli import main
 from tests.node.lean.adapters.leantree.conftest import Wire, serving, wired
 from tests.waiting import eventually, until

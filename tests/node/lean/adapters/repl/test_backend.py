@@ -9,7 +9,7 @@ import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
 from node.lean.adapters.repl import backend as module
-from node.lean.backend import Backend, BackendDown, Batch
+from node.lean.backend import Backend, BackendDown, TacticBatch
 from tests.node.lean.backends import repl
 
 PROVED, GOALS, ERROR = OutcomeKind.PROVED, OutcomeKind.GOALS, OutcomeKind.ERROR
@@ -22,7 +22,7 @@ def faulty(mode: str) -> str:
 
 
 async def kinds(backend: Backend, *tactics: str, path: tuple[Step, ...] = (), timeout: float = PATIENCE):
-    result = await backend.attempt(Batch(AND, path, tactics, timeout))
+    result = await backend.attempt(TacticBatch(AND, path, tactics, timeout))
     return [outcome.kind for outcome in result.outcomes]
 
 
@@ -41,7 +41,7 @@ async def test_a_faulty_repl_says_the_same_in_the_end(mode):
 @pytest.mark.parametrize("mode", ["loses", "goalless"])
 async def test_goals_that_the_repl_has_lost_are_found_again(mode):
     async with repl(command=faulty(mode)) as backend:
-        result = await backend.attempt(Batch(AND, (), ("intro ⟨a, b⟩\nconstructor", "exact fun h => ⟨h.2, h.1⟩")))
+        result = await backend.attempt(TacticBatch(AND, (), ("intro ⟨a, b⟩\nconstructor", "exact fun h => ⟨h.2, h.1⟩")))
         assert [outcome.kind for outcome in result.outcomes] == [GOALS, PROVED]
         states = [branch.state for branch in result.outcomes[0].branches]
         assert states == ["p q : Prop\na : p\nb : q\n⊢ q", "p q : Prop\na : p\nb : q\n⊢ p"]
@@ -66,10 +66,10 @@ async def test_what_ends_the_process_is_told_of_that_candidate_alone(mode, kind)
 async def test_a_repl_that_does_not_start_is_told_with_its_own_words():
     async with repl(command=faulty("nothing")) as backend:
         with pytest.raises(BackendDown, match="no library"):
-            await backend.attempt(Batch(AND))
+            await backend.attempt(TacticBatch(AND))
     async with repl(command="no-such-program-at-all") as backend:
         with pytest.raises(BackendDown, match="no-such-program-at-all"):
-            await backend.attempt(Batch(AND))
+            await backend.attempt(TacticBatch(AND))
 
 
 async def test_processes_are_replaced_before_their_old_states_are_too_many(monkeypatch):
@@ -90,7 +90,7 @@ async def test_processes_are_replaced_before_their_old_states_are_too_many(monke
 
 async def test_batches_run_side_by_side_on_as_many_processes_as_there_are():
     async with repl(workers=2) as backend:
-        batches = [Batch(AND, (), (f"exact {number}", "intro h"), PATIENCE) for number in range(6)]
+        batches = [TacticBatch(AND, (), (f"exact {number}", "intro h"), PATIENCE) for number in range(6)]
         results = await asyncio.gather(*map(backend.attempt, batches))
         assert all([outcome.kind for outcome in result.outcomes] == [ERROR, GOALS] for result in results)
         assert backend.live == 2

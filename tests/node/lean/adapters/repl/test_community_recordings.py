@@ -10,7 +10,7 @@ from node.lean.adapters.repl.elaborator import Elaborator, ReplOptions
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
-FOLDER = Path(__file__).parents[5] / "shared" / "data" / "repl-transcripts"
+FOLDER = Path(__file__).parents[6] / "shared" / "data" / "repl-transcripts"
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no recordings in ../shared/data/repl-transcripts")
 

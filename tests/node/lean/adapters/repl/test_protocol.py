@@ -8,8 +8,8 @@ from node.lean.adapters.repl.protocol import (
     BadRequest,
     CommandAnswer,
     Refusal,
+    ReplTacticAnswer,
     Request,
-    TacticAnswer,
     read_answer,
     read_request,
     write,
@@ -19,7 +19,7 @@ from node.lean.adapters.repl.protocol import (
 def test_an_answer_is_found_in_whatever_stands_before_it():
     assert read_answer('{"env": 3}') == CommandAnswer(3)
     assert read_answer('noise {"a": [} {"message": "no"}\n') == Refusal("no")
-    assert read_answer('{"x": 1}\nstderr: {{\n{"proofState": 2,\n "goals": ["⊢ p"],\n "new": 1}') == TacticAnswer(
+    assert read_answer('{"x": 1}\nstderr: {{\n{"proofState": 2,\n "goals": ["⊢ p"],\n "new": 1}') == ReplTacticAnswer(
         2, ["⊢ p"]
     )
 

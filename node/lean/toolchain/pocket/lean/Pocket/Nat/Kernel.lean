@@ -5,7 +5,7 @@ The functions that the kernel computes natively, by name, on literals.
 
 Soundness rests on this file: a definition here that disagrees with the native function would make the logic inconsistent. Every
 definition is by structural recursion; where the mathematical recursion is not structural, a `fuel` argument bounds the number of
-steps and is always at least as large as needed. tests/node/lean_proxy/pocket compares definition, kernel and Python's integers.
+steps and is always at least as large as needed. tests/node/lean/toolchain/pocket compares definition, kernel and Python's integers.
 -/
 set_option autoImplicit false
 set_option bootstrap.genMatcherCode false
