@@ -10,8 +10,7 @@ from node.lean.text.proof_file import UnreadableFile, read_proofs
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import LeanMessage, verdict
 from node.lean.verify.verifier import VerificationFailed, Verifier
-
-from .cheats import AND, BY_LEAN, BY_TEXT, FALSE, HEADERS
+from tests.node.lean.cheats import AND, BY_LEAN, BY_TEXT, FALSE, HEADERS
 
 HONEST = [
     (AND, "intro h\nexact ⟨h.2, h.1⟩", ()),
