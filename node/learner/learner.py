@@ -22,7 +22,7 @@ from node.learner.run.retrying import Stopping
 from node.learner.run.run import Run
 from node.learner.statistics import compare
 from node.learner.store.store import Store
-from node.learner.trainer.trainer import Trainer
+from node.learner.trainer.resilient import ResilientTrainer
 from node.learner.warm_start import WarmStart, warm_start
 
 REPORT_EVERY = 1.0
@@ -49,7 +49,7 @@ def plan_of(settings: object) -> RunPlan:
 class Learner:
     """One learner at work."""
 
-    def __init__(self, run: Run, trainer: Trainer) -> None:
+    def __init__(self, run: Run, trainer: ResilientTrainer) -> None:
         self._run = run
         self._trainer = trainer
         self._plan = plan_of(run.settings)

@@ -13,7 +13,7 @@ from node.learner.replay.replay import Ref, epochs, sample
 from node.learner.run.run import Run
 from node.learner.schedule import Pauses, rate_factor, steps_due
 from node.learner.store.store import Store
-from node.learner.trainer.trainer import Trainer
+from node.learner.trainer.resilient import ResilientTrainer
 
 TRAINED = "trained"
 """Note: transitions that training has seen, so that a learner that is started again does not count them as fresh."""
@@ -22,7 +22,9 @@ TRAINED = "trained"
 class Learning:
     """Alternates collecting with training."""
 
-    def __init__(self, run: Run, plan: RunPlan, trainer: Trainer, publisher: Publisher, holder: Holder) -> None:
+    def __init__(
+        self, run: Run, plan: RunPlan, trainer: ResilientTrainer, publisher: Publisher, holder: Holder
+    ) -> None:
         self._run = run
         self._plan = plan
         self._trainer = trainer

@@ -14,7 +14,7 @@ from node.learner.run.retrying import persistently
 from node.learner.run.run import Run, now
 from node.learner.store.records import WeightsRow
 from node.learner.store.store import Store
-from node.learner.trainer.trainer import Trainer
+from node.learner.trainer.resilient import ResilientTrainer
 
 KEY = "weights"
 
@@ -22,7 +22,7 @@ KEY = "weights"
 class Publisher:
     """The versions of one run. A version is published once; the state names the latest, and those that are pinned."""
 
-    def __init__(self, run: Run, trainer: Trainer) -> None:
+    def __init__(self, run: Run, trainer: ResilientTrainer) -> None:
         self._run = run
         self._trainer = trainer
         self._rows: list[WeightsRow] = []

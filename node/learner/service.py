@@ -22,7 +22,7 @@ def main(settings: LearnerSettings, node: NodeSettings) -> int:
     async def work(ctx: NodeContext) -> None:
         await _work(ctx, settings, node)
 
-    return run_node("learner", node, work, capacity={"trainer_ranks": settings.trainer.ranks})
+    return run_node("learner", node, work, capacity={"trainer_ranks": settings.trainer.resolved_ranks()})
 
 
 async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings) -> None:
@@ -56,7 +56,7 @@ async def _in_directory(ctx: NodeContext, settings: LearnerSettings, node: NodeS
     from node.learner.run.run import Run
     from node.learner.store.store import Store
     from node.learner.store.thread import StoreThread
-    from node.learner.trainer.trainer import Trainer
+    from node.learner.trainer.resilient import ResilientTrainer
 
     assert isinstance(directory, RunDirectory)
     with explained(directory.config):
@@ -64,7 +64,7 @@ async def _in_directory(ctx: NodeContext, settings: LearnerSettings, node: NodeS
     with explained(directory.path / "supervised"):
         loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
     store = await StoreThread.open(directory.database)
-    trainer = Trainer(
+    trainer = ResilientTrainer(
         settings.trainer, directory.checkpoints, directory.path / "logs", settings.keep_checkpoints, ctx.log
     )
     try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Timeout
+from common.sizing import read_machine
 from node.learner.matchmaker import MatchmakerSettings
 from node.learner.replay.replay import ReplaySettings
 from node.learner.schedule import ScheduleSettings
@@ -16,16 +17,26 @@ from node.model.config import ModelConfig
 class TrainerSettings:
     """The trainer group and its steps."""
 
-    ranks: Positive = 1
-    """Processes of the group: one per GPU; on a CPU one, since its threads share the cores better than ranks do."""
+    ranks: Natural = 0
+    """Processes on this machine: 0 is one for each GPU, and one on a CPU, since its threads share the cores better than
+    ranks do."""
     threads: Natural = 0
     """Threads of each rank on a CPU; 0: all cores divided among the ranks. Inference stands still meanwhile."""
-    device: str = "cpu"
-    """`cpu` (gloo) or `cuda` (nccl, rank r on GPU r)."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """`auto`: GPUs if there are any (nccl, rank r on GPU r), else the CPU (gloo)."""
+    bf16: Literal["auto", "on", "off"] = "auto"
+    """Forward and backward in bfloat16; `auto`: where the hardware has it."""
+    compile: bool = False
+    """Compile the network with torch.compile: pays where a step is long, since the first ones wait for the compiler."""
+    machines: Positive = 1
+    """Machines that train together, each with as many ranks. The others run `proofmesh join-trainer`."""
+    rendezvous: str = ""
+    """HOST:PORT of this machine, where the others' torchrun finds it; needed with several machines. Whoever reaches the
+    port can join: use it on a network that you trust."""
     batch: Positive = 64
     """Transitions per step, over all ranks."""
     token_budget: Positive = 8192
-    """Padded tokens of one forward pass at most; larger batches are accumulated."""
+    """Tokens of one forward pass at most, padding included; larger batches are accumulated."""
     matrix_rate: Factor = 0.02
     """Learning rate of Muon (matrices inside the blocks)."""
     rate: Factor = 0.003
@@ -43,6 +54,11 @@ class TrainerSettings:
     """Seconds for the ranks to start and to find each other."""
     restarts: Natural = 5
     """Failures of the group, without a step between them, after which the learner gives up."""
+
+    def resolved_ranks(self) -> int:
+        """Ranks on this machine."""
+        gpus = 0 if self.device == "cpu" else read_machine().gpus
+        return self.ranks or max(1, gpus)
 
 
 @dataclass

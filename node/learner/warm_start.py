@@ -21,10 +21,10 @@ from node.learner.data import Data
 from node.learner.errors import LearnerError
 from node.learner.replay.replay import Ref, epochs
 from node.learner.settings import LearnerSettings
-from node.learner.trainer.trainer import Trainer
+from node.learner.trainer.resilient import ResilientTrainer
 from node.model.checkpoint_folders import CheckpointError, check, complete, newest_whole
 
-VERSION = 3
+VERSION = 4
 """Raised when the way in which a warm start is made changes: earlier ones are not used any more."""
 
 CACHE_VARIABLE = "PROOFMESH_CACHE"
@@ -68,9 +68,10 @@ def cache_folder() -> Path:
 
 def key(settings: LearnerSettings, data: Data) -> str:
     """Names all that a warm start depends on."""
-    trainer = dataclasses.asdict(settings.trainer)
-    for name in ("ranks", "threads", "device", "timeout", "start_timeout", "restarts", "rl_factor"):
-        del trainer[name]  # how it is computed, not what
+    # What is computed; the other settings of the trainer say how.
+    trainer = {
+        name: getattr(settings.trainer, name) for name in ("batch", "matrix_rate", "rate", "warmup", "value_weight")
+    }
     warm = dataclasses.asdict(settings.warm_start)
     del warm["checkpoint"]  # not there when this is asked for
     parts = [VERSION, data.digest, settings.seed, trainer, warm, settings.model.as_dict()]
@@ -80,7 +81,9 @@ def key(settings: LearnerSettings, data: Data) -> str:
 Report = Callable[[int, dict[str, float]], Awaitable[None]]
 
 
-async def warm_start(settings: LearnerSettings, data: Data, trainer: Trainer, report: Report, log: Any) -> WarmStart:
+async def warm_start(
+    settings: LearnerSettings, data: Data, trainer: ResilientTrainer, report: Report, log: Any
+) -> WarmStart:
     """Leave a checkpoint of the warm-started network in the trainer's folder: the one that the settings name, or one
     from the cache or by training.
 
@@ -104,7 +107,9 @@ async def warm_start(settings: LearnerSettings, data: Data, trainer: Trainer, re
     return msgspec.structs.replace(result, cached=True)
 
 
-async def _given(settings: LearnerSettings, data: Data, trainer: Trainer, report: Report, log: Any) -> WarmStart:
+async def _given(
+    settings: LearnerSettings, data: Data, trainer: ResilientTrainer, report: Report, log: Any
+) -> WarmStart:
     """The network of another run. Its step number goes on."""
     source = Path(settings.warm_start.checkpoint)
     try:
@@ -123,7 +128,9 @@ async def _given(settings: LearnerSettings, data: Data, trainer: Trainer, report
     return WarmStart(steps, 0.0, [(steps, metrics["loss"])])
 
 
-async def _train(settings: LearnerSettings, data: Data, trainer: Trainer, report: Report, log: Any) -> WarmStart:
+async def _train(
+    settings: LearnerSettings, data: Data, trainer: ResilientTrainer, report: Report, log: Any
+) -> WarmStart:
     started = time.monotonic()
     warm = settings.warm_start
     fresh = trainer.root / "step-000000"

@@ -57,6 +57,9 @@ TOOLS: dict[str, Command] = {
         "LeanTree's HTTP protocol, served over our Lean workers", "node.lean.adapters.leantree.service:main"
     ),
     "train": Command("train a network: pretrain, midtrain, sft, or all by a recipe", "node.training.cli:main"),
+    "join-trainer": Command(
+        "this machine's ranks for a learner that trains on several machines", "node.learner.trainer.join:main"
+    ),
     "tokenizer": Command("make, measure and show tokenizers", "node.training.tokenizer_cli:main"),
     "bench": Command("measure a part: bus, engine, search, ...", "scripts.bench.__main__:main"),
 }

@@ -23,7 +23,7 @@ from node.training.sources import open_source, parse
 TOKENIZER_ROWS = 20_000
 """Rows of each source that a tokenizer is trained on at most: some megabytes, seconds."""
 
-FIXED = ("length", "batch_tokens", "seed", "start", "value_weight", "value_targets")
+FIXED = ("length", "batch_tokens", "seed", "start", "value_weight", "value_targets", "after_weight")
 """Settings that a run cannot change when it goes on, besides those of the data."""
 
 FREE_DATA = ("valid", "valid_tokens", "cache")
@@ -85,12 +85,15 @@ def run_config(settings: StageSettings, stage: str, tokenizer: Tokenizer) -> dic
 def check_same(settings: StageSettings, found: Checkpoint, path: Path, ranks: int) -> None:
     """Whether a run can go on from its checkpoint with these settings and be the same run. Raises InputError."""
     before = found.config.get("settings", {})
+    # A setting that is newer than the checkpoint had its default value then.
+    default = _jsonable(dataclasses.asdict(StageSettings()))
     now = _jsonable(dataclasses.asdict(settings))
-    changed = {name: (before.get(name), now[name]) for name in FIXED if before.get(name) != now[name]}
-    data_before, data_now = before.get("data", {}), now["data"]
+    before = {**default, **before}
+    changed = {name: (before[name], now[name]) for name in FIXED if before[name] != now[name]}
+    data_before, data_now = {**default["data"], **before["data"]}, now["data"]
     for name in data_now:
-        if name not in FREE_DATA and data_before.get(name) != data_now[name]:
-            changed[f"data.{name}"] = (data_before.get(name), data_now[name])
+        if name not in FREE_DATA and data_before[name] != data_now[name]:
+            changed[f"data.{name}"] = (data_before[name], data_now[name])
     if found.extra.get("ranks", ranks) != ranks:
         changed["ranks"] = (found.extra["ranks"], ranks)
     if changed:

@@ -127,7 +127,7 @@ def _train(stage: str, settings: StageSettings, arguments: Sequence[str]) -> int
         from node.training.launch import launch
 
         where = Path(settings.directory) / (settings.run or stage)
-        return launch(arguments, settings.ranks, settings.threads, where)
+        return launch(["-m", "node.training", *arguments], settings.ranks, settings.threads, where)
     from node.training.stage import run_stage, summary
 
     begun = time.monotonic()

@@ -2,23 +2,23 @@
 
 Text and Lean code are `<bos> <text|lean> TEXT <eos>`, cut into pieces of at most the row's length, all of it predicted.
 Transitions are `<bos> <state> STATE <tactic> TACTIC <eos>`: the tactic is predicted, and the value where the prompt
-ends. As text (midtraining) all of a transition is predicted, and a mark of the remaining steps follows the tactic.
+ends. With `state_after`, `<state> STATE_AFTER <eos>` follows, and is predicted as an auxiliary task. As text
+(midtraining) all of a transition is predicted, and a mark of the remaining steps follows the tactic.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from common.messages import Transition
 from common.seeds import derive_seed
-from node.model.batches import encode_transition
 from node.model.names import Names
 from node.model.prompt import prompt_tokens, tactic_tokens
-from node.model.tokenizer import BOS, EOS, LEAN, TEXT, Tokenizer
-from node.training.rows import Row, steps_of, text_of
+from node.model.tokenizer import BOS, EOS, LEAN, STATE, TEXT, Tokenizer
+from node.training.rows import NOTHING_LEFT, Row, TheoremTransition, steps_of, text_of
 from node.training.settings import DataSettings
 
 Purpose = Literal["train", "valid", "all"]
@@ -36,6 +36,48 @@ class Document:
     """For the value, read at the last token of the prompt; None: no value."""
     characters: int
     """Bytes of UTF-8 that the predicted tokens stand for: for bits per byte."""
+    after: int = 0
+    """How many tokens at the end are the state after the tactic. They are predicted with a weight of their own, except
+    for the first, which is a mark."""
+
+    @property
+    def predicted(self) -> int:
+        """Tokens that the policy loss is about."""
+        return len(self.tokens) - self.prompt - self.after
+
+
+SEPARATOR = "\x1f"
+"""Stands in no Lean text."""
+
+MOST_TACTIC_TOKENS = 64
+"""Longer tactics lose their end: the engine stops sampling earlier than this anyway."""
+
+
+def transition_document(
+    tokenizer: Tokenizer, transition: Transition, limit: int, *, canonical: bool = True
+) -> Document:
+    """A transition as at most `limit` tokens: what the learner trains on, and the stages unless they augment.
+
+    The tactic keeps its room (at most MOST_TACTIC_TOKENS, or half of `limit`); the state is shortened to what is left.
+    `canonical`: with local names as v0, v1, ..., which is what inference shows the network.
+    """
+    state, tactic = transition.state, transition.tactic
+    most = limit // 2
+    if canonical:
+        names = Names(state)
+        state, tactic, most = names.state, names.hide(tactic), min(MOST_TACTIC_TOKENS, most)
+    answer = tactic_tokens(tokenizer, tactic)[:most]
+    prompt = prompt_tokens(tokenizer, state, limit - len(answer))
+    return Document((*prompt, *answer), len(prompt), transition.remaining_steps, len(tactic.encode()))
+
+
+def with_state_after(document: Document, tokenizer: Tokenizer, state: str, limit: int) -> Document:
+    """The document followed by `<state> STATE <eos>`, as far as `limit` leaves room: a longer state loses its end."""
+    room = limit - len(document.tokens)
+    if room < 3:
+        return document
+    after = (STATE, *tokenizer.encode(state)[: room - 2], EOS)
+    return replace(document, tokens=(*document.tokens, *after), after=len(after))
 
 
 class Encoder:
@@ -84,19 +126,21 @@ class Encoder:
                 transition = augmented(
                     transition, rng, shuffle=options.shuffle_hypotheses, rename=options.rename_hypotheses
                 )
-            yield self._as_text(transition) if options.transitions_as_text else self._supervised(transition)
+            yield self._as_text(transition) if options.transitions_as_text else self._supervised(transition, step)
 
-    def _supervised(self, transition: Transition) -> Document:
-        if self._settings.canonical_names:
-            example = encode_transition(self._tokenizer, transition, self._length)
-            tokens, prompt = example.tokens, example.prompt
-            tactic = Names(transition.state).hide(transition.tactic)
-        else:
-            tactic = transition.tactic
-            ends = tactic_tokens(self._tokenizer, tactic)[: self._length // 2]
-            start = prompt_tokens(self._tokenizer, transition.state, self._length - len(ends))
-            tokens, prompt = (*start, *ends), len(start)
-        return Document(tokens, prompt, transition.remaining_steps, len(tactic.encode()))
+    def _supervised(self, transition: Transition, step: TheoremTransition | None = None) -> Document:
+        canonical = self._settings.canonical_names
+        document = transition_document(self._tokenizer, transition, self._length, canonical=canonical)
+        options = self._settings
+        # Renamed hypotheses would have other names in the state after.
+        if step is None or not options.state_after or not step.state_after or options.rename_hypotheses:
+            return document
+        after = step.state_after
+        if canonical and after != NOTHING_LEFT:
+            # Names of the state before stay; those that the tactic introduces are numbered as in the tactic.
+            hidden = Names(transition.state).hide(f"{transition.tactic}{SEPARATOR}{after}")
+            after = hidden.partition(SEPARATOR)[2]
+        return with_state_after(document, self._tokenizer, after, self._length)
 
     def _as_text(self, transition: Transition) -> Document:
         supervised = self._supervised(transition)

@@ -8,10 +8,10 @@ from pathlib import Path
 from node.model.config import ModelConfig
 from node.model.tokenizer import Tokenizer
 from node.training.beginning import load, resolve
+from node.training.device import choose_device, has_bf16
 from node.training.errors import InputError
 from node.training.estimate import estimate, product_speed
 from node.training.loader import Loader, readers
-from node.training.machine import choose_device, has_bf16
 from node.training.settings import StageSettings
 
 GUESS = {"transitions": 0.2, "text": 1.0, "lean": 1.0}

@@ -1,6 +1,7 @@
-"""Several ranks on this machine: started together, ended together when one dies.
+"""Starts ranks: the processes that train one network together. The stages and reinforcement learning start them alike.
 
-torchrun does the same for several machines: `torchrun --nproc-per-node 8 -m node.training sft ...`.
+On one machine the ranks are our own child processes, which find each other through a file. On several machines torchrun
+starts them, and they find each other through its rendezvous.
 """
 
 from __future__ import annotations
@@ -10,47 +11,118 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO, Any
 
 from common.process import kill_group, spawn_child
 from common.sizing import read_machine, thread_environment
 from node.training.errors import TrainingError
 
 RENDEZVOUS = "PROOFMESH_RENDEZVOUS"
-"""A file through which ranks that `launch` started find each other; torchrun's have its environment instead."""
+"""A file through which ranks of one machine find each other. Ranks of torchrun have its environment instead."""
 
 GRACE = 20.0
-"""Seconds that ranks get for their last checkpoint after a signal."""
+"""Seconds that ranks get for their last checkpoint after a signal; then they are killed."""
 
 AFTERMATH = 3.0
 """Seconds in which the ranks that lost one may say what they know, before they are ended."""
 
 
-def launch(arguments: Sequence[str], ranks: int, threads: int, where: Path) -> int:
-    """Run `python -m node.training ARGUMENTS` as so many ranks; returns the exit code.
+def rank_environment(rank: int, ranks: int, threads: int, rendezvous: Path) -> dict[str, str]:
+    """The variables that one of several ranks of this machine reads (the names are torchrun's, but for RENDEZVOUS)."""
+    return {
+        **thread_environment(threads_per_rank(threads, ranks)),
+        RENDEZVOUS: str(rendezvous),
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(ranks),
+        "LOCAL_WORLD_SIZE": str(ranks),
+    }
 
-    Raises TrainingError when a rank dies; `where` is the run directory, to be named.
+
+def threads_per_rank(threads: int, ranks: int) -> int:
+    """Threads of one rank on a CPU: as set, or all cores divided among the ranks of this machine."""
+    return threads or max(1, read_machine().cores // ranks)
+
+
+async def start_rank(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    stdin: int | IO[Any] | None = asyncio.subprocess.DEVNULL,
+    stdout: int | IO[Any] | None = None,
+    stderr: int | IO[Any] | None = None,
+    limit: int = 2**16,
+) -> asyncio.subprocess.Process:
+    """Start `python COMMAND...` as a rank, or as the torchrun of several. It dies with this process."""
+    return await spawn_child(
+        [sys.executable, *command],
+        env={**os.environ, **environment},
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        limit=limit,
+    )
+
+
+def torchrun(
+    module: str, arguments: Sequence[str], *, machines: int, machine: int, ranks: int, where: str
+) -> list[str]:
+    """Arguments for `python` that start this machine's ranks of `module` through torchrun.
+
+    `machines`: how many take part; `machine`: the number of this one, from 0; `where`: HOST:PORT of machine 0. Every
+    machine gives the same values but for `machine`. Raises ValueError for a `where` that is not HOST:PORT.
     """
-    return asyncio.run(_launch(arguments, ranks, threads, where))
+    host, _, port = where.rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(f"the rendezvous of several machines is HOST:PORT of the first one, not {where!r}")
+    return [
+        *("-m", "torch.distributed.run", "--nnodes", str(machines), "--node-rank", str(machine)),
+        *("--nproc-per-node", str(ranks), "--master-addr", host, "--master-port", port, "--max-restarts", "0"),
+        *("-m", module, *arguments),
+    ]
 
 
-async def _launch(arguments: Sequence[str], ranks: int, threads: int, where: Path) -> int:
+def launch(command: Sequence[str], ranks: int, threads: int, where: Path) -> int:
+    """Run `python COMMAND...` as so many ranks of this machine; returns the exit code.
+
+    Raises TrainingError when a rank dies, or does not end within GRACE seconds of a signal; `where` is the run
+    directory, for the message.
+    """
+    return asyncio.run(_launch(command, ranks, threads, where))
+
+
+async def _launch(command: Sequence[str], ranks: int, threads: int, where: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="proofmesh-ranks-") as folder:
-        processes = [await _start(arguments, rank, ranks, threads, Path(folder)) for rank in range(ranks)]
+        rendezvous = Path(folder) / "rendezvous"
+        processes = [
+            await start_rank(command, rank_environment(rank, ranks, threads, rendezvous)) for rank in range(ranks)
+        ]
+        too_late = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, _pass_on, processes, number)
+            loop.add_signal_handler(number, _pass_on, processes, number, too_late)
         waits = {asyncio.create_task(process.wait()): rank for rank, process in enumerate(processes)}
+        giving_up = asyncio.create_task(too_late.wait())
+        watching = asyncio.create_task(_watch(waits, where))
         try:
-            return await _watch(waits, where)
+            await asyncio.wait({watching, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+            if watching.done():
+                return watching.result()
+            late = [waits[wait] for wait in waits if not wait.done()]
+            raise TrainingError(
+                f"ranks {late} did not end within {GRACE:g} s of the signal and were killed. The same command goes on "
+                f"from the newest checkpoint in {where / 'checkpoints'}"
+            )
         finally:
-            for wait in waits:
-                wait.cancel()
+            for task in (watching, giving_up, *waits):
+                task.cancel()
             await asyncio.gather(*(kill_group(process, grace=0) for process in processes))
 
 
 async def _watch(waits: dict[asyncio.Task[int], int], where: Path) -> int:
+    """Until all ranks have ended well, or one did not. Raises TrainingError for one that a signal killed."""
     pending = set(waits)
     while pending:
         done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
@@ -72,21 +144,9 @@ async def _watch(waits: dict[asyncio.Task[int], int], where: Path) -> int:
     return 0
 
 
-def _pass_on(processes: Sequence[asyncio.subprocess.Process], number: int) -> None:
+def _pass_on(processes: Sequence[asyncio.subprocess.Process], number: int, too_late: asyncio.Event) -> None:
+    """Hand a signal to the ranks, and give them GRACE seconds."""
     for process in processes:
         if process.returncode is None:
             process.send_signal(number)
-
-
-async def _start(
-    arguments: Sequence[str], rank: int, ranks: int, threads: int, folder: Path
-) -> asyncio.subprocess.Process:
-    env = {
-        **os.environ,
-        **thread_environment(threads or max(1, read_machine().cores // ranks)),
-        RENDEZVOUS: str(folder / "rendezvous"),
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(ranks),
-    }
-    return await spawn_child([sys.executable, "-m", "node.training", *arguments], env=env)
+    asyncio.get_running_loop().call_later(GRACE, too_late.set)

@@ -1,17 +1,28 @@
-"""Losses of a packed batch, computed at predicted positions only, and the sums that all reported means come from."""
+"""The loss of a packed batch, computed at predicted positions only, and the sums that all reported means come from.
+
+    loss = mean over tokens of -log pi(token)                    the policy
+         + value_weight * mean over states of the value's cross-entropy
+         + after_weight * mean over tokens of the state after the tactic, where the data has it
+
+(AlphaProof, Nature 2025, pseudocode of the learner: cross-entropy of the tactic and 0.001 of the value.)
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from node.model.cross_entropy import linear_cross_entropy
-from node.model.loss import value_loss
 from node.model.transformer import Transformer, expected_value
 from node.training.packing import PackedBatch
+
+VALUE_WEIGHT = 0.001
+"""Weight of the value loss (AlphaProof's pseudocode)."""
 
 CALIBRATION_BINS = 10
 """Bins of confidence in the calibration error (Guo et al., arXiv 1706.04599, use 15 for far more samples)."""
@@ -28,8 +39,26 @@ SUMS = (
     "tactics",
     "first_right",
     "tactic_right",
+    "after_nats",
+    "after_tokens",
 )
 """What a batch is summed up in; behind these come (samples, confidence, right) of each calibration bin."""
+
+ValueTargets = Literal["one-hot", "two-hot"]
+"""What the value is trained on: the nearest bin, or the two bins around a number of steps that is not whole, such that
+their mean is that number."""
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """What the loss is made of."""
+
+    value_weight: float = VALUE_WEIGHT
+    """Weight of the value's cross-entropy beside the policy's."""
+    value_targets: ValueTargets = "one-hot"
+    """The value's targets."""
+    after_weight: float = 0.0
+    """Weight of predicting the state after the tactic, where documents hold it."""
 
 
 @dataclass(frozen=True)
@@ -38,31 +67,62 @@ class Totals:
 
     tokens: float
     values: float
+    after: float = 1.0
+
+
+def value_bins(remaining_steps: Tensor, bins: int) -> Tensor:
+    """(M,) int64: bin b for b steps (rounded), the last bin for that many or more."""
+    return remaining_steps.round().long().clamp(0, bins - 1)
+
+
+def two_hot(remaining_steps: Tensor, bins: int) -> Tensor:
+    """Probabilities (..., bins): s steps are 1 - (s - b) in bin b = floor(s) and s - b in the next one, so that their
+    mean is s (the two-hot encoding of MuZero, arXiv 1911.08265, appendix F, without its rescaling)."""
+    steps = remaining_steps.float().clamp(0, bins - 1)
+    low = steps.floor()
+    share = (steps - low)[..., None]
+    first = F.one_hot(low.long(), bins)
+    second = F.one_hot((low.long() + 1).clamp_max(bins - 1), bins)
+    return first * (1 - share) + second * share
+
+
+def value_loss(logits: Tensor, remaining_steps: Tensor, targets: ValueTargets) -> Tensor:
+    """Cross-entropy of value logits (M, bins) in nats, summed over the M states."""
+    bins = logits.shape[-1]
+    if targets == "two-hot":
+        return F.cross_entropy(logits, two_hot(remaining_steps, bins), reduction="sum")
+    return F.cross_entropy(logits, value_bins(remaining_steps, bins), reduction="sum")
 
 
 class Objective(nn.Module):
     """The network with its loss, as one module for DistributedDataParallel to wrap."""
 
-    def __init__(self, model: Transformer, value_weight: float, value_targets: str) -> None:
+    def __init__(self, model: Transformer, settings: LossSettings) -> None:
         super().__init__()
         self.model = model
-        self.value_weight, self.value_targets = value_weight, value_targets
+        self.settings = settings
 
     def forward(self, batch: PackedBatch, totals: Totals) -> tuple[Tensor, Tensor]:
         """This micro-batch's part of the step's loss, and its sums: float64 (len(SUMS) + 3 · CALIBRATION_BINS,)."""
         prefix = batch.prefix if self.model.config.prefix_lm else None
         states = self.model.hidden(batch.tokens, prefix=prefix, documents=batch.documents).flatten(0, 1)
-        weights = torch.full(batch.targets.shape, 1 / totals.tokens, device=states.device)
-        predicted = states.index_select(0, batch.policy_at)
+        tokens = batch.targets.numel()
+        at, targets = batch.policy_at, batch.targets
+        weights = torch.full(targets.shape, 1 / totals.tokens, device=states.device)
+        if self.settings.after_weight > 0 and batch.after_at.numel():
+            at, targets = torch.cat([at, batch.after_at]), torch.cat([targets, batch.after_targets])
+            after_weight = self.settings.after_weight / max(1.0, totals.after)
+            weights = torch.cat([weights, torch.full(batch.after_at.shape, after_weight, device=states.device)])
+        predicted = states.index_select(0, at)
         matrix = self.model.policy.weight
         loss, nats, right = linear_cross_entropy(
-            predicted.to(_dtype(predicted)), matrix, batch.targets, weights, self.model.config.softcap
+            predicted.to(_dtype(predicted)), matrix, targets, weights, self.model.config.softcap
         )
         logits = self.model.value(states.index_select(0, batch.value_at)).float()
-        value = value_loss(logits, batch.remaining_steps, self.value_targets)
+        value = value_loss(logits, batch.remaining_steps, self.settings.value_targets)
         # A stage without values still gives the head's weights a gradient (of zero), which the ranks wait for.
-        loss = loss + self.value_weight * value / max(1.0, totals.values)
-        return loss, sums(batch, nats, right, logits, value)
+        loss = loss + self.settings.value_weight * value / max(1.0, totals.values)
+        return loss, sums(batch, nats[:tokens], right[:tokens], logits, value, after=nats[tokens:])
 
 
 def _dtype(states: Tensor) -> torch.dtype:
@@ -72,8 +132,8 @@ def _dtype(states: Tensor) -> torch.dtype:
 
 
 @torch.no_grad()
-def sums(batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value: Tensor) -> Tensor:
-    """SUMS and calibration of a batch, float64 on its device."""
+def sums(batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value: Tensor, *, after: Tensor) -> Tensor:
+    """SUMS and calibration of a batch, float64 on its device. `nats`, `right` (N,) and `after` (A,) by token."""
     device = nats.device
     wrong = torch.zeros(batch.count, device=device).index_add_(0, batch.owner, (~right).float())
     first = torch.ones_like(batch.owner, dtype=torch.bool)
@@ -94,6 +154,8 @@ def sums(batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value:
         of_tactic.sum(),
         (first & right & of_tactic[batch.owner]).sum(),
         ((wrong == 0) & of_tactic).sum(),
+        after.double().sum(),
+        after.numel(),
     ]
     plain = torch.stack([torch.as_tensor(number, dtype=torch.float64, device=device) for number in numbers])
     return torch.cat([plain, calibration(logits, steps).flatten()])
@@ -108,13 +170,13 @@ def calibration(logits: Tensor, steps: Tensor) -> Tensor:
     return torch.zeros(CALIBRATION_BINS, 3, dtype=torch.float64, device=logits.device).index_add_(0, place, columns)
 
 
-def report(total: Tensor, value_weight: float) -> dict[str, float]:
+def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
     """Means from sums over all batches and ranks.
 
     loss, policy_loss (nats a token), bits_per_byte (of predicted text), token_accuracy; where there are values, also
     value_loss (nats), value_error (mean |V - target|, steps), value_bias (predicted minus actual steps), first_token
     and tactic_accuracy (all its tokens right, greedily), value_calibration (expected calibration error of the likeliest
-    bin, arXiv 1706.04599, equation 3).
+    bin, arXiv 1706.04599, equation 3); where there are states after tactics, after_loss (nats a token).
     """
     found = dict(zip(SUMS, total.tolist(), strict=False))
     tokens, values, tactics = max(1.0, found["tokens"]), found["values"], found["tactics"]
@@ -127,11 +189,14 @@ def report(total: Tensor, value_weight: float) -> dict[str, float]:
     result["loss"] = result["policy_loss"]
     if values:
         result["value_loss"] = found["value_nats"] / values
-        result["loss"] += value_weight * result["value_loss"]
+        result["loss"] += settings.value_weight * result["value_loss"]
         result["value_error"] = found["value_error"] / values
         result["value_bias"] = found["value_bias"] / values
         result["first_token_accuracy"] = found["first_right"] / max(1.0, tactics)
         result["tactic_accuracy"] = found["tactic_right"] / max(1.0, tactics)
         bins = total[len(SUMS) :].reshape(CALIBRATION_BINS, 3)
         result["value_calibration"] = float((bins[:, 1] - bins[:, 2]).abs().sum()) / values
+    if found["after_tokens"]:
+        result["after_loss"] = found["after_nats"] / found["after_tokens"]
+        result["loss"] += settings.after_weight * result["after_loss"]
     return result

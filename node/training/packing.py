@@ -63,9 +63,13 @@ class PackedBatch:
     prefix: Tensor
     """(B,) int64: tokens of the first document's prompt, for a prefix LM, whose rows hold one document."""
     policy_at: Tensor
-    """(N,) int64: flattened positions whose next token is predicted."""
+    """(N,) int64: flattened positions whose next token the policy loss is about."""
     targets: Tensor
     """(N,) int64: those next tokens."""
+    after_at: Tensor
+    """(A,) int64: flattened positions whose next token belongs to a state after a tactic."""
+    after_targets: Tensor
+    """(A,) int64: those next tokens."""
     owner: Tensor
     """(N,) int64: the document that each belongs to."""
     value_at: Tensor
@@ -79,7 +83,7 @@ class PackedBatch:
     characters: int
     """Bytes of text that the predicted tokens stand for."""
     used: int
-    """Tokens that are no padding."""
+    """Tokens that are not padding."""
 
     def to(self, device: torch.device | str) -> PackedBatch:
         """The batch on a device (asynchronously from pinned memory)."""
@@ -101,6 +105,8 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
     policy_at: list[int] = []
     targets: list[int] = []
     owner: list[int] = []
+    after_at: list[int] = []
+    after_targets: list[int] = []
     value_at: list[int] = []
     steps: list[float] = []
     valued: list[int] = []
@@ -112,9 +118,14 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
             start, size = row * length + len(flat), len(document.tokens)
             flat += document.tokens
             marks += [count] * size
-            policy_at += range(start + document.prompt - 1, start + size - 1)
-            targets += document.tokens[document.prompt :]
-            owner += [count] * (size - document.prompt)
+            end = document.prompt + document.predicted
+            policy_at += range(start + document.prompt - 1, start + end - 1)
+            targets += document.tokens[document.prompt : end]
+            owner += [count] * document.predicted
+            if document.after:
+                # The first token of the state after is a mark, which says nothing: what follows it is predicted.
+                after_at += range(start + end, start + size - 1)
+                after_targets += document.tokens[end + 1 :]
             if document.remaining_steps is not None:
                 value_at.append(start + document.prompt - 1)
                 steps.append(document.remaining_steps)
@@ -130,6 +141,8 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
         policy_at=torch.tensor(policy_at, dtype=torch.int64),
         targets=torch.tensor(targets, dtype=torch.int64),
         owner=torch.tensor(owner, dtype=torch.int64),
+        after_at=torch.tensor(after_at, dtype=torch.int64),
+        after_targets=torch.tensor(after_targets, dtype=torch.int64),
         value_at=torch.tensor(value_at, dtype=torch.int64),
         remaining_steps=torch.tensor(steps, dtype=torch.float32),
         valued=torch.tensor(valued, dtype=torch.int64),

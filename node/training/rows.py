@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from common.messages import Transition
+from node.lean.text.goals import split_goals, state_text
 
 Row = Mapping[str, Any]
 
@@ -20,6 +21,10 @@ TEXT_FIELDS = ("text", "content", "code", "formal_statement")
 
 REFUSED = ("sorry", "admit")
 """A tactic with one of these words proves nothing."""
+
+
+NOTHING_LEFT = "no goals"
+"""The state after a tactic that closed its goal, as Lean says it."""
 
 
 class BadRow(ValueError):
@@ -32,6 +37,8 @@ class TheoremTransition:
 
     theorem: str
     transition: Transition
+    state_after: str = ""
+    """What the tactic left to be proved, as the policy reads states; empty where the data does not say."""
 
 
 def text_of(row: Row, field: str = "") -> str:
@@ -64,7 +71,18 @@ def _plain(row: Row) -> TheoremTransition:
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
         raise BadRow(f"`remaining_steps` is {steps!r}; it must be a whole number of at least 1")
     # A row without a theorem's name is a theorem of its own.
-    return TheoremTransition(str(row.get("theorem") or row.get("full_name") or state), Transition(state, tactic, steps))
+    theorem = str(row.get("theorem") or row.get("full_name") or state)
+    return TheoremTransition(theorem, Transition(state, tactic, steps), _state_after(row))
+
+
+def _state_after(row: Row) -> str:
+    """Of a row of our traces (`state_after`, as Lean prints it) or of a step inside a theorem (`after`, goal by goal).
+    Normalised as states are, so that equal states read equally."""
+    printed = row.get("state_after")
+    goals = split_goals(printed) if isinstance(printed, str) else list(row.get("after") or ())
+    if not goals:
+        return NOTHING_LEFT if printed is not None or "after" in row else ""
+    return state_text(goals)
 
 
 def _theorem(row: Row, theorem: Row) -> Iterator[TheoremTransition]:
@@ -73,7 +91,7 @@ def _theorem(row: Row, theorem: Row) -> Iterator[TheoremTransition]:
         return
     for block in theorem.get("blocks") or ():
         for step in block.get("steps") or ():
-            yield from _useful(name, step["state"], step["tactic"], step["remaining_steps"])
+            yield from _useful(name, step["state"], step["tactic"], step["remaining_steps"], _state_after(step))
     for block in theorem.get("by_blocks") or ():
         tree = None if block.get("error") else block["tree"]
         if tree and not tree.get("error"):
@@ -95,9 +113,9 @@ def _goal(goal: Row) -> str:
     return "\n".join([*lines, f"⊢ {goal['type']}"])
 
 
-def _useful(name: str, state: str, tactic: str, steps: int) -> Iterator[TheoremTransition]:
+def _useful(name: str, state: str, tactic: str, steps: int, after: str = "") -> Iterator[TheoremTransition]:
     if not any(word in tactic.split() for word in REFUSED):
-        yield TheoremTransition(name, Transition(state, tactic, steps))
+        yield TheoremTransition(name, Transition(state, tactic, steps), after)
 
 
 def _fields(row: Row) -> str:

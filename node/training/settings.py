@@ -36,6 +36,9 @@ class DataSettings:
     """Local names drawn anew; with canonical names it makes no difference."""
     canonical_names: bool = True
     """Local names as v0, v1, ...: what inference and the learner do. Switch it off only for experiments."""
+    state_after: bool = False
+    """Transitions go on with the state after the tactic, where the data has it (`proofmesh trace`'s steps and
+    theorems): predicting it is an auxiliary task, weighted by `after_weight`."""
     transitions_as_text: bool = False
     """Predict states, too, and a mark of the remaining steps behind the tactic (midtraining)."""
     cache: str = ""
@@ -104,6 +107,8 @@ class StageSettings:
     """Weight of the value loss (AlphaProof's pseudocode)."""
     value_targets: Literal["one-hot", "two-hot"] = "one-hot"
     """Nearest bin, or the two bins around the target."""
+    after_weight: Factor = 0.1
+    """Weight of the loss on the state after the tactic, with `data.state_after`; the mean over its tokens counts."""
     ranks: Positive = 1
     """Processes on this machine, one per GPU; under torchrun this is torchrun's."""
     threads: Natural = 0

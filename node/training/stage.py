@@ -25,16 +25,18 @@ from common.curves import METRICS, About, write_about
 from node.model import checkpoint
 from node.model.checkpoint import Checkpoint
 from node.model.checkpoint_folders import newest_whole, none_whole, prune, set_aside
+from node.model.optimizer import OptimizerSettings
 from node.training.beginning import check_same, first_checkpoint, load, run_config
+from node.training.device import RankDevice, started
 from node.training.errors import InputError, NotFinite, TrainingError
 from node.training.estimate import duration, flops_per_token, peak_speed
 from node.training.journal import StageJournal
 from node.training.loader import Loader, Prefetch, Ready, batches, held_out, readers
-from node.training.machine import RankDevice, started
+from node.training.objective import LossSettings
 from node.training.packing import Packed, PackedBatch, pack
 from node.training.settings import StageSettings
 from node.training.tracked import Tracked
-from node.training.trainer import Trainer
+from node.training.trainer import StepSettings, Trainer
 
 STABLE = "STABLE"
 """Beside the checkpoints: the name of the newest whole one."""
@@ -51,14 +53,14 @@ def run_stage(stage: str, settings: StageSettings) -> dict[str, float]:
     """
     directory = run_directory(stage, settings)
     with (
-        started(settings) as machine,
-        owned(directory, machine),
+        started(settings) as device,
+        owned(directory, device),
         StageJournal(
-            directory / METRICS, settings.steps, first=machine.first, tracked=_tracked(settings, directory, machine)
+            directory / METRICS, settings.steps, first=device.first, tracked=_tracked(settings, directory, device)
         ) as journal,
     ):
-        found, path = begin(stage, settings, directory, machine)
-        run = _StageRun(stage, settings, directory, machine, journal, found, path)
+        found, path = begin(stage, settings, directory, device)
+        run = _StageRun(stage, settings, directory, device, journal, found, path)
         return run.train()
 
 
@@ -66,15 +68,15 @@ def run_directory(stage: str, settings: StageSettings) -> Path:
     return Path(settings.directory) / (settings.run or stage)
 
 
-def _tracked(settings: StageSettings, directory: Path, machine: RankDevice) -> Tracked | None:
-    wanted = settings.trackio and machine.first
+def _tracked(settings: StageSettings, directory: Path, device: RankDevice) -> Tracked | None:
+    wanted = settings.trackio and device.first
     return Tracked(settings.trackio, directory, dataclasses.asdict(settings)) if wanted else None
 
 
 @contextmanager
-def owned(directory: Path, machine: RankDevice) -> Iterator[None]:
+def owned(directory: Path, device: RankDevice) -> Iterator[None]:
     """Hold the run directory: one trainer at a time. Raises InputError."""
-    if not machine.first:
+    if not device.first:
         yield
         return
     try:
@@ -87,19 +89,19 @@ def owned(directory: Path, machine: RankDevice) -> Iterator[None]:
         raise TrainingError(f"{error.filename or directory}: cannot be written ({error.strerror})") from error
 
 
-def begin(stage: str, settings: StageSettings, directory: Path, machine: RankDevice) -> tuple[Checkpoint, Path]:
+def begin(stage: str, settings: StageSettings, directory: Path, device: RankDevice) -> tuple[Checkpoint, Path]:
     """The checkpoint that every rank starts from. Raises InputError."""
     root = directory / "checkpoints"
-    if machine.first:
+    if device.first:
         _first_rank(stage, settings, directory, root)
-    machine.gather(0)  # nobody looks before the first rank has written
+    device.gather(0)  # nobody looks before the first rank has written
     path, problems = newest_whole(root)
     if path is None:
         raise InputError(none_whole(root, problems))
     found = load(path, optimizer=True)
     if found.config.get("stage", stage) != stage:
         raise InputError(f"{directory} is a run of {found.config['stage']}, not of {stage}: choose another --run")
-    check_same(settings, found, path, machine.ranks)
+    check_same(settings, found, path, device.ranks)
     return found, path
 
 
@@ -115,6 +117,28 @@ def _first_rank(stage: str, settings: StageSettings, directory: Path, root: Path
     (directory / "config.toml").write_text(tomli_w.dumps({stage: content}), encoding="utf-8")
 
 
+def step_settings(settings: StageSettings) -> StepSettings:
+    """What the stage's settings say of a step."""
+    rates = settings.rates
+    return StepSettings(
+        OptimizerSettings(
+            matrix_rate=rates.matrix_rate,
+            rate=rates.rate,
+            momentum=rates.momentum,
+            weight_decay=rates.weight_decay,
+            clip=rates.clip,
+            warmup=rates.warmup,
+        ),
+        LossSettings(
+            value_weight=settings.value_weight,
+            value_targets=settings.value_targets,
+            after_weight=settings.after_weight if settings.data.state_after else 0.0,
+        ),
+        compile=settings.compile,
+        checkpoint_activations=settings.checkpoint_activations,
+    )
+
+
 def checkpoint_name(step: int) -> str:
     return checkpoint.name_of_step(step)
 
@@ -127,35 +151,35 @@ class _StageRun:
         stage: str,
         settings: StageSettings,
         directory: Path,
-        machine: RankDevice,
+        device: RankDevice,
         journal: StageJournal,
         found: Checkpoint,
         path: Path,
     ) -> None:
-        self.stage, self.settings, self.machine, self.journal = stage, settings, machine, journal
+        self.stage, self.settings, self.device, self.journal = stage, settings, device, journal
         self.root, self.tokenizer, self.newest = directory / "checkpoints", found.tokenizer, path
         self.packed = not found.model.config.prefix_lm
         self.micro_rows = max(1, settings.micro_tokens // settings.length)
-        self.trainer = Trainer(found.model, settings, machine)
+        self.trainer = Trainer(found.model, step_settings(settings), device)
         self.trainer.step_number = found.step
         if found.optimizer is not None:
             self.trainer.optimizer.load_state_dict(found.optimizer)
         self.loader = self._loader(found)
         self.valid = self._valid()
-        self.peak = peak_speed(machine.device)
+        self.peak = peak_speed(device.device)
         self.latest: dict[str, float] = {}
         self._stop = False
 
     def _loader(self, found: Checkpoint) -> Loader:
-        settings, machine = self.settings, self.machine
+        settings, device = self.settings, self.device
         if settings.length > found.model.config.context:
             raise InputError(f"length is {settings.length}; the network reads {found.model.config.context} tokens")
         sources = readers(
-            settings.data, self.tokenizer, settings.length, settings.seed, rank=machine.rank, ranks=machine.ranks
+            settings.data, self.tokenizer, settings.length, settings.seed, rank=device.rank, ranks=device.ranks
         )
         loader = Loader(sources, settings.length, settings.data.window, settings.seed, packed=self.packed)
         if "data" in found.extra:
-            loader.restore(found.extra["data"][machine.rank])
+            loader.restore(found.extra["data"][device.rank])
         return loader
 
     def _valid(self) -> list[PackedBatch]:
@@ -165,14 +189,14 @@ class _StageRun:
             rows: list[Packed] = pack(documents, settings.length)
         else:
             rows = [(document,) for document in documents]
-        mine = rows[self.machine.rank :: self.machine.ranks]
+        mine = rows[self.device.rank :: self.device.ranks]
         return batches(mine, settings.length, self.micro_rows, packed=self.packed)
 
     def _next(self) -> Ready:
         """Micro-batches of a step, and where the loader is after them."""
-        rows = self.loader.rows(self.settings.rows(self.machine.ranks))
+        rows = self.loader.rows(self.settings.rows(self.device.ranks))
         made = batches(rows, self.settings.length, self.micro_rows, packed=self.packed)
-        if self.machine.device.type == "cuda":
+        if self.device.device.type == "cuda":
             made = [batch.pinned() for batch in made]
         return made, self.loader.state()
 
@@ -180,7 +204,7 @@ class _StageRun:
         """Steps until the end, a signal or the time limit."""
         trainer, settings = self.trainer, self.settings
         self.journal.trim(trainer.step_number)
-        if self.machine.first:
+        if self.device.first:
             write_about(self.root.parent, self._about())
         self.journal.say(self._beginning())
         if trainer.step_number >= settings.steps:
@@ -213,12 +237,13 @@ class _StageRun:
         return self.latest
 
     def _step(self, made: list[PackedBatch], start: float) -> None:
-        metrics = self.trainer.step(made)
+        factor = self.settings.rates.factor(self.trainer.step_number, self.settings.steps)
+        metrics = self.trainer.step(made, factor)
         step = self.trainer.step_number
-        if self.machine.device.type == "cuda":
+        if self.device.device.type == "cuda":
             torch.cuda.synchronize()
         seconds = time.perf_counter() - start
-        used = sum(batch.used for batch in made) * self.machine.ranks
+        used = sum(batch.used for batch in made) * self.device.ranks
         metrics |= {"tokens_per_s": used / seconds, "step_s": seconds}
         if self.peak is not None:
             metrics["mfu"] = self._operations(made) / seconds / self.peak
@@ -247,9 +272,9 @@ class _StageRun:
 
     def _agreed(self, stop: bool) -> bool:
         """Whether any rank wants to stop: then all do, after the same step."""
-        if self.machine.ranks == 1:
+        if self.device.ranks == 1:
             return stop
-        return bool(self.machine.total(torch.tensor([float(stop)], device=self.machine.device)) > 0)
+        return bool(self.device.total(torch.tensor([float(stop)], device=self.device.device)) > 0)
 
     def _evaluate(self) -> dict[str, float]:
         if not self.settings.data.held_out and not self.settings.data.valid:
@@ -265,8 +290,8 @@ class _StageRun:
 
     def _save(self, place: dict[str, Any]) -> None:
         """A checkpoint; the first rank writes it, with every rank's place in the data."""
-        places = self.machine.gather(place)
-        if self.machine.first:
+        places = self.device.gather(place)
+        if self.device.first:
             trainer, step = self.trainer, self.trainer.step_number
             path = self.root / checkpoint_name(step)
             try:
@@ -277,7 +302,7 @@ class _StageRun:
                     step=step,
                     optimizer=trainer.optimizer.state_dict(),
                     config=run_config(self.settings, self.stage, self.tokenizer),
-                    extra={"data": places, "ranks": self.machine.ranks},
+                    extra={"data": places, "ranks": self.device.ranks},
                 )
                 _mark(self.root / STABLE, path.name)
                 prune(self.root, self.settings.keep)
@@ -299,7 +324,7 @@ class _StageRun:
 
     def _beginning(self) -> str:
         model, step = self.trainer.model, self.trainer.step_number
-        where = f"{self.machine.ranks} x {self.machine.device.type}{', bfloat16' if self.machine.bf16 else ''}"
+        where = f"{self.device.ranks} x {self.device.device.type}{', bfloat16' if self.device.bf16 else ''}"
         how = f"goes on after step {step}" if step else "begins"
         return (
             f"{self.stage}: {model.parameter_count():,} parameters, {where}; {how}, {self.settings.steps} steps in all"

@@ -1,4 +1,5 @@
-"""One rank's steps: forward, backward, update; evaluation. Knows no files, no data formats and no clock."""
+"""The one training step: forward, backward, update, over all ranks; and evaluation. The stages and reinforcement
+learning both use it. Knows no files, no data formats and no clock."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -17,89 +19,97 @@ from common import faults
 from node.model.optimizer import Optimizer, OptimizerSettings
 from node.model.ranks import data_parallel
 from node.model.transformer import Transformer
+from node.training.device import RankDevice
 from node.training.errors import NotFinite
-from node.training.machine import RankDevice
-from node.training.objective import CALIBRATION_BINS, SUMS, Objective, Totals, report
+from node.training.objective import CALIBRATION_BINS, SUMS, LossSettings, Objective, Totals, report
 from node.training.packing import PackedBatch
-from node.training.settings import RateSettings, StageSettings
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """What a step does, wherever it runs."""
+
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    """Learning rates before `factor`, clipping, warm-up."""
+    loss: LossSettings = field(default_factory=LossSettings)
+    """What the loss is made of."""
+    compile: bool = False
+    """Compile the network with torch.compile."""
+    checkpoint_activations: bool = False
+    """Keep no activations inside blocks and compute them again: less memory, a third more work."""
 
 
 class Trainer:
-    """The network and its optimizer."""
+    """The network and its optimizer, on one rank of a group."""
 
-    def __init__(self, model: Transformer, settings: StageSettings, machine: RankDevice) -> None:
-        self.settings, self.machine = settings, machine
-        self.model = model.to(machine.device).train()
-        self.optimizer = Optimizer(self.model, optimizer_settings(settings.rates))
+    def __init__(self, model: Transformer, settings: StepSettings, device: RankDevice) -> None:
+        self.settings, self.device = settings, device
+        self.model = model.to(device.device).train()
+        self.optimizer = Optimizer(self.model, settings.optimizer)
         self.step_number = 0
         prepare(self.model, compiled=settings.compile, thrifty=settings.checkpoint_activations)
-        self.objective: nn.Module = Objective(self.model, settings.value_weight, settings.value_targets)
-        if machine.ranks > 1:
+        self.objective: nn.Module = Objective(self.model, settings.loss)
+        if device.ranks > 1:
             self.objective = data_parallel(self.objective)
 
-    def step(self, batches: Sequence[PackedBatch]) -> dict[str, float]:
-        """One update from this rank's micro-batches; the mean gradient is that of all ranks' batches as one.
+    def step(self, batches: Sequence[PackedBatch], factor: float = 1.0) -> dict[str, float]:
+        """One update from this rank's micro-batches (at least one); the mean gradient is that of all ranks' batches as
+        one. `factor` scales the learning rates.
 
-        Returns the metrics of all of them, before the update. Raises NotFinite, and then nothing has changed.
+        Returns the metrics of all batches before the update, and the gradient's norm before clipping. Raises NotFinite
+        on every rank when loss or gradient is not a finite number; then nothing has changed.
         """
         totals = self._totals(batches)
         summed = self._empty()
         for number, batch in enumerate(batches):
             with self._synchronised(number == len(batches) - 1):
-                with self.machine.precision():
-                    loss, sums = self.objective(batch.to(self.machine.device), totals)
+                with self.device.precision():
+                    loss, sums = self.objective(batch.to(self.device.device), totals)
                 loss.backward()
             summed += sums
-        faults.reach(f"training-{self.machine.rank}:in-step")
-        metrics = report(self.machine.total(summed), self.settings.value_weight)
+        faults.reach(f"trainer-{self.device.rank}:in-step")
+        metrics = report(self.device.total(summed), self.settings.loss)
         norm = self.optimizer.clip()
         if not (math.isfinite(metrics["loss"]) and math.isfinite(norm)):
             self.optimizer.zero_grad()
             raise NotFinite(
                 f"step {self.step_number + 1}: the loss is {metrics['loss']:g}, the gradient's norm {norm:g}"
             )
-        self.optimizer.update(self.settings.rates.factor(self.step_number, self.settings.steps))
+        self.optimizer.update(factor)
         self.step_number += 1
         return {**metrics, "gradient_norm": norm}
 
     @torch.no_grad()
     def evaluate(self, batches: Sequence[PackedBatch]) -> dict[str, float]:
-        """Metrics of all ranks' batches, without an update."""
+        """Metrics of all ranks' batches, without an update. A rank may have none."""
         self.model.eval()
         summed = self._empty()
+        objective = self.objective.module if isinstance(self.objective, DistributedDataParallel) else self.objective
         for batch in batches:
-            with self.machine.precision():
-                inner = self.objective.module if self.machine.ranks > 1 else self.objective
-                assert isinstance(inner, nn.Module)
-                summed += inner(batch.to(self.machine.device), Totals(1.0, 1.0))[1]
+            with self.device.precision():
+                summed += objective(batch.to(self.device.device), Totals(1.0, 1.0))[1]
         self.model.train()
-        return report(self.machine.total(summed), self.settings.value_weight)
+        return report(self.device.total(summed), self.settings.loss)
 
     def _totals(self, batches: Sequence[PackedBatch]) -> Totals:
-        counts = [sum(batch.targets.numel() for batch in batches), sum(len(batch.value_at) for batch in batches)]
-        total = self.machine.total(torch.tensor(counts, dtype=torch.float64, device=self.machine.device)).tolist()
+        counts = [
+            sum(batch.targets.numel() for batch in batches),
+            sum(batch.value_at.numel() for batch in batches),
+            sum(batch.after_at.numel() for batch in batches),
+        ]
+        everywhere = self.device.total(torch.tensor(counts, dtype=torch.float64, device=self.device.device))
         # DistributedDataParallel averages over ranks, so the totals that divide the sums are those of one rank's share.
-        return Totals(max(1.0, total[0]) / self.machine.ranks, total[1] / self.machine.ranks)
+        tokens, values, after = (everywhere / self.device.ranks).tolist()
+        return Totals(max(1.0 / self.device.ranks, tokens), values, after)
 
     def _empty(self) -> Tensor:
-        return torch.zeros(len(SUMS) + 3 * CALIBRATION_BINS, dtype=torch.float64, device=self.machine.device)
+        return torch.zeros(len(SUMS) + 3 * CALIBRATION_BINS, dtype=torch.float64, device=self.device.device)
 
     def _synchronised(self, last: bool) -> contextlib.AbstractContextManager[None]:
         """Gradients are averaged over the ranks with the last micro-batch only."""
         if isinstance(self.objective, DistributedDataParallel) and not last:
             return self.objective.no_sync()
         return contextlib.nullcontext()
-
-
-def optimizer_settings(rates: RateSettings) -> OptimizerSettings:
-    return OptimizerSettings(
-        matrix_rate=rates.matrix_rate,
-        rate=rates.rate,
-        momentum=rates.momentum,
-        weight_decay=rates.weight_decay,
-        clip=rates.clip,
-        warmup=rates.warmup,
-    )
 
 
 def prepare(model: Transformer, *, compiled: bool, thrifty: bool) -> None:
@@ -109,4 +119,4 @@ def prepare(model: Transformer, *, compiled: bool, thrifty: bool) -> None:
             plain: Any = block.forward
             block.forward = functools.partial(recomputed, plain, use_reentrant=False)
     if compiled:
-        model.hidden = torch.compile(model.hidden, dynamic=False)  # type: ignore[method-assign]
+        model.hidden = torch.compile(model.hidden)  # type: ignore[method-assign]

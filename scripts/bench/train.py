@@ -53,7 +53,7 @@ class TrainBenchSettings:
     """Seconds after which no further step begins; each case gets one at least."""
     precision: Literal["float32", "auto"] = "float32"
     """float32, as the predecessor was measured, or `auto`: bfloat16 where the hardware has it, as stages train."""
-    device: str = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     """auto, cpu or cuda."""
     compile: bool = False
     """With torch.compile."""
@@ -119,16 +119,15 @@ def trainer(settings: TrainBenchSettings) -> Trainer:
     import torch
 
     from node.model.transformer import Transformer
-    from node.training.machine import RankDevice, choose_device, has_bf16
+    from node.training.device import RankDevice, choose_device, has_bf16
     from node.training.settings import StageSettings
-    from node.training.trainer import Trainer
+    from node.training.trainer import StepSettings, Trainer
 
-    stage = StageSettings(device=settings.device, compile=settings.compile, steps=10**6)  # type: ignore[arg-type]
-    stage.checkpoint_activations = settings.checkpoint_activations
-    device = choose_device(stage)
+    device = choose_device(StageSettings(device=settings.device))
+    step = StepSettings(compile=settings.compile, checkpoint_activations=settings.checkpoint_activations)
     bf16 = settings.precision == "auto" and has_bf16(device)
     torch.manual_seed(0)
-    return Trainer(Transformer(shape(settings.shape)), stage, RankDevice(device, bf16))
+    return Trainer(Transformer(shape(settings.shape)), step, RankDevice(device, bf16))
 
 
 def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
@@ -137,7 +136,7 @@ def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
 
     start, cpu = time.perf_counter(), time.process_time()
     work.step(made)
-    if work.machine.device.type == "cuda":
+    if work.device.device.type == "cuda":
         torch.cuda.synchronize()
     return time.perf_counter() - start, time.process_time() - cpu
 
@@ -154,7 +153,7 @@ def bench(settings: TrainBenchSettings) -> dict[str, Any]:
     pace = Pace(settings.limit)
     work = trainer(settings)
     config = work.model.config
-    speed = product_speed(work.machine.device, work.machine.bf16)
+    speed = product_speed(work.device.device, work.device.bf16)
     pace.say(f"{work.model.parameter_count():,} parameters; products alone: {speed / 1e9:.0f} GFLOP/s")
     results: dict[str, Any] = {}
     for case in settings.cases:
@@ -184,15 +183,15 @@ def bench(settings: TrainBenchSettings) -> dict[str, Any]:
         if case in PREDECESSOR and settings.shape == "reference":
             before = PREDECESSOR[case]
             row |= {"predecessor": before, "times_predecessor": used / wall / before, "aim": AIMS[case]}
-        if (peak := peak_speed(work.machine.device)) is not None:
+        if (peak := peak_speed(work.device.device)) is not None:
             row["mfu"] = per_token * positions / wall / peak
         results[case] = {name: round(value, 3) for name, value in row.items()}
     here = {
         **machine(),
         "threads": torch.get_num_threads(),
-        "bfloat16": work.machine.bf16,
+        "bfloat16": work.device.bf16,
         "seconds": round(pace.elapsed, 1),
-        "device": str(work.machine.device),
+        "device": str(work.device.device),
         "products_gflop_per_s": round(speed / 1e9, 1),
     }
     return {"settings": asked(settings), "machine": here, "results": results}

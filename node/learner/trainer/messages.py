@@ -1,9 +1,10 @@
-"""What the agent and the trainer's ranks say to each other: one JSON line each way, over the ranks' standard
-streams."""
+"""What the learner and the first rank of its trainer say to each other: one JSON line each way, over the rank's
+standard streams. The first rank passes commands on to the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
 
@@ -13,22 +14,27 @@ Picks = list[tuple[str, list[int]]]
 """Transitions by segment: (path of the segment, positions in it)."""
 
 
-class RankConfig(msgspec.Struct, frozen=True):
-    """All that a rank needs to start."""
+class ComputeConfig(msgspec.Struct, frozen=True):
+    """Where and how a rank computes: what it must know before it joins the others (`node.training.device`)."""
 
-    rank: int
-    ranks: int
-    rendezvous: str
-    """A file on this machine through which the ranks find each other; new for every start."""
+    device: str = "auto"
+    bf16: str = "auto"
+    threads: int = 0
+    timeout: float = 120.0
+    seed: int = 0
+
+
+class StartConfig(msgspec.Struct, frozen=True):
+    """What all ranks train: the first line that the first rank reads."""
+
     checkpoint: str
-    device: str
-    threads: int
+    """On the learner's machine; ranks of other machines get its files from the first rank."""
+    compile: bool
     token_budget: int
     matrix_rate: float
     rate: float
     warmup: int
     value_weight: float
-    timeout: float
 
 
 class CreateConfig(msgspec.Struct, frozen=True):
@@ -41,11 +47,13 @@ class CreateConfig(msgspec.Struct, frozen=True):
     picks: Picks
 
 
-class RankCommand(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What every rank is told at the same time."""
+Operation = Literal["step", "evaluate", "checkpoint", "weights"]
 
-    op: str
-    """`step`, `evaluate`, `checkpoint` or `weights`."""
+
+class RankCommand(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the trainer is to do next."""
+
+    op: Operation
     id: int
     picks: Picks = []
     factor: float = 1.0
@@ -55,7 +63,7 @@ class RankCommand(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RankAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A rank's answer. `error` not empty: the command failed, and the group must be started again."""
+    """The first rank's answer. `error` not empty: the command failed, and the group must be started again."""
 
     id: int
     step: int

@@ -1,31 +1,42 @@
-"""One process of the trainer group: `python -m node.learner.trainer.rank CONFIG`, CONFIG being JSON.
+"""One process of the trainer group: `python -m node.learner.trainer.rank COMPUTE`, COMPUTE being JSON.
 
-Commands come as lines on standard input, answers go as lines to standard output (whatever libraries print goes to
-standard error). Every rank gets every command, so no rank waits in a collective for one that was not told. A rank
-never touches the broker.
+The first rank reads commands as lines on standard input and writes answers as lines to standard output (whatever
+libraries print goes to standard error). It passes every command on to the other ranks, with the transitions that it
+needs, so no rank waits in a collective for one that did not hear of it. A rank never touches the broker.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import select
 import sys
-from datetime import timedelta
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
-from node.learner.trainer.messages import CreateConfig, RankAnswer, RankCommand, RankConfig
+from common.process import die_with_parent
+from node.learner.trainer.messages import ComputeConfig, CreateConfig, RankAnswer, RankCommand, StartConfig
+
+if TYPE_CHECKING:
+    from node.learner.trainer.worker import RankWorker
+    from node.training.device import RankDevice
+    from node.training.documents import Document
+
+IDLE_SHARE = 0.25
+"""Of the ranks' patience with each other: after so long without a command the first rank says that it is there."""
 
 
 def main() -> int:
-    """Work until standard input ends; with `create` in place of CONFIG, create a network as standard input says."""
+    """Work until standard input ends; with `create` in place of COMPUTE, create a network as standard input says."""
+    die_with_parent()
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     if sys.argv[1] == "create":
         return create(msgspec.json.decode(sys.stdin.buffer.read(), type=CreateConfig))
-    return work(msgspec.json.decode(sys.argv[1], type=RankConfig), answers)
+    return work(msgspec.json.decode(sys.argv[1], type=ComputeConfig), answers)
 
 
 def create(config: CreateConfig) -> int:
@@ -51,68 +62,119 @@ def create(config: CreateConfig) -> int:
     return 0
 
 
-def work(config: RankConfig, answers: IO[bytes]) -> int:
-    """Start, say so, and answer commands."""
-    import torch
-    import torch.distributed as dist
+def work(compute: ComputeConfig, answers: IO[bytes]) -> int:
+    """Join the other ranks, load the network, say so, and carry out commands."""
+    from node.model.checkpoint import CheckpointError
+    from node.training.device import started
+    from node.training.errors import TrainingError
 
-    torch.set_num_threads(config.threads)
-    torch.manual_seed(config.rank)
-    if config.device == "cuda":
-        torch.cuda.set_device(config.rank)
-    if config.ranks > 1:
-        # All ranks are on this machine: gloo must not pick an address of another interface.
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-        dist.init_process_group(
-            "nccl" if config.device == "cuda" else "gloo",
-            init_method=f"file://{config.rendezvous}",
-            rank=config.rank,
-            world_size=config.ranks,
-            timeout=timedelta(seconds=config.timeout),
-        )
-    from node.learner.trainer.training import Training
+    try:
+        with started(compute) as device:
+            return _serve(device, compute, answers)
+    except (CheckpointError, TrainingError) as error:
+        send(answers, RankAnswer(0, 0, error=str(error)))
+        return 1
 
-    training = Training(config)
-    send(answers, RankAnswer(0, training.step_number))
-    for line in sys.stdin.buffer:
-        command = msgspec.json.decode(line, type=RankCommand)
-        answer = carry_out(training, command)
-        send(answers, answer)
+
+def _serve(device: RankDevice, compute: ComputeConfig, answers: IO[bytes]) -> int:
+    from node.learner.trainer.worker import RankWorker
+
+    lines = _lines(compute.timeout * IDLE_SHARE) if device.first else None
+    start = b""
+    if lines is not None:
+        start = next((line for line in lines if line is not None), b"")
+    start = device.broadcast(start)
+    if not start:
+        return 0  # the learner has gone before it said anything
+    worker = RankWorker(msgspec.json.decode(start, type=StartConfig), device)
+    device.gather(0)  # every rank has loaded
+    if device.first:
+        send(answers, RankAnswer(0, worker.step_number))
+    while True:
+        command = _next(device, worker, lines)
+        if command is None:
+            return 0
+        answer = carry_out(worker, *command)
+        if device.first:
+            send(answers, answer)
         if answer.error:
             return 1
-    if config.ranks > 1:
-        dist.destroy_process_group()
-    return 0
 
 
-def carry_out(training: object, command: RankCommand) -> RankAnswer:
-    """The answer to a command."""
+Work = tuple[RankCommand, "list[Document]", str]
+"""A command, the transitions that it is about, and why they could not be read (empty if they could)."""
+
+
+def _next(device: RankDevice, worker: RankWorker, lines: Iterator[bytes | None] | None) -> Work | None:
+    """The next command, from standard input or from the first rank; None at the end."""
+    from node.training.documents import Document
+
+    packet = msgspec.msgpack.Decoder(tuple[RankCommand, list[Document], str] | None)
+    while True:
+        payload = b""
+        if lines is not None:
+            line = next(lines, b"")
+            if line == b"":
+                device.broadcast(msgspec.msgpack.encode(None))
+                return None
+            work = _read(worker, msgspec.json.decode(line, type=RankCommand)) if line is not None else None
+            if work is not None and device.ranks == 1:
+                return work
+            payload = msgspec.msgpack.encode(work) if work is not None else b""
+        payload = device.broadcast(payload)
+        if payload:  # else the first rank only said that it is there
+            decoded: Work | None = packet.decode(payload)
+            return decoded
+
+
+def _read(worker: RankWorker, command: RankCommand) -> Work:
     from node.learner.replay.segments import SegmentError
-    from node.learner.trainer.training import NotFinite, Training
 
-    assert isinstance(training, Training)
-    first = training.config.rank == 0
-    metrics: dict[str, float] = {}
-    digest = error = ""
-    errno = 0
     try:
-        if command.op == "step":
-            metrics = training.step(command.picks, command.factor)
+        return command, worker.read(command.picks), ""
+    except (SegmentError, OSError) as error:
+        return command, [], str(error)
+
+
+def _lines(patience: float) -> Iterator[bytes | None]:
+    """Lines of standard input; None whenever none has come for `patience` seconds."""
+    stream = sys.stdin.fileno()
+    rest = b""
+    while True:
+        readable, _, _ = select.select([stream], [], [], patience)
+        if not readable:
+            yield None
+            continue
+        content = os.read(stream, 1 << 20)
+        if not content:
+            return
+        *whole, rest = (rest + content).split(b"\n")
+        yield from whole
+
+
+def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document], unreadable: str) -> RankAnswer:
+    """The answer to a command."""
+    from node.training.errors import NotFinite
+
+    first = worker.device.first
+    metrics: dict[str, float] = {}
+    digest, error, errno = "", unreadable, 0
+    try:
+        if unreadable:
+            pass
+        elif command.op == "step":
+            metrics = worker.step(documents, command.factor)
         elif command.op == "evaluate":
-            metrics = training.evaluate(command.picks)
-        elif command.op == "checkpoint":
-            if first:
-                training.save(Path(command.path))
-        elif command.op == "weights":
-            if first:
-                digest = training.write_weights(Path(command.path), command.information)
-        else:
-            error = f"unknown command {command.op!r}"
-    except (SegmentError, NotFinite, ValueError, OSError) as problem:
+            metrics = worker.evaluate(documents)
+        elif command.op == "checkpoint" and first:
+            worker.save(Path(command.path))
+        elif command.op == "weights" and first:
+            digest = worker.write_weights(Path(command.path), command.information)
+    except (NotFinite, ValueError, OSError) as problem:
         error = f"{command.op}: {problem}"
         if isinstance(problem, OSError) and command.path:
             errno = problem.errno or 0
-    return RankAnswer(command.id, training.step_number, metrics if first else {}, digest, error, errno)
+    return RankAnswer(command.id, worker.step_number, metrics, digest, error, errno)
 
 
 def send(answers: IO[bytes], answer: RankAnswer) -> None:

@@ -19,7 +19,7 @@ from node.learner.replay.segments import SegmentWriter
 from node.learner.run.run import Run, now
 from node.learner.settings import TrainerSettings
 from node.learner.store.store import Store
-from node.learner.trainer.trainer import Trainer
+from node.learner.trainer.resilient import ResilientTrainer
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete
 from tests.files import limit_files, limited_files
@@ -52,7 +52,7 @@ async def test_checkpoint_that_does_not_fit_ends_the_trainer_without_starting_it
     writer.close()
     root = tmp_path / "checkpoints"
     checkpoint.save(root / "step-000000", tiny_model(), tiny_tokenizer(), step=0)
-    trainer = Trainer(TrainerSettings(threads=1), root, tmp_path / "logs", 3, structlog.get_logger())
+    trainer = ResilientTrainer(TrainerSettings(threads=1), root, tmp_path / "logs", 3, structlog.get_logger())
     await trainer.start()
     await trainer.step(refs)
     limit_files(trainer.group.pids[0], 50_000)

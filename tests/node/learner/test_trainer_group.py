@@ -6,11 +6,15 @@ import asyncio
 import os
 import shutil
 import signal
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from common import faults
+from common.ports import listenable
+from common.process import kill_group, spawn_child
 from node.learner.errors import TrainerFailed
 from node.learner.replay.replay import Ref
 from node.learner.replay.segments import SegmentWriter
@@ -148,3 +152,42 @@ async def test_a_truncated_checkpoint_is_said_clearly(tmp_path: Path, fresh: Pat
     group = TrainerGroup(settings(), tmp_path / "logs")
     with pytest.raises(TrainerFailed, match="truncated"):
         await group.start(copy)
+
+
+@pytest.mark.slow
+async def test_ranks_wait_for_commands_longer_than_for_each_other(
+    tmp_path: Path, fresh: Path, refs: list[Ref], alone: list[float]
+) -> None:
+    group = TrainerGroup(settings(2, timeout=8.0), tmp_path)
+    await group.start(fresh)
+    found = await losses(group, refs, range(2))
+    # Collecting takes minutes: the first rank tells the others that it is there.
+    await asyncio.sleep(12.0)
+    found += await losses(group, refs, range(2, 4))
+    await group.stop()
+    assert found == pytest.approx(alone[:4], rel=1e-4)
+
+
+@pytest.mark.slow
+async def test_ranks_of_several_machines_join_through_torchrun_and_join_again(
+    tmp_path: Path, fresh: Path, refs: list[Ref], alone: list[float]
+) -> None:
+    """Two torchruns on this machine; the second has no access to checkpoint and data."""
+    where = f"127.0.0.1:{listenable('127.0.0.1', 0)}"
+    first = replace(settings(1), machines=2, rendezvous=where)
+    group = TrainerGroup(first, tmp_path)
+    arguments = ["--rendezvous", where, "--machines", "2", "--machine", "1", "--threads", "1", "--timeout", "60"]
+    other = await spawn_child([sys.executable, "-m", "node.mesh.cli", "join-trainer", *arguments])
+    try:
+        await group.start(fresh)
+        found = await losses(group, refs, range(2))
+        await group.checkpoint(tmp_path / "step-000002")
+        await group.step(batch(refs, 2))
+        await group.stop()  # as after a failure: the other machine's ranks come back by themselves
+        await group.start(tmp_path / "step-000002")
+        assert group.step_number == 2
+        found += await losses(group, refs, range(2, 4))
+        assert found == pytest.approx(alone[:4], rel=1e-4)
+        await group.stop()
+    finally:
+        assert await kill_group(other, grace=20.0) == 0

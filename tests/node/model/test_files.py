@@ -9,17 +9,14 @@ import pytest
 import torch
 
 from node.model import checkpoint, weights
-from node.model.batches import collate, encode_transitions
 from node.model.checkpoint import CheckpointError
 from node.model.checkpoint_folders import newest_whole, set_aside
-from node.model.loss import forward_loss
 from node.model.optimizer import Optimizer
 from node.model.tokenizer import Tokenizer
 from node.model.transformer import Transformer
 from node.model.weights import WeightsError
 from tests.files import limited_files, truncate
-from tests.node.model.test_batches import TRANSITIONS
-from tests.node.model.tiny import tiny_model, tiny_tokenizer
+from tests.node.model.tiny import tiny_loss, tiny_model, tiny_tokenizer
 
 
 def same(first: Transformer, second: Transformer) -> bool:
@@ -30,7 +27,7 @@ def same(first: Transformer, second: Transformer) -> bool:
 def saved(tmp_path: Path) -> Path:
     model = tiny_model().train()
     optimizer = Optimizer(model)
-    forward_loss(model, collate(encode_transitions(tiny_tokenizer(), TRANSITIONS[:4], 120)))[0].backward()
+    tiny_loss(model).backward()
     optimizer.step()
     directory = tmp_path / "checkpoints" / checkpoint.name_of_step(7)
     return checkpoint.save(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 
 import torch
+import torch.nn.functional as F
+from torch import Tensor
 
 from node.model.config import ModelConfig
 from node.model.tokenizer import EOS, Tokenizer
@@ -53,3 +55,17 @@ def tiny_model(seed: int = 0, ends: float = 0.0, sharpness: float = 1.0, **chang
 
 def tiny_weights(seed: int = 0, version: int = 1, **changes: float) -> Weights:
     return Weights(tiny_model(seed, **changes), tiny_tokenizer(), {"version": str(version)})  # type: ignore[arg-type]
+
+
+@functools.cache
+def tiny_tokens() -> Tensor:
+    """(4, 12) ids, for a loss whose gradient reaches every weight."""
+    return torch.randint(5, 300, (4, 12), generator=torch.Generator().manual_seed(5))
+
+
+def tiny_loss(model: Transformer) -> Tensor:
+    """Cross-entropy of each next token, and of the value at each end."""
+    tokens = tiny_tokens()
+    at = torch.arange(tokens.numel()).reshape(tokens.shape)
+    policy, value = model(tokens, at[:, :-1].flatten(), at[:, -1])
+    return F.cross_entropy(policy, tokens[:, 1:].flatten()) + F.cross_entropy(value, torch.arange(4))

@@ -11,15 +11,28 @@ import torch.nn.functional as F
 
 from node.model import cross_entropy
 from node.model.config import PRESETS, ModelConfig
+from node.model.optimizer import OptimizerSettings
+from node.model.tokenizer import EOS, STATE
 from node.model.transformer import Transformer, expected_value
-from node.training.documents import Document
+from node.training.device import RankDevice
+from node.training.documents import Document, with_state_after
+from node.training.errors import NotFinite
 from node.training.estimate import estimate, flops_per_token
-from node.training.machine import RankDevice
-from node.training.objective import CALIBRATION_BINS, Objective, Totals, calibration, report
-from node.training.packing import collate
+from node.training.objective import (
+    CALIBRATION_BINS,
+    LossSettings,
+    Objective,
+    Totals,
+    calibration,
+    report,
+    two_hot,
+    value_bins,
+    value_loss,
+)
+from node.training.packing import PackedBatch, collate
 from node.training.settings import RateSettings, StageSettings
-from node.training.trainer import Trainer
-from tests.node.model.tiny import tiny_model
+from node.training.trainer import StepSettings, Trainer
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.training.small import SHAPE
 
 
@@ -54,11 +67,12 @@ def test_the_loss_of_a_packed_batch_is_that_of_its_documents() -> None:
     model = tiny_model(context=256)
     rows = documents()
     batch = collate([tuple(rows)], 128)
-    objective = Objective(model, 0.5, "one-hot")
+    settings = LossSettings(value_weight=0.5)
+    objective = Objective(model, settings)
     tokens = sum(len(each.tokens) - each.prompt for each in rows)
     values = [each for each in rows if each.remaining_steps is not None]
     loss, sums = objective(batch, Totals(tokens, len(values)))
-    metrics = report(sums, 0.5)
+    metrics = report(sums, settings)
     nats, value_nats, errors, whole = 0.0, 0.0, 0.0, 0
     for each in rows:
         single = collate([(each,)], len(each.tokens))
@@ -86,7 +100,7 @@ def test_calibration_is_the_gap_between_confidence_and_hits() -> None:
 
 
 def steps(
-    settings: StageSettings, micro: int, shape: ModelConfig = SHAPE
+    settings: StepSettings, micro: int, shape: ModelConfig = SHAPE
 ) -> tuple[list[float], dict[str, torch.Tensor]]:
     torch.manual_seed(0)
     model = Transformer(shape)
@@ -99,13 +113,80 @@ def steps(
 
 
 def test_accumulated_and_recomputed_steps_are_the_same_steps() -> None:
-    settings = StageSettings(rates=RateSettings(warmup=1), steps=10)
+    settings = StepSettings(OptimizerSettings(warmup=1))
     losses, weights = steps(settings, micro=6)
     assert losses[2] < losses[0]
     for other in (steps(settings, micro=2), steps(replace(settings, checkpoint_activations=True), micro=6)):
         assert other[0] == pytest.approx(losses, rel=1e-4)
         assert other[1].keys() == weights.keys()
         assert all(torch.allclose(other[1][name], weights[name], atol=2e-3) for name in weights)
+
+
+def test_steps_beyond_the_last_bin_are_in_it() -> None:
+    assert value_bins(torch.tensor([0.0, 1, 62.6, 63, 64, 1000]), 64).tolist() == [0, 1, 63, 63, 63, 63]
+
+
+def test_two_hot_targets_have_their_mean_at_the_number_of_steps() -> None:
+    targets = two_hot(torch.tensor([0.0, 2.0, 2.25, 7.0, 99.0]), 8)
+    assert targets.sum(-1).tolist() == [1.0] * 5
+    assert (targets @ torch.arange(8.0)).tolist() == pytest.approx([0, 2, 2.25, 7, 7])
+    assert targets[2].nonzero()[:, 0].tolist() == [2, 3]
+
+
+def test_both_kinds_of_value_targets_agree_on_whole_numbers_of_steps() -> None:
+    logits = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
+    remaining = torch.tensor([0.0, 5, 63, 70])
+    assert float(value_loss(logits, remaining, "one-hot")) == pytest.approx(
+        float(value_loss(logits, remaining, "two-hot")), rel=1e-6
+    )
+
+
+def loss_and_metrics(rows: list[Document], settings: LossSettings) -> tuple[float, dict[str, float]]:
+    """Of the documents as one batch."""
+    batch = collate([tuple(rows)], 160)
+    totals = Totals(batch.targets.numel(), batch.value_at.numel(), batch.after_at.numel())
+    loss, sums = Objective(tiny_model(context=256), settings)(batch, totals)
+    return float(loss.detach()), report(sums, settings)
+
+
+def test_the_state_after_is_predicted_behind_its_mark_and_changes_nothing_before_it() -> None:
+    first, second = documents(2)
+    longer = with_state_after(first, tiny_tokenizer(), "p q : Prop\n⊢ q ∧ p", 60)
+    assert longer.tokens[: len(first.tokens)] == first.tokens and longer.predicted == first.predicted
+    batch = collate([(longer, second)], 96)
+    assert batch.after_at.tolist() == list(range(len(first.tokens), len(longer.tokens) - 1))
+    assert tuple(batch.after_targets.tolist()) == longer.tokens[len(first.tokens) + 1 :]
+    plain, weighted = LossSettings(), LossSettings(after_weight=0.5)
+    loss, metrics = loss_and_metrics([first, second], plain)
+    ignored, without = loss_and_metrics([longer, second], plain)
+    assert without == pytest.approx(metrics, rel=1e-5) and ignored == pytest.approx(loss, rel=1e-5)
+    used, auxiliary = loss_and_metrics([longer, second], weighted)
+    assert used == pytest.approx(loss + 0.5 * auxiliary["after_loss"], rel=1e-5)
+    assert auxiliary["policy_loss"] == pytest.approx(metrics["policy_loss"], rel=1e-5)
+    assert auxiliary["loss"] == pytest.approx(used, rel=1e-5)
+
+
+def test_a_state_after_keeps_its_frame_when_it_is_cut_and_is_left_out_where_there_is_no_room() -> None:
+    (document,) = documents(1)
+    cut = with_state_after(document, tiny_tokenizer(), "p q : Prop\n⊢ q ∧ p", len(document.tokens) + 5)
+    assert cut.after == 5 and cut.tokens[-5] == STATE and cut.tokens[-1] == EOS
+    assert with_state_after(document, tiny_tokenizer(), "p", len(document.tokens) + 2) == document
+
+
+@pytest.mark.parametrize("number", [math.inf, math.nan])
+def test_a_gradient_that_is_not_finite_stops_the_step_and_changes_nothing(number: float) -> None:
+    trainer = Trainer(tiny_model(context=64), StepSettings(), RankDevice(torch.device("cpu"), bf16=False))
+    batches: list[PackedBatch] = [collate([(each,) for each in documents(3)], 32)]
+    trainer.step(batches)
+    before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
+    # The loss stays finite: only the gradient shows the overflow.
+    hook = trainer.model.blocks[0].feed_forward.up.weight.register_hook(lambda gradient: gradient * number)
+    with pytest.raises(NotFinite):
+        trainer.step(batches)
+    assert trainer.step_number == 1
+    assert all(torch.equal(value, before[name]) for name, value in trainer.model.state_dict().items())
+    hook.remove()
+    assert math.isfinite(trainer.step(batches)["loss"]) and trainer.step_number == 2
 
 
 def test_rates_rise_stay_and_fall() -> None:

@@ -18,6 +18,7 @@ from node.model.checkpoint_folders import complete, latest
 from node.model.tokenizer import Tokenizer
 from node.training import cli, recipe
 from node.training.errors import InputError, NotFinite
+from node.training.packing import PackedBatch
 from node.training.stage import STABLE, run_stage
 from node.training.trainer import Trainer
 from tests.node.training.small import curve, small
@@ -63,7 +64,7 @@ def test_killed_in_a_step_it_goes_on_with_the_same_losses(tmp_path: Path, ranks:
     settings = small(tmp_path, ranks=ranks, save_every=2)
     undisturbed = replace(settings, run="undisturbed")
     assert subprocess.run(command("sft", undisturbed), cwd=ROOT, check=False).returncode == 0
-    fault = {**os.environ, faults.VARIABLE: f"training-{ranks - 1}:in-step#4"}
+    fault = {**os.environ, faults.VARIABLE: f"trainer-{ranks - 1}:in-step#4"}
     died = subprocess.run(command("sft", settings), cwd=ROOT, env=fault, check=False, capture_output=True, text=True)
     assert died.returncode != 0
     if ranks > 1:
@@ -79,11 +80,11 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
     settings = small(tmp_path)
     plain = Trainer.step
 
-    def poisoned(self: Trainer, batches: object) -> dict[str, float]:
+    def poisoned(self: Trainer, batches: list[PackedBatch], factor: float) -> dict[str, float]:
         if self.step_number == 4:
             with torch.no_grad():
                 self.model.blocks[0].feed_forward.up.weight[0, 0] = float("nan")
-        return plain(self, batches)  # type: ignore[arg-type]
+        return plain(self, batches, factor)
 
     monkeypatch.setattr(Trainer, "step", poisoned)
     with pytest.raises(NotFinite, match=r"step 5: the loss is nan.*step-000003"):

@@ -21,7 +21,7 @@ from node.model.checkpoint_folders import complete, newest_whole, none_whole, se
 R = TypeVar("R")
 
 
-class Trainer:
+class ResilientTrainer:
     """Trains from the newest checkpoint of a folder on. Steps that a failure undid are counted back in
     `step_number`."""
 

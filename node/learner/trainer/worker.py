@@ -1,0 +1,143 @@
+"""One rank's part of the learner's training: transitions in, packed batches to the training step, files out.
+
+The first rank reads transitions from the segments, which only its machine has, and hands them to the others as tokens.
+Knows nothing of pipes, brokers or clocks.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import cachetools
+import msgspec
+
+from node.learner.replay.segments import SegmentReader
+from node.learner.trainer.messages import Picks, StartConfig
+from node.model import checkpoint, weights
+from node.model.checkpoint import Checkpoint
+from node.model.optimizer import OptimizerSettings
+from node.training.device import RankDevice
+from node.training.documents import Document, transition_document
+from node.training.loader import batches
+from node.training.objective import LossSettings
+from node.training.packing import Packed, PackedBatch, pack
+from node.training.trainer import StepSettings, Trainer
+
+CACHED_DOCUMENTS = 50_000
+"""Encoded transitions kept: some 100 MB at most. Encoding takes about 30 µs, so the rest is encoded when needed."""
+
+ROW = 256
+"""Tokens of a row that transitions are packed into, unless one is longer. Shorter rows are filled less well, longer
+ones spend more on attention across documents that is masked out."""
+
+ROUNDED = 64
+"""Longer rows have a multiple of this: few shapes, for what is compiled."""
+
+
+class RankWorker:
+    """The network, its optimizer and its data, on one rank of a group."""
+
+    def __init__(self, config: StartConfig, device: RankDevice) -> None:
+        self.device = device
+        loaded = load_everywhere(Path(config.checkpoint), device)
+        self.tokenizer, self.run_config = loaded.tokenizer, loaded.config
+        self.trainer = Trainer(loaded.model, step_settings(config), device)
+        self.trainer.step_number = loaded.step
+        if loaded.optimizer is not None:
+            self.trainer.optimizer.load_state_dict(loaded.optimizer)
+        self._token_budget = config.token_budget
+        self._readers: dict[str, SegmentReader] = {}
+        self._documents: cachetools.LRUCache[tuple[str, int], Document] = cachetools.LRUCache(CACHED_DOCUMENTS)
+
+    @property
+    def step_number(self) -> int:
+        return self.trainer.step_number
+
+    # --- data -------------------------------------------------------------------------------------------------------
+
+    def read(self, picks: Picks) -> list[Document]:
+        """The picked transitions as tokens (first rank). Raises SegmentError."""
+        return [self._document(base, position) for base, positions in picks for position in positions]
+
+    def _document(self, base: str, position: int) -> Document:
+        document = self._documents.get((base, position))
+        if document is None:
+            reader = self._readers.setdefault(base, SegmentReader(Path(base)))
+            limit = self.trainer.model.config.context
+            document = transition_document(self.tokenizer, reader.read(position), limit)
+            self._documents[base, position] = document
+        return document
+
+    def share(self, documents: Sequence[Document]) -> list[PackedBatch]:
+        """This rank's micro-batches. Ranks take turns from long to short, so that their shares take equally long."""
+        by_length = sorted(documents, key=lambda document: -len(document.tokens))
+        mine = by_length[self.device.rank :: self.device.ranks]
+        if not mine:
+            return []
+        config = self.trainer.model.config
+        length = row_length(max(len(document.tokens) for document in mine), config.context)
+        packed = not config.prefix_lm
+        rows: list[Packed] = pack(mine, length) if packed else [(document,) for document in mine]
+        return batches(rows, length, max(1, self._token_budget // length), packed=packed)
+
+    # --- steps ------------------------------------------------------------------------------------------------------
+
+    def step(self, documents: Sequence[Document], factor: float) -> dict[str, float]:
+        """One optimizer step on all documents, over all ranks; returns the metrics of the whole batch before it.
+
+        Raises ValueError for fewer documents than ranks, NotFinite; then nothing has changed.
+        """
+        if len(documents) < self.device.ranks:
+            raise ValueError(
+                f"a batch of {len(documents)} transitions cannot be divided among {self.device.ranks} ranks"
+            )
+        return self.trainer.step(self.share(documents), factor)
+
+    def evaluate(self, documents: Sequence[Document]) -> dict[str, float]:
+        """Metrics of the documents, over all ranks."""
+        return self.trainer.evaluate(self.share(documents))
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    def save(self, directory: Path) -> None:
+        """Write a checkpoint (first rank). Raises OSError."""
+        checkpoint.save(
+            directory,
+            self.trainer.model,
+            self.tokenizer,
+            step=self.step_number,
+            optimizer=self.trainer.optimizer.state_dict(),
+            config=self.run_config,
+        )
+
+    def write_weights(self, path: Path, information: dict[str, str]) -> str:
+        """Write a weights file (first rank); returns its digest. Raises OSError."""
+        return weights.write(path, self.trainer.model, self.tokenizer, information)
+
+
+def row_length(longest: int, context: int) -> int:
+    """Tokens of a row for documents of at most `longest` tokens, which all fit into the network's `context`."""
+    return min(context, max(ROW, -(-longest // ROUNDED) * ROUNDED))
+
+
+def step_settings(config: StartConfig) -> StepSettings:
+    """The training step as the learner's settings want it."""
+    return StepSettings(
+        OptimizerSettings(matrix_rate=config.matrix_rate, rate=config.rate, warmup=config.warmup),
+        LossSettings(value_weight=config.value_weight),
+        compile=config.compile,
+    )
+
+
+def load_everywhere(path: Path, device: RankDevice) -> Checkpoint:
+    """The first rank's checkpoint, on every rank: machines without the folder get its files. Raises CheckpointError."""
+    if all(device.gather(path.is_dir())):
+        return checkpoint.load(path)
+    with tempfile.TemporaryDirectory(prefix="proofmesh-checkpoint-") as folder:
+        names = [file.name for file in path.iterdir()] if device.first else []
+        for name in msgspec.msgpack.decode(device.broadcast(msgspec.msgpack.encode(names)), type=list[str]):
+            content = device.broadcast((path / name).read_bytes() if device.first else b"")
+            (Path(folder) / Path(name).name).write_bytes(content)
+        return checkpoint.load(Path(folder))
