@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from importlib import resources
+import importlib
 from pathlib import Path
 
 
 def recipe(name: str) -> Path:
     """The path of `scripts/recipes/NAME.toml`."""
-    return Path(str(resources.files("scripts"))) / "recipes" / f"{name}.toml"
+    return _folder("scripts") / "recipes" / f"{name}.toml"
 
 
 def bundled_bank() -> Path:
     """The folder of the bank that comes with proofmesh."""
-    return Path(str(resources.files("data"))) / "pocket"
+    return _folder("data") / "pocket"
+
+
+def _folder(package: str) -> Path:
+    """Where a package is. An editable installation may list a hook beside the folder, so the first folder counts."""
+    return next(Path(place) for place in importlib.import_module(package).__path__ if Path(place).is_dir())
