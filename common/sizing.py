@@ -76,7 +76,7 @@ def sizes(machine: Machine) -> Sizes:
 
 def read_machine() -> Machine:
     """This machine, as far as this process may use it."""
-    return Machine(cores=_cores(), memory_mb=_memory_mb(), gpus=_gpus())
+    return Machine(cores=_cores(), memory_mb=_memory_mb(), gpus=len(gpu_names()))
 
 
 def _cores() -> int:
@@ -95,12 +95,13 @@ def _memory_mb() -> int:
     return (min(total, int(limit)) if limit.isdigit() else total) // 1_000_000
 
 
-def _gpus() -> int:
-    """NVIDIA devices that this process may use, without importing torch: CUDA_VISIBLE_DEVICES, else the driver's."""
+def gpu_names() -> list[str]:
+    """NVIDIA devices that this process may use, as CUDA_VISIBLE_DEVICES names them: from there, else all of the
+    driver's. Without importing torch."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
-        return len([device for device in visible.split(",") if device.strip() not in ("", "-1")])
-    return len(list(Path("/proc/driver/nvidia/gpus").glob("*")))
+        return [device.strip() for device in visible.split(",") if device.strip() not in ("", "-1")]
+    return [str(number) for number, _ in enumerate(Path("/proc/driver/nvidia/gpus").glob("*"))]
 
 
 def _read(path: str) -> str:

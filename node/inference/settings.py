@@ -14,8 +14,8 @@ class InferenceSettings:
 
     weights: str = ""
     """A local weights file to serve without a learner; empty: follow the versions that the learner announces."""
-    device: str = "cpu"
-    """Where the network runs: `cpu`, `cuda`, `cuda:1`, ..."""
+    device: str = "auto"
+    """Where the network runs: `auto` (a GPU if there is one, else the CPU), `cpu`, `cuda`, `cuda:1`, ..."""
     threads: Natural = 0
     """Threads of a forward pass on the CPU; 0 is half the cores: Lean is the other half of every expansion."""
     queue: Positive = 256

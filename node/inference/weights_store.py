@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import torch
+
 from common.bus import Bus
 from node.inference.engine import Engine
 from node.inference.engine_settings import EngineSettings
@@ -19,13 +21,21 @@ Builder = Callable[[Weights, EngineSettings], Engine]
 """Makes an engine of weights: the class itself, but for measurements of what is around it."""
 
 
+def chosen_device(name: str) -> str:
+    """`auto` is a GPU if torch sees one, else the CPU; other names stay."""
+    if name != "auto":
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 class WeightsStore:
     """Fetches, checks and reads weights. Files are named by their digest, never by a name from a message."""
 
     def __init__(
         self, bus: Bus, device: str, settings: EngineSettings, folder: str = "", build: Builder = Engine
     ) -> None:
-        self._bus, self._device, self._settings, self._engine = bus, device, settings, build
+        self._bus, self._device = bus, chosen_device(device)
+        self._settings, self._engine = settings, build
         self._temporary = not folder
         self._folder = Path(folder or tempfile.mkdtemp(prefix="proofmesh-weights-"))
         self._folder.mkdir(parents=True, exist_ok=True)

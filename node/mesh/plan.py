@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from common import config
 from common.limits import Duration, Natural, Timeout
 from common.ports import listenable
 from common.settings import NodeSettings, RunSettings
+from common.sizing import gpu_names
 from common.subjects import check_run_name
 from node.mesh.commands import ROLES, resolve
 from node.mesh.restarts import RestartRules
@@ -104,6 +105,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
     # The password stays out of command lines, which every user of the machine can read.
     user, password = node.bus.credentials()
     env = {"PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password} if user else {}
+    gpus = _gpu_of_inference([name for role, name in _names(up) if role == "inference"], gpu_names())
     children = [
         ChildSpec(
             name=name,
@@ -112,12 +114,21 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
             rank=ORDER.index(role),
             ends_mesh=role == "learner",
             optional=role == "ui",
-            env=env,
+            env=env | gpus.get(name, {}),
         )
         for index, (role, name) in enumerate(_names(up))
     ]
     ui_url = f"http://{reachable(ui.host)}:{ui.port}" if up.ui and ui.port else ""
     return MeshPlan(children, up, node, address, directory, ui_url)
+
+
+def _gpu_of_inference(names: Sequence[str], gpus: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Environment of each of several inference nodes: GPUs go round, so that each has its own if there are enough.
+
+    A single node sees all GPUs and takes the first, or the one that its configuration names."""
+    if len(names) < 2 or not gpus:
+        return {}
+    return {name: {"CUDA_VISIBLE_DEVICES": gpus[number % len(gpus)]} for number, name in enumerate(names)}
 
 
 def free_port() -> int:

@@ -70,6 +70,16 @@ def test_a_fixed_metrics_port_is_the_first_of_a_range() -> None:
     assert ports == [str(9100 + index) for index in range(len(plan.children))]
 
 
+def test_each_of_several_inference_nodes_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
+    children = make_plan(None, UpSettings(inference=3), NodeSettings(run="r")).children
+    gpus = {child.name: child.env.get("CUDA_VISIBLE_DEVICES") for child in children if "inference" in child.name}
+    assert gpus == {"inference-1": "4", "inference-2": "5", "inference-3": "4"}
+    assert all("CUDA_VISIBLE_DEVICES" not in child.env for child in children if "inference" not in child.name)
+    alone = make_plan(None, UpSettings(inference=1), NodeSettings(run="r")).children
+    assert all("CUDA_VISIBLE_DEVICES" not in child.env for child in alone)
+
+
 @pytest.mark.parametrize(
     ("up", "words"),
     [
