@@ -27,7 +27,7 @@ PREDECESSOR = {
     8: {"requests_per_s": 64, "p50_ms": 125, "requests_per_s_without_gc": 656},
     32: {"requests_per_s": 172, "p50_ms": 185, "requests_per_s_without_gc": 666},
 }
-"""nanoproof's server with an instant model (issue 4)."""
+"""nanoproof's server with an instant model, measured on the same kind of machine."""
 
 STATE = "α : Type\np q r : Prop\nh₀ : p ∧ q\nh₁ : q → r\nih : ∀ n : Nat, n + 0 = n\n" * 3 + "⊢ q ∧ p ∧ r"
 TACTICS = ("exact ⟨h₀.2, h₀.1, h₁ h₀.2⟩", "simp_all", "constructor", "rcases h₀ with ⟨a, b⟩", "intro n", "omega")

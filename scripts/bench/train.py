@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from node.training.trainer import Trainer
 
 PREDECESSOR = {"256": 690.0, "768": 604.0, "transitions": 833.0}
-"""Tokens per second of the predecessor: 2-core CPU, float32, depth 4, width 256, vocabulary 50,441 (from the issue)."""
+"""Tokens per second of the predecessor: 2-core CPU, float32, depth 4, width 256, vocabulary 50,441."""
 
 AIMS = {"256": 1.5, "768": 1.5, "transitions": 3.0}
 """Times the predecessor's, on the same kind of machine."""
