@@ -17,6 +17,7 @@ from node.learner.replay.segments import SegmentReader
 from node.learner.trainer.messages import Picks, StartConfig
 from node.model import checkpoint, weights
 from node.model.checkpoint import Checkpoint
+from node.model.config import ModelConfig
 from node.model.optimizer import OptimizerSettings
 from node.training.device import RankDevice
 from node.training.documents import Document, transition_document
@@ -70,17 +71,9 @@ class RankWorker:
             self._documents[base, position] = document
         return document
 
-    def share(self, documents: Sequence[Document]) -> list[PackedBatch]:
-        """This rank's micro-batches. Ranks take turns from long to short, so that their shares take equally long."""
-        by_length = sorted(documents, key=lambda document: -len(document.tokens))
-        mine = by_length[self.device.rank :: self.device.ranks]
-        if not mine:
-            return []
-        config = self.trainer.model.config
-        length = row_length(max(len(document.tokens) for document in mine), config.context)
-        packed = not config.prefix_lm
-        rows: list[Packed] = pack(mine, length) if packed else [(document,) for document in mine]
-        return batches(rows, length, max(1, self._token_budget // length), packed=packed)
+    def _share(self, documents: Sequence[Document]) -> list[PackedBatch]:
+        mine = share(documents, self.device.rank, self.device.ranks)
+        return micro_batches(mine, self.trainer.model.config, self._token_budget)
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
@@ -93,11 +86,11 @@ class RankWorker:
             raise ValueError(
                 f"a batch of {len(documents)} transitions cannot be divided among {self.device.ranks} ranks"
             )
-        return self.trainer.step(self.share(documents), factor)
+        return self.trainer.step(self._share(documents), factor)
 
     def evaluate(self, documents: Sequence[Document]) -> dict[str, float]:
         """Metrics of the documents, over all ranks."""
-        return self.trainer.evaluate(self.share(documents))
+        return self.trainer.evaluate(self._share(documents))
 
     # --- files ------------------------------------------------------------------------------------------------------
 
@@ -115,6 +108,21 @@ class RankWorker:
     def write_weights(self, path: Path, information: dict[str, str]) -> str:
         """Write a weights file (first rank); returns its digest. Raises OSError."""
         return weights.write(path, self.trainer.model, self.tokenizer, information)
+
+
+def share(documents: Sequence[Document], rank: int, ranks: int) -> list[Document]:
+    """One rank's documents. Ranks take turns from long to short, so that their shares take equally long."""
+    return sorted(documents, key=lambda document: -len(document.tokens))[rank::ranks]
+
+
+def micro_batches(documents: Sequence[Document], config: ModelConfig, token_budget: int) -> list[PackedBatch]:
+    """All documents, packed into rows, in forward passes of at most `token_budget` tokens (a row may have more). A
+    prefix LM reads one document in a row."""
+    if not documents:
+        return []
+    length = row_length(max(len(document.tokens) for document in documents), config.context)
+    rows: list[Packed] = [(document,) for document in documents] if config.prefix_lm else pack(documents, length)
+    return batches(rows, length, max(1, token_budget // length), packed=not config.prefix_lm)
 
 
 def row_length(longest: int, context: int) -> int:
