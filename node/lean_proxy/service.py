@@ -67,7 +67,7 @@ async def _toolchain(ctx: NodeContext, settings: LeanProxySettings) -> LeanToolc
     except LeanProblem as error:
         raise NodeFailure(str(error), exit_code=2) from error
     if settings.sandbox:
-        toolchain = await asyncio.to_thread(toolchain.confined)
+        toolchain = await toolchain.confined()
     _tell_protections(ctx, toolchain.protections)
     ctx.facts.update(toolchain.facts())
     ctx.changed.set()

@@ -69,7 +69,7 @@ async def _status(settings: StatusSettings, node: NodeSettings) -> int:
     try:
         nodes = await _nodes(node, settings.wait)
     except BusError as error:
-        return _without_broker(settings, node, str(error))
+        return await _without_broker(settings, node, str(error))
     if settings.json:
         print(json.dumps({"run": node.run, "broker": node.bus.url, "nodes": [_entry(info) for info in nodes]}))
     else:
@@ -127,11 +127,11 @@ def _facts(title: str, facts: dict[str, str]) -> None:
         console.print(Text(f"  {name:<10} {told}", style="yellow" if told.startswith("NOT ") else ""))
 
 
-def _without_broker(settings: StatusSettings, node: NodeSettings, problem: str) -> int:
+async def _without_broker(settings: StatusSettings, node: NodeSettings, problem: str) -> int:
     """What can be said without a mesh: how Lean processes would be protected here."""
     from node.lean.process.protections import detect
 
-    facts = detect().facts()
+    facts = (await detect()).facts()
     if settings.json:
         print(json.dumps({"run": node.run, "broker": node.bus.url, "problem": problem, "local": facts}))
     else:

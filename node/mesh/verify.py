@@ -90,7 +90,7 @@ async def _verify(settings: VerifySettings) -> int:
     for note in toolchain.notes:
         print(f"proofmesh verify: {note}", file=sys.stderr)
     if settings.sandbox:
-        toolchain = toolchain.confined()
+        toolchain = await toolchain.confined()
         if gaps := toolchain.protections.gaps():
             print(f"proofmesh verify: Lean processes are not confined in: {', '.join(gaps)}", file=sys.stderr)
     at_once = settings.jobs or LeanProcessSettings().resolved_verifications()

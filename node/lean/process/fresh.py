@@ -1,16 +1,13 @@
-"""One Lean process for one file, within limits: wall clock, CPU, memory, size of what it writes and says."""
+"""One process for one task, within limits: wall clock, CPU, memory, size of the files and of the output it writes."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import resource
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.process import kill_group, spawn_child
-from node.lean.worker.process import own_mb
+from node.lean.process.child import ConfinedChild
 
 OUTPUT_BYTES = 4 * 2**20
 """Read of a process's output; a flood beyond it ends the process."""
@@ -18,14 +15,20 @@ OUTPUT_BYTES = 4 * 2**20
 FILE_BYTES = 256 * 2**20
 """Largest file that it may write: an .olean of a single theorem takes a few KB."""
 
-WATCH_SECONDS = 0.05
+READ_BYTES = 65536
 
 
 @dataclass(frozen=True)
 class Limits:
     seconds: float = 60.0
+    """Wall-clock time."""
     memory_mb: int = 2048
-    """Of its own: without the compiled modules that it maps."""
+    """Memory of its own: without the compiled modules that it maps."""
+
+    @property
+    def cpu_seconds(self) -> int:
+        """CPU time at which the kernel ends the process: two threads for all of its time, and some to spare."""
+        return int(2 * self.seconds) + 5
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class FinishedProcess:
     """A process that came to its end."""
 
     code: int
+    """Exit code; minus the signal's number when a signal ended it."""
     output: str
     errors: str
 
@@ -44,61 +48,43 @@ class OutOfLimits(Exception):
 async def run_fresh(
     command: Sequence[str],
     *,
-    environment: Mapping[str, str],
-    folder: Path,
+    environment: Mapping[str, str] | None,
+    folder: Path | None = None,
     limits: Limits,
     keeper: Sequence[str] = (),
 ) -> FinishedProcess:
-    """Run a command in a folder and return what it said. `keeper`: as for `spawn_child`. Raises OutOfLimits."""
-    process = await spawn_child(
+    """Run a command in a folder to its end, and return what it wrote. Raises OutOfLimits, OSError.
+
+    `environment`: all variables; None inherits ours. `keeper`: what confines it, from `Protections.keeper`.
+    """
+    child = await ConfinedChild.start(
         command,
-        env=environment,
-        cwd=folder,
+        environment=environment,
         keeper=keeper,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        folder=folder,
+        memory_mb=limits.memory_mb,
+        cpu_seconds=limits.cpu_seconds,
+        file_bytes=FILE_BYTES,
     )
-    _limit(process.pid, limits)
-    watch = asyncio.create_task(_watch_memory(process, limits.memory_mb))
     try:
-        async with asyncio.timeout(limits.seconds):
-            assert process.stdout is not None and process.stderr is not None
-            output, errors = await asyncio.gather(_read(process.stdout), _read(process.stderr))
-            code = await process.wait()
+        async with child.guard, asyncio.timeout(limits.seconds):
+            output, errors = await asyncio.gather(_read(child.stdout), _read(child.stderr))
+            code = await child.process.wait()
     except TimeoutError:
         raise OutOfLimits(f"not done after {limits.seconds:g} s") from None
     finally:
-        watch.cancel()
-        await kill_group(process, grace=0)
-    await asyncio.gather(watch, return_exceptions=True)
-    if not watch.cancelled():
+        await child.kill()
+    if child.guard.exceeded:
         raise OutOfLimits(f"more than {limits.memory_mb} MB of memory")
     return FinishedProcess(code, output, errors)
-
-
-def _limit(pid: int, limits: Limits) -> None:
-    """Kernel limits, which hold even if this process is stopped. They take effect on the running child."""
-    cpu = int(2 * limits.seconds) + 5
-    with contextlib.suppress(ProcessLookupError):
-        resource.prlimit(pid, resource.RLIMIT_CPU, (cpu, cpu))
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
-        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
 
 
 async def _read(stream: asyncio.StreamReader) -> str:
     """All of a stream. Raises OutOfLimits."""
     parts, size = [], 0
-    while data := await stream.read(65536):
+    while data := await stream.read(READ_BYTES):
         parts.append(data)
         size += len(data)
         if size > OUTPUT_BYTES:
             raise OutOfLimits(f"more than {OUTPUT_BYTES >> 20} MB of output")
     return b"".join(parts).decode(errors="replace")
-
-
-async def _watch_memory(process: asyncio.subprocess.Process, memory_mb: int) -> None:
-    """Kill the process when it takes more memory than it may; ends only then."""
-    while own_mb(process.pid) <= memory_mb:  # noqa: ASYNC110 - the kernel tells nobody when memory grows
-        await asyncio.sleep(WATCH_SECONDS)
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()

@@ -1,5 +1,6 @@
-"""Run as `python probe.py SCRATCH OUTSIDE PORT`, confined: tries what should fail, and prints what worked.
+"""Run as `python probe.py SCRATCH OUTSIDE PORT`, confined: attempts what should fail, and prints what worked.
 
+Printed are names of attempts with commas between them: `scratch`, `outside`, `network`, `processes`, `signals`.
 Standard library only: it runs isolated, like Lean.
 """
 
@@ -49,11 +50,11 @@ def signals(process: int) -> bool:
 
 if __name__ == "__main__":
     scratch, outside, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    found = {
+    worked = {
         "scratch": writes(os.path.join(scratch, "inside")),  # noqa: PTH118
         "outside": writes(outside),
         "network": connects(port),
         "processes": forks(),
         "signals": signals(os.getppid()),
     }
-    print(",".join(name for name, possible in found.items() if possible))
+    print(",".join(name for name, possible in worked.items() if possible))

@@ -37,9 +37,9 @@ class LeanToolchain:
 
         return cls(tuple(toolchain.command()), toolchain.environment())
 
-    def confined(self) -> LeanToolchain:
-        """The same, with every protection that this system allows. Tries them for 0.5 s: call it in a thread."""
-        return replace(self, protections=detect(self.command, self.environment))
+    async def confined(self) -> LeanToolchain:
+        """The same, with every protection that this system allows. Takes up to 0.5 s to find these out."""
+        return replace(self, protections=await detect(self.command, self.environment))
 
     def with_modules(self, folders: Sequence[Path]) -> dict[str, str]:
         """The environment, with folders of modules behind its own library: none can stand in for a module of that."""
@@ -53,7 +53,7 @@ class LeanToolchain:
 
     def facts(self) -> dict[str, str]:
         """What is served: for logs, `/healthz` and `proofmesh status`."""
-        told = {"Lean": f"{self.version} ({self.name})", "project": self.project or "none"}
+        facts = {"Lean": f"{self.version} ({self.name})", "project": self.project or "none"}
         if options := [each.removeprefix("-D") for each in self.command if each.startswith("-D")]:
-            told["options"] = " ".join(options)
-        return told | {"header": "; ".join(self.default_header.split("\n")) or "none"}
+            facts["options"] = " ".join(options)
+        return facts | {"header": "; ".join(self.default_header.split("\n")) or "none"}

@@ -11,16 +11,15 @@ from typing import Any
 
 import msgspec
 
-from common.process import kill_group, spawn_child
+from node.lean.process.child import ConfinedChild
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.infotree import Info, parse
 from node.lean.trace.theorems import FileMessage
-from node.lean.worker.process import resident_mb
 
 _TRACE = "[Elab.info]"
 
-WATCH_SECONDS = 0.2
-"""Between two looks at a process's memory and output."""
+OUTPUT_SECONDS = 0.2
+"""Between two looks at the size of a process's output."""
 
 SHOW_ALL = "-Dtrace.Elab.info=true"
 """The option under which Lean prints the info tree of every command."""
@@ -41,7 +40,7 @@ class TraceLimits:
     output_mb: int = 2048
     """Info trees are large: about 7 KB for a line of tactics."""
     memory_mb: int = 8192
-    """Resident memory at which Lean is killed: Mathlib's modules take 2 to 6 GB."""
+    """Memory of its own at which Lean is killed. Compiled modules do not count (Mathlib's are 2 to 6 GB)."""
 
 
 @dataclass
@@ -81,32 +80,34 @@ async def _run(
     """Lean's exit code. Raises TraceFailed."""
     arguments = ["--json", "-Dlinter.all=false", "-DmaxErrors=1000000", *options, str(path)]
     with output.open("wb") as out, errors.open("wb") as err:
-        process = await spawn_child(
+        child = await ConfinedChild.start(
             [*toolchain.command, *arguments],
-            env=toolchain.environment,
-            cwd=folder,
+            environment=toolchain.environment,
             keeper=toolchain.protections.keeper(),
+            folder=folder,
+            memory_mb=limits.memory_mb,
             stdout=out,
             stderr=err,
         )
         try:
-            async with asyncio.timeout(limits.seconds):
-                return await _watched(process, output, limits)
+            async with child.guard, asyncio.timeout(limits.seconds):
+                code = await _wait(child.process, output, limits.output_mb)
         except TimeoutError:
             raise TraceFailed(f"not done after {limits.seconds:g} s") from None
         finally:
-            await kill_group(process, grace=0)
+            await child.kill()
+        if child.guard.exceeded:
+            raise TraceFailed(f"Lean took more than {limits.memory_mb} MB of memory")
+        return code
 
 
-async def _watched(process: asyncio.subprocess.Process, output: Path, limits: TraceLimits) -> int:
-    """Wait for the end of a process that stays within its limits. Raises TraceFailed."""
+async def _wait(process: asyncio.subprocess.Process, output: Path, output_mb: int) -> int:
+    """Wait for the end of a process whose output stays within its limit. Raises TraceFailed."""
     ended = asyncio.ensure_future(process.wait())
     try:
-        while not (await asyncio.wait({ended}, timeout=WATCH_SECONDS))[0]:
-            if output.stat().st_size > limits.output_mb << 20:
-                raise TraceFailed(f"its info trees take more than {limits.output_mb} MB")
-            if resident_mb(process.pid) > limits.memory_mb:
-                raise TraceFailed(f"Lean took more than {limits.memory_mb} MB of memory")
+        while not (await asyncio.wait({ended}, timeout=OUTPUT_SECONDS))[0]:
+            if output.stat().st_size > output_mb << 20:
+                raise TraceFailed(f"its info trees take more than {output_mb} MB")
         return ended.result()
     finally:
         ended.cancel()

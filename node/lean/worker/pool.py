@@ -8,7 +8,6 @@ answer is Busy, with a guess when to ask again.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -21,9 +20,6 @@ from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import LeanProcess, WorkerEnded, WorkerOptions
 from node.lean.worker.runner import BadHeader, Runner
 from node.lean.worker.spares import Spares
-
-WATCH_SECONDS = 0.05
-"""Between two looks at the workers' memory: Lean allocates at most about 1 GB/s, so this may overshoot by 50 MB."""
 
 LOOK_AHEAD = 8
 """Of the waiting requests, a free worker takes one for the theorem it has warm if it is among the first few."""
@@ -89,16 +85,14 @@ class Pool:
     """Running share of candidates that do not parse."""
     _slots: list[_PoolSlot] = field(default_factory=list)
     _waiting: deque[_Job] = field(default_factory=deque)
-    _watcher: asyncio.Task[None] | None = None
     _spares: Spares = field(default_factory=lambda: Spares(0))
     _jobs: int = 0
     _seconds: float = FIRST_GUESS
 
     def start(self) -> None:
-        """Begin to watch the workers' memory."""
+        """Get ready; processes start on demand."""
         self._spares = Spares(self.options.spares)
         self._slots = [_PoolSlot(Runner(self.toolchain, self.options, self._spares)) for _ in range(self.workers)]
-        self._watcher = asyncio.create_task(self._watch(), name="memory of Lean workers")
 
     async def stop(self) -> None:
         """Kill all workers; requests that are open fail with CancelledError."""
@@ -107,8 +101,6 @@ class Pool:
             job.done.cancel()
         self._waiting.clear()
         tasks = [slot.task for slot in self._slots if slot.task is not None]
-        if self._watcher is not None:
-            tasks.append(self._watcher)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -249,15 +241,6 @@ class Pool:
             await slot.runner.load(job.plan.theorem.header)
         finally:
             patience.cancel()
-
-    async def _watch(self) -> None:
-        """Kill workers that take more memory than they may."""
-        while True:
-            await asyncio.sleep(WATCH_SECONDS)
-            for process in self.processes():
-                if process.grown_mb() > self.options.memory_mb:
-                    with contextlib.suppress(ProcessLookupError):
-                        process.over_memory()
 
 
 def choose(free: list[_PoolSlot], waiting: deque[_Job]) -> tuple[_PoolSlot, _Job]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from common.sizing import LEAN_SHARE, LEAN_WORKER_MB, Machine
+from node.lean.process.child import Ending
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.toolchain.problems import LeanProblem
 from node.lean.worker.pool import Pool
-from node.lean.worker.process import Ending, LeanProcess, WorkerEnded
+from node.lean.worker.process import LeanProcess, WorkerEnded
 from node.lean.worker.runner import BadHeader
 
 _ADVICE = {

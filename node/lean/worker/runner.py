@@ -6,12 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from node.lean.process.child import Ending
 from node.lean.text.headers import import_lines, imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.document import RECALL_PREAMBLE, LeanDocument, opening
 from node.lean.worker.framing import Diagnostic
 from node.lean.worker.plan import BatchPlan
-from node.lean.worker.process import Ending, LeanProcess, WorkerEnded, WorkerOptions
+from node.lean.worker.process import LeanProcess, WorkerEnded, WorkerOptions
 from node.lean.worker.reading import echoed, parser_refused, read, suspect_at
 from node.lean.worker.spares import Spares
 

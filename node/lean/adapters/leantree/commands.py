@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from common.lean import Theorem
+from node.lean.process.child import Ending
 from node.lean.worker.document import LeanDocument, opening
 from node.lean.worker.framing import Diagnostic
 from node.lean.worker.plan import BatchPlan
-from node.lean.worker.process import Ending
 from node.lean.worker.reading import DocumentReading
 
 _SEVERITIES = {1: "error", 2: "warning"}

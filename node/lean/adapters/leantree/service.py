@@ -88,7 +88,7 @@ async def serve(settings: LeanTreeServerSettings) -> int:
     for note in toolchain.notes:
         _say(note)
     if settings.lean.sandbox:
-        toolchain = await asyncio.to_thread(toolchain.confined)
+        toolchain = await toolchain.confined()
     return await serve_on(settings, toolchain, told)
 
 

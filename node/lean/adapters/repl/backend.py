@@ -23,10 +23,11 @@ from node.lean.adapters.repl.process import ReplEnded, ReplProcess
 from node.lean.adapters.repl.service import CONFINED
 from node.lean.backend import BackendDown, BatchResult, TacticBatch
 from node.lean.cache import state_key
+from node.lean.process.child import Ending
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.plan import CRASHES_ALONE, KINDS
-from node.lean.worker.process import Ending, WorkerOptions
+from node.lean.worker.process import WorkerOptions
 
 RECYCLE_COMMANDS = 500
 """Commands after which a process is replaced: REPL processes are known to die after some hundreds, and each command
@@ -155,7 +156,7 @@ class ReplBackend:
                 self.command,
                 {**environment, **self.toolchain.environment},
                 self.options.memory_mb,
-                cwd=self.toolchain.project or None,
+                folder=self.toolchain.project or None,
                 keeper=protections.keeper([scratch]),
             )
         except OSError as error:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
+from node.lean.process.child import Ending
 from node.lean.text.headers import import_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.framing import Diagnostic, Position
-from node.lean.worker.process import URI, Ending, LeanProcess, WorkerEnded, WorkerOptions
-
-WATCH_SECONDS = 0.05
-"""Between two looks at the worker's memory, as in the pool."""
+from node.lean.worker.process import URI, LeanProcess, WorkerEnded, WorkerOptions
 
 RECYCLE_EDITS = 5000
 """Edits after which the process is replaced, as in the pool."""
@@ -54,7 +51,7 @@ class Goals:
 
 @dataclass(frozen=True)
 class ElaboratedCommand:
-    said: list[Diagnostic]
+    diagnostics: list[Diagnostic]
     goals: list[Goals]
     """At the places that were asked about."""
 
@@ -76,7 +73,7 @@ class TextProcess(LeanProcess):
                         return message.result
         except TimeoutError:
             raise self._ended(Ending.TIMEOUT, "no answer in time") from None
-        raise self._ended(Ending.DIED, "the Lean process ended")
+        raise self._ended(Ending.MEMORY if self.child.guard.exceeded else Ending.DIED, "the Lean process ended")
 
 
 @dataclass
@@ -112,11 +109,10 @@ class Elaborator:
 
     async def _run(self, text: str, places: Sequence[Position]) -> ElaboratedCommand:
         process = await self._ready(text)
-        async with _watched(process, self.options.memory_mb):
-            said = await process.edit(text, silence=self.seconds, limit=self.seconds)
-            end = time.monotonic() + self.seconds
-            goals = [await _goals(process, place, max(0.1, end - time.monotonic())) for place in places]
-        return ElaboratedCommand(said, goals)
+        diagnostics = await process.edit(text, silence=self.seconds, limit=self.seconds)
+        end = time.monotonic() + self.seconds
+        goals = [await _goals(process, place, max(0.1, end - time.monotonic())) for place in places]
+        return ElaboratedCommand(diagnostics, goals)
 
     async def _ready(self, text: str) -> TextProcess:
         """A process that has loaded what the text imports."""
@@ -124,9 +120,7 @@ class Elaborator:
         process = self._process
         if process is None or imports != self._imports or not process.alive or process.edits >= RECYCLE_EDITS:
             await self._kill()
-            started = await TextProcess.start(self.toolchain, self.options, imports)
-            assert isinstance(started, TextProcess)
-            process = self._process = started
+            process = self._process = await TextProcess.start(self.toolchain, self.options, imports)
             self._imports = imports
         return process
 
@@ -142,21 +136,3 @@ async def _goals(process: TextProcess, place: Position, limit: float) -> Goals:
     )
     tactic = msgspec.json.decode(await process.ask("$/lean/plainGoal", place, limit) or b"null", type=_Goals | None)
     return Goals(term.goal if term else None, tuple(tactic.goals) if tactic else ())
-
-
-@contextlib.asynccontextmanager
-async def _watched(process: TextProcess, most_mb: float) -> AsyncIterator[None]:
-    """Kill the process if it takes more memory than it may."""
-
-    async def watch() -> None:
-        while True:
-            await asyncio.sleep(WATCH_SECONDS)
-            if process.resident_mb() > most_mb:
-                process.over_memory()
-
-    watcher = asyncio.create_task(watch(), name="memory of Lean")
-    try:
-        yield
-    finally:
-        watcher.cancel()
-        await asyncio.gather(watcher, return_exceptions=True)

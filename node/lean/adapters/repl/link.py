@@ -18,11 +18,11 @@ from node.lean.adapters.repl import protocol
 from node.lean.adapters.repl.process import ReplEnded, ReplProcess
 from node.lean.adapters.repl.protocol import CommandAnswer, Refusal, ReplMessage, Request
 from node.lean.cache import StateKey, state_key
+from node.lean.process.child import Ending
 from node.lean.text.goals import factorise, split_goals, state_text
 from node.lean.text.headers import import_lines
 from node.lean.text.script import INDENT, indent_tactic, path_lines
 from node.lean.worker.document import statement_lines
-from node.lean.worker.process import Ending
 from node.lean.worker.reading import ALREADY_DECLARED, MAX_GOALS, MAX_MESSAGE
 
 _HEARTBEATS = re.compile(r"\(deterministic\) timeout|maximum number of heartbeats")
@@ -120,7 +120,8 @@ class ReplLink:
                 raise BadStatement(f"Lean refuses the header: {errors[0]}")
             number = self._environments[header] = answer.env
             if len(self._environments) == 1:
-                self.process.base_mb, self.started_in = self.process.resident_mb(), self.process.worked
+                self.process.header_done()
+                self.started_in = self.process.worked
         return number
 
     def _with_options(self, header: str) -> str:

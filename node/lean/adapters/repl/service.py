@@ -78,7 +78,7 @@ async def serve(settings: ReplSettings) -> int:
         print(f"proofmesh repl: {error}", file=sys.stderr)
         return WRONG
     if settings.sandbox and not os.environ.get(CONFINED):
-        toolchain = await asyncio.to_thread(toolchain.confined)
+        toolchain = await toolchain.confined()
     options = ReplOptions(
         heartbeats=settings.heartbeats, memory_mb=settings.memory_mb, start_seconds=settings.lean.header_seconds
     )

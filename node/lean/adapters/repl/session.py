@@ -105,7 +105,7 @@ class ReplSession:
         done = await self._lean.run(text, [position(text, item.start) for item in found])
         first = before.count("\n")
         lines = code.split("\n")
-        messages = [_message(item, first, lines) for item in done.said if item.range.start.line >= first]
+        messages = [_message(item, first, lines) for item in done.diagnostics if item.range.start.line >= first]
         sorries = [
             entry
             for item, goals in zip(found, done.goals, strict=True)
@@ -145,7 +145,7 @@ class ReplSession:
         places = [position(filled.text, item.start) for item in found]
         done = await self._lean.run(filled.text, [filled.sentinel, *places])
         if not _reached(done, filled):
-            return Refusal(protocol.LEAN_ERROR + _error(done.said, filled))
+            return Refusal(protocol.LEAN_ERROR + _error(done.diagnostics, filled))
         sorries = [
             entry
             for item, goals in zip(found, done.goals[1:], strict=True)
@@ -156,13 +156,13 @@ class ReplSession:
     def _next(
         self, state: ProofState, tactic: str, filled: Filled, done: ElaboratedCommand, sorries: list[Sorry]
     ) -> Answer:
-        inside = [item for item in done.said if _inside(item, filled)]
+        inside = [item for item in done.diagnostics if _inside(item, filled)]
         # Lean goes on behind some errors, with `sorry` in place of what was wrong.
         sorry = state.sorry or leaves_out(tactic) or any(item.is_error for item in inside)
         goals = done.goals[0].tactic
         number = self._add(ProofState(state.hole, (*state.script, tactic), goals, sorry))
         messages = [ReplMessage(_severity(item), item.message, end_pos=protocol.NOWHERE) for item in inside]
-        status = protocol.OPEN if goals else _status(done.said, filled, sorry)
+        status = protocol.OPEN if goals else _status(done.diagnostics, filled, sorry)
         return ReplTacticAnswer(number, list(goals), status, messages, sorries)
 
     def _add(self, state: ProofState) -> int:
@@ -177,7 +177,7 @@ def _in_tactic(filled: Filled, tactic: str) -> list[Mention]:
 
 
 def _reached(done: ElaboratedCommand, filled: Filled) -> bool:
-    return any(item.message == SENTINEL and item.range.start.line == filled.sentinel.line for item in done.said)
+    return any(item.message == SENTINEL and item.range.start.line == filled.sentinel.line for item in done.diagnostics)
 
 
 def _inside(item: Diagnostic, filled: Filled) -> bool:

@@ -14,7 +14,7 @@ from node.lean.process.protections import Protections, detect
 
 ROOT = Path(__file__).parents[4]
 FORBID = Path(__file__).with_name("forbid.py")
-FOUND = detect()
+FOUND = asyncio.run(detect())
 
 
 def only_with(mechanism: str) -> pytest.MarkDecorator:
@@ -116,9 +116,9 @@ def test_what_cannot_be_confined_does_not_run(tmp_path):
 
 
 TELL = """
-import json
+import asyncio, json
 from node.lean.process.protections import detect
-found = detect()
+found = asyncio.run(detect())
 print(json.dumps({"mechanisms": found.mechanisms, "facts": found.facts(), "gaps": found.gaps()}))
 """
 
@@ -155,11 +155,11 @@ def test_where_everything_is_forbidden_it_says_what_is_not_protected_and_why():
     assert "not permitted" in found["facts"]["files"]
 
 
-def test_a_lean_that_must_start_processes_is_confined_by_the_rest(tmp_path):
+async def test_a_lean_that_must_start_processes_is_confined_by_the_rest(tmp_path):
     script = tmp_path / "lean"
     script.write_text('#!/bin/sh\necho "Lean (version $(echo 4.0.0))"\n')
     script.chmod(0o755)
-    found = detect([str(script)], dict(os.environ))
+    found = await detect([str(script)], dict(os.environ))
     assert "processes" not in found.mechanisms and set(found.mechanisms) == set(FOUND.mechanisms) - {"processes"}
     if "processes" in FOUND.mechanisms:
         assert "does not start with it" in found.facts()["processes"]

@@ -58,7 +58,7 @@ async def test_hundreds_of_honest_proofs_are_accepted(tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 async def test_each_is_accepted_by_a_verification_of_its_own():
-    verifier = Verifier(LeanToolchain.pocket().confined(), at_once=2, seconds=60, memory_mb=2048)
+    verifier = Verifier(await LeanToolchain.pocket().confined(), at_once=2, seconds=60, memory_mb=2048)
     proofs = honest(NUMBER)
     verdicts = await asyncio.gather(*(verifier.verify(theorem, script) for theorem, script in proofs))
     verifier.close()

@@ -94,7 +94,7 @@ async def kind(pool: Pool, header: str, tactic: str = "trivial", timeout: float 
 
 def running(pool: Pool) -> list[int]:
     """The process of the worker, then those that wait for their header."""
-    return [each.process.pid for each in pool.processes()]
+    return [each.pid for each in pool.processes()]
 
 
 async def test_a_process_waits_for_its_header_and_the_longest_unused_one_ends(pool):
@@ -177,7 +177,7 @@ async def test_a_project_serves_workers_and_verification(tmp_path):
     toolchain = lean_project.make_elan(tmp_path / "elan")
     project = lean_project.make_project(tmp_path / "demo", toolchain)
     settings = LeanSettings(project=str(project), imports=["Demo.Basic"], opens=["Demo"])
-    lean = find(settings, lean_project.environ(tmp_path / "elan")).confined()
+    lean = await find(settings, lean_project.environ(tmp_path / "elan")).confined()
     theorem = Theorem("t", "", "double 0 = 0")
 
     pool = Pool(lean, WorkerOptions(), workers=1, queue=1)

@@ -105,7 +105,7 @@ async def test_deep_nesting_is_an_error(pool):
 async def test_a_worker_that_is_killed_in_a_batch_is_replaced_and_the_request_answered(pool):
     asked = asyncio.create_task(run(pool, TRUE, "trivial", FOR_EVER, "skip", timeout=2))
     await until(lambda: pool.processes() and pool.processes()[0].edits > 0)
-    os.kill(pool.processes()[0].process.pid, signal.SIGKILL)
+    os.kill(pool.processes()[0].pid, signal.SIGKILL)
     assert await asked == [OutcomeKind.PROVED, OutcomeKind.TIMEOUT, OutcomeKind.GOALS]
     assert pool.restarts >= 1
 
@@ -117,7 +117,7 @@ async def test_a_candidate_that_always_kills_its_worker_has_crashed_it(pool):
         while True:
             for process in pool.processes():
                 if process.edits and process.cpu_seconds() > 0.5:  # busy for long: it runs the loop
-                    process.process.kill()
+                    process.child.kill_now()
             await asyncio.sleep(0.01)
 
     killer = asyncio.create_task(kill_whoever_runs_it())
@@ -156,7 +156,7 @@ async def test_beyond_the_queue_the_answer_is_busy():
 
 async def test_a_stopped_pool_leaves_no_process(pool):
     await run(pool, TRUE, "trivial")
-    pids = [process.process.pid for process in pool.processes()]
+    pids = [process.pid for process in pool.processes()]
     assert pids and all(is_running(pid) for pid in pids)
     await pool.stop()
     assert not any(is_running(pid) for pid in pids)

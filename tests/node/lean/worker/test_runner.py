@@ -26,27 +26,27 @@ async def kind(runner: Runner, header: str, tactic: str, conclusion: str = "Nat.
 
 async def test_a_header_changes_without_a_new_process(runner):
     assert await kind(runner, "", "rfl") is OutcomeKind.PROVED
-    pid = runner.process.process.pid
+    pid = runner.process.pid
     assert await kind(runner, "open Nat", "rfl", "succ 0 = 1") is OutcomeKind.PROVED
     assert "succ" in await kind(runner, "", "rfl", "succ 0 = 1"), "the old header is back, without the `open`"
-    assert runner.process.process.pid == pid and runner.restarts == 0
+    assert runner.process.pid == pid and runner.restarts == 0
 
 
 async def test_a_bad_header_is_refused_each_time_and_costs_no_process(runner):
     assert await kind(runner, "", "rfl") is OutcomeKind.PROVED
-    pid = runner.process.process.pid
+    pid = runner.process.pid
     for _ in range(2):
         with pytest.raises(BadHeader, match="NoSuchNamespace"):
             await kind(runner, "open NoSuchNamespace", "rfl")
     assert await kind(runner, "", "rfl") is OutcomeKind.PROVED
-    assert runner.process.process.pid == pid
+    assert runner.process.pid == pid
 
 
 async def test_other_imports_take_another_process(runner):
     assert await kind(runner, "", "rfl") is OutcomeKind.PROVED
-    pid = runner.process.process.pid
+    pid = runner.process.pid
     assert await kind(runner, "import Pocket.Logic", "rfl") is OutcomeKind.PROVED
-    assert runner.process.process.pid != pid
+    assert runner.process.pid != pid
     with pytest.raises(BadHeader):
         await kind(runner, "import NoSuchModule", "rfl")
 
@@ -88,7 +88,7 @@ async def test_headers_that_change_with_every_other_request_are_read_as_they_are
         assert found is OutcomeKind.PROVED if name in values else f"identifier `{name}`" in found
         if name in values:
             assert await kind(runner, header, "rfl", f"{name} = {value + 1}") is OutcomeKind.ERROR
-        pids.add(runner.process.process.pid)
+        pids.add(runner.process.pid)
     assert len(pids) == 1 and runner.restarts == 0
 
 
@@ -96,12 +96,12 @@ async def test_two_headers_in_turn_cost_no_process_and_no_document_twice(runner)
     """One is the other's beginning, which is where Lean's server would go wrong; the last document is a brief one."""
     shorter, longer = "def one := 1", "def one := 1\ndef two := 2"
     assert await kind(runner, shorter, "rfl", "one = 1") is OutcomeKind.PROVED
-    pid, edits = runner.process.process.pid, runner.process.edits
+    pid, edits = runner.process.pid, runner.process.edits
     rounds = 10
     for _ in range(rounds):
         assert await kind(runner, longer, "rfl", "two = 2") is OutcomeKind.PROVED
         assert "`two`" in await kind(runner, shorter, "rfl", "two = 2")
-    assert runner.process.process.pid == pid and runner.restarts == 0
+    assert runner.process.pid == pid and runner.restarts == 0
     # A turn to the header, a batch, and a confirmation of what was proved.
     assert runner.process.edits - edits <= rounds * (3 + 3)
 

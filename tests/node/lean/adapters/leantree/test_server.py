@@ -257,7 +257,7 @@ async def test_a_killed_worker_costs_its_clients_nothing():
         state, _ = await wire.theorem(process, AND)
         (branch,) = (await wire.tactic(process, state, "intro h"))["value"]
         (worker,) = server.pool.processes()
-        worker.process.kill()
+        worker.child.kill_now()
         await eventually(lambda: not worker.alive)
         assert len((await wire.tactic(process, branch["proof_state_id"], "constructor"))["value"]) == 2
 

@@ -83,7 +83,7 @@ async def test_processes_are_replaced_before_their_old_states_are_too_many(monke
                 ERROR,
                 PROVED,
             ]
-            pids |= {process.process.pid for process in backend.processes()}
+            pids |= {process.pid for process in backend.processes()}
             assert all(process.commands < 8 for process in backend.processes())
         assert backend.restarts == 0 and len(pids) >= 2
 

@@ -46,7 +46,7 @@ async def test_states_outlive_the_lean_process_and_a_loop_costs_itself_only(sess
     stuck = await ask(session, tactic="repeat (have := trivial)", proof_state=split["proofState"])
     assert stuck["message"].startswith("Lean error:\ntimeout: ")
     session._lean.seconds = 60
-    session._lean._process.process.kill() if session._lean._process else None
+    session._lean._process.child.kill_now() if session._lean._process else None
     both = await ask(session, tactic="all_goals exact h", proof_state=split["proofState"])
     assert both["goals"] == [] and both["proofStatus"] == "Completed"
 

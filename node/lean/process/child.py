@@ -1,0 +1,179 @@
+"""A confined child process: every Lean, every REPL and every probe is started here.
+
+It runs in a process group of its own, gives up its rights before it becomes the program (`keeper`), has limits from
+the kernel, is guarded for memory, and is killed with its group; it dies with this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+import resource
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import psutil
+
+from common.process import kill_group, spawn_child
+from node.lean.process.memory import MemoryGuard, own_mb, resident_mb, tree_mb
+
+STDERR_LINES = 50
+"""Kept of a child's standard error, for the message when it ends."""
+
+STDERR_CHARACTERS = 400
+"""Of these lines, what the message shows."""
+
+READ_BYTES = 65536
+
+
+class Ending(enum.StrEnum):
+    """Why a process gave no answer."""
+
+    DIED = "died"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+
+
+class ConfinedChild:
+    """A running child. `start` it, and `kill` it in the end, whatever has become of it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, memory_mb: float, *, tree: bool) -> None:
+        self.process = process
+        self._usage = _usage(process.pid)
+        self._tree = tree
+        self.guard = MemoryGuard(self.own_mb, memory_mb, self.kill_now)
+        """Not started: it guards from `guard.start()` on, or inside `async with child.guard`."""
+        self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        self._drain: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def start(
+        cls,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None,
+        keeper: Sequence[str] = (),
+        folder: str | Path | None = None,
+        memory_mb: float,
+        tree: bool = False,
+        cpu_seconds: int | None = None,
+        file_bytes: int | None = None,
+        stdin: int = asyncio.subprocess.DEVNULL,
+        stdout: int | IO[Any] = asyncio.subprocess.PIPE,
+        stderr: int | IO[Any] = asyncio.subprocess.PIPE,
+        line_bytes: int = READ_BYTES,
+    ) -> ConfinedChild:
+        """Start a program. Raises OSError when it cannot be run.
+
+        `environment`: all variables; None inherits ours. `keeper`: what confines it, from `Protections.keeper`.
+        `memory_mb`: limit for `guard`; `tree`: what the child has started counts as well. `cpu_seconds` and
+        `file_bytes` (size of a written file): limits that the kernel enforces, even when this process is stopped.
+        `line_bytes`: longest line that the stream reader takes.
+        """
+        process = await spawn_child(
+            command,
+            env=environment,
+            cwd=folder,
+            keeper=keeper,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            limit=line_bytes,
+        )
+        child = cls(process, memory_mb, tree=tree)
+        child._limit(resource.RLIMIT_CORE, 0)  # core files are large, and nobody reads them
+        if cpu_seconds is not None:
+            child._limit(resource.RLIMIT_CPU, cpu_seconds)
+        if file_bytes is not None:
+            child._limit(resource.RLIMIT_FSIZE, file_bytes)
+        return child
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self.process.returncode is None
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter:
+        assert self.process.stdin is not None
+        return self.process.stdin
+
+    @property
+    def stdout(self) -> asyncio.StreamReader:
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    @property
+    def stderr(self) -> asyncio.StreamReader:
+        assert self.process.stderr is not None
+        return self.process.stderr
+
+    def resident_mb(self) -> float:
+        """Resident memory in MB, mapped files included; 0 when the process is gone."""
+        return resident_mb(self._usage) if self._usage is not None else 0.0
+
+    def own_mb(self) -> float:
+        """Memory of its own in MB (and, with `tree`, of what it has started); 0 when the process is gone."""
+        if self._usage is None:
+            return 0.0
+        return tree_mb(self._usage) if self._tree else own_mb(self._usage)
+
+    def cpu_seconds(self) -> float:
+        """CPU seconds that the process has used so far; 0 when it is gone."""
+        try:
+            times = self._usage.cpu_times() if self._usage is not None else None
+        except psutil.NoSuchProcess:
+            return 0.0
+        return float(times.user + times.system) if times is not None else 0.0
+
+    def allow_cpu_until(self, seconds: int) -> None:
+        """Have the kernel kill the process when it has used so many CPU seconds in all; may be called again."""
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(self.pid, resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+
+    def drain_stderr(self) -> None:
+        """Read standard error for as long as the process runs, so that the pipe never fills; keep the last lines."""
+        self._drain = asyncio.create_task(self._read_stderr(), name=f"stderr of process {self.pid}")
+
+    def note(self, line: str) -> None:
+        """Add a line of ours to what is kept of standard error."""
+        self._stderr.append(line)
+
+    def with_stderr(self, reason: str) -> str:
+        """`reason`, with the end of the standard error behind it if there is any."""
+        text = "; ".join(self._stderr)[-STDERR_CHARACTERS:]
+        return f"{reason}: {text}" if text else reason
+
+    def kill_now(self) -> None:
+        """Kill the process, without waiting for its end."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+
+    async def kill(self) -> None:
+        """Kill the process with its group, and wait for its end."""
+        await self.guard.stop()
+        await kill_group(self.process, grace=0)
+        if self._drain is not None:
+            await asyncio.gather(self._drain, return_exceptions=True)
+
+    def _limit(self, kind: int, value: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(self.pid, kind, (value, value))
+
+    async def _read_stderr(self) -> None:
+        while data := await self.stderr.read(READ_BYTES):
+            self._stderr.extend(data.decode(errors="replace").splitlines()[-STDERR_LINES:])
+
+
+def _usage(pid: int) -> psutil.Process | None:
+    """What psutil reads memory and CPU time from; None when the process has ended already."""
+    try:
+        return psutil.Process(pid)
+    except psutil.NoSuchProcess:
+        return None
