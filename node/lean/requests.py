@@ -1,11 +1,11 @@
-"""Answers a `lean.run` request: rules and cache first, Lean for the rest."""
+"""Answers a `lean.run` request: text rules and cache first, a backend for the rest."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from common.lean import BadStatement, Outcome, OutcomeKind
-from common.messages import Busy, Failure, LeanRunReply, LeanRunRequest, Message
+from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, Message
 from node.lean.backend import Backend, BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.cache import OutcomeCache
 from node.lean.text.lexing import lex
@@ -14,8 +14,14 @@ from node.lean.text.rules import statement_problem, tactic_problem
 MAX_CANDIDATES = 256
 """In one request: their outcomes must fit into one message."""
 
+LEAST_SECONDS = 0.05
+"""For a candidate: no tactic is to fail because a request left it no time at all."""
+
+RETRY_SECONDS = 1.0
+"""When to ask again while Lean does not start."""
+
 INACCESSIBLE = "✝"
-"""What Lean prints behind the name of a hypothesis that cannot be named; its parser knows no such character."""
+"""What Lean prints behind the name of a hypothesis that no tactic can name; its parser knows no such character."""
 
 
 @dataclass
@@ -36,43 +42,43 @@ class Requests:
     backend: Backend
     cache: OutcomeCache
     longest: float
-    """Most seconds for a candidate, whatever a request asks for."""
+    """Most seconds for a candidate, whatever a request asks for; the least is LEAST_SECONDS."""
     counts: Counts = field(default_factory=Counts)
     problem: str | None = None
     """Why Lean does not start; None when it does."""
 
     async def run(self, request: LeanRunRequest) -> Message:
-        """LeanRunReply, Busy, or Failure(kind="bad-statement")."""
+        """LeanRunReply, Busy, or Failure (BAD_STATEMENT where Lean or the rules refuse the statement)."""
         theorem = request.theorem
         problem = statement_problem(theorem.binders, theorem.conclusion)
         if problem:
-            return Failure(reason=problem, kind="bad-statement")
+            return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
         if len(request.tactics) > MAX_CANDIDATES:
             return Failure(reason=f"{len(request.tactics)} candidates; at most {MAX_CANDIDATES} in one request")
         settled = self._known(request)
-        open_ = [tactic for tactic in dict.fromkeys(request.tactics) if tactic not in settled]
+        unsettled = [tactic for tactic in dict.fromkeys(request.tactics) if tactic not in settled]
         state = self.cache.state(theorem, request.path)
         elapsed = 0.0
-        if open_ or state is None:
+        if unsettled or state is None:
             try:
-                result = await self.backend.attempt(self._batch(request, open_, state))
+                result = await self.backend.attempt(self._batch(request, unsettled, state))
             except BackendFull as error:
                 return Busy(retry_after=error.retry_after, reason=str(error))
             except BadStatement as error:
-                return Failure(reason=str(error), kind="bad-statement")
+                return Failure(reason=str(error), kind=FailureKind.BAD_STATEMENT)
             except BackendDown as error:
                 self.problem = str(error)
                 self.counts.failures += 1
-                return Busy(retry_after=1.0, reason=self.problem)
+                return Busy(retry_after=RETRY_SECONDS, reason=self.problem)
             self.problem = None
             state, elapsed = result.state, result.elapsed
-            self._learn(request, result, open_)
-            settled |= dict(zip(open_, result.outcomes, strict=True))
+            self._learn(request, result, unsettled)
+            settled |= dict(zip(unsettled, result.outcomes, strict=True))
         self._count(settled, request)
         return LeanRunReply(state=state or "", outcomes=tuple(settled[t] for t in request.tactics), elapsed=elapsed)
 
     def _known(self, request: LeanRunRequest) -> dict[str, Outcome]:
-        """Outcomes that need no Lean: refused by the rules, not closed in themselves, or remembered."""
+        """Outcomes that need no Lean: those of `screen`, and those in the cache."""
         known: dict[str, Outcome] = {}
         for tactic in request.tactics:
             outcome = screen(tactic)
@@ -85,7 +91,7 @@ class Requests:
 
     def _batch(self, request: LeanRunRequest, tactics: list[str], state: str | None) -> TacticBatch:
         parsed = frozenset(tactic for tactic in tactics if self.cache.parses(request.theorem.header, tactic))
-        timeout = min(self.longest, max(0.05, request.timeout))
+        timeout = min(self.longest, max(LEAST_SECONDS, request.timeout))
         return TacticBatch(request.theorem, request.path, tuple(tactics), timeout, state, parsed)
 
     def _learn(self, request: LeanRunRequest, result: BatchResult, tactics: list[str]) -> None:
@@ -101,9 +107,9 @@ class Requests:
 
 
 def screen(tactic: str) -> Outcome | None:
-    """The outcome of a tactic that is not shown to Lean; None for the others.
+    """The outcome of a tactic that Lean need not see, from its text alone; None for the others.
 
-    Text that is not closed in itself is an error of the tactic, not a breach of the rules: Lean's parser says no more.
+    Unclosed brackets, strings or comments make an ERROR, not a REFUSED: Lean's parser would not accept them either.
     """
     problem = tactic_problem(tactic)
     if problem:

@@ -108,12 +108,12 @@ async def _verify(settings: VerifySettings) -> int:
 async def _rows(verifier: Verifier, paths: Sequence[Path]) -> AsyncIterator[Row]:
     """The verdicts, in the order of files and theorems, each as soon as it and those before it are known."""
     from node.mesh.verify_files import read
-    from node.mesh.verify_report import Row
+    from node.mesh.verify_report import ProofVerdict, Row
 
     checks: list[Row | asyncio.Task[Row]] = []
     for file, proofs, problem in read(paths):
         if problem:
-            checks.append(Row(str(file), 0, "", "unreadable", problem))
+            checks.append(Row(str(file), 0, "", ProofVerdict.UNREADABLE, problem))
         checks += [asyncio.create_task(_verify_one(verifier, file, proof)) for proof in proofs]
     try:
         for check in checks:
@@ -127,18 +127,18 @@ async def _rows(verifier: Verifier, paths: Sequence[Path]) -> AsyncIterator[Row]
 async def _verify_one(verifier: Verifier, file: Path, proof: WrittenProof) -> Row:
     """What became of one proof."""
     from node.lean.verify.verifier import VerificationFailed
-    from node.mesh.verify_report import Row
+    from node.mesh.verify_report import ProofVerdict, Row
 
     name = proof.theorem.name
     try:
         verdict = await verifier.verify(proof.theorem, proof.script)
     except VerificationFailed as error:
-        return Row(str(file), proof.line, name, "unreadable", str(error))
+        return Row(str(file), proof.line, name, ProofVerdict.UNREADABLE, str(error))
     return Row(
         str(file),
         proof.line,
         name,
-        "accepted" if verdict.accepted else "rejected",
+        ProofVerdict.ACCEPTED if verdict.accepted else ProofVerdict.REJECTED,
         verdict.reason,
         verdict.axioms,
         verdict.lean_version,

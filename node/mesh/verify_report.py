@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import sys
 from dataclasses import asdict, dataclass, field
+from typing import Literal
 
 ACCEPTED, REJECTED, UNREADABLE = 0, 1, 2
+"""Exit codes; the highest of all rows counts."""
 
-_CODES = {"accepted": ACCEPTED, "rejected": REJECTED, "unreadable": UNREADABLE}
-_COLOURS = {"accepted": "green", "rejected": "red", "unreadable": "yellow"}
+
+class ProofVerdict(enum.StrEnum):
+    """What became of a theorem's proof."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    UNREADABLE = "unreadable"
+    """The file cannot be read, or Lean refuses the statement."""
+
+
+_CODES = {
+    ProofVerdict.ACCEPTED: ACCEPTED,
+    ProofVerdict.REJECTED: REJECTED,
+    ProofVerdict.UNREADABLE: UNREADABLE,
+}
+_COLOURS = {ProofVerdict.ACCEPTED: "green", ProofVerdict.REJECTED: "red", ProofVerdict.UNREADABLE: "yellow"}
 
 
 @dataclass(frozen=True)
@@ -19,8 +36,7 @@ class Row:
     file: str
     line: int
     theorem: str
-    verdict: str
-    """`accepted`, `rejected` or `unreadable` (the file, or the statement for Lean)."""
+    verdict: ProofVerdict
     reason: str = ""
     axioms: tuple[str, ...] = ()
     lean: str = ""
@@ -29,13 +45,14 @@ class Row:
 
     @property
     def place(self) -> str:
+        """`FILE:LINE: THEOREM`, or the file alone."""
         return f"{self.file}:{self.line}: {self.theorem}" if self.line else self.file
 
-    def told(self) -> str:
-        """Its line."""
-        if self.verdict == "unreadable":
+    def line_text(self) -> str:
+        """The line that reports it."""
+        if self.verdict is ProofVerdict.UNREADABLE:
             return f"proofmesh verify: {self.place}: {self.reason}"
-        if self.verdict == "rejected":
+        if self.verdict is ProofVerdict.REJECTED:
             return f"rejected  {self.place}: {self.reason}"
         again = "; leanchecker" if self.rechecked else ""
         return f"accepted  {self.place} (axioms: {_axioms(self)}; Lean {self.lean}{again}; {self.seconds:.2f} s)"
@@ -43,15 +60,18 @@ class Row:
 
 @dataclass
 class Report:
-    """Collects verdicts. `form`: `lines`, `table` or `json`."""
+    """Collects verdicts, and prints them: lines as they come, the others at the end."""
 
-    form: str
+    form: Literal["lines", "table", "json"]
     rows: list[Row] = field(default_factory=list)
 
     def add(self, row: Row) -> None:
+        """Take in a verdict."""
         self.rows.append(row)
         if self.form == "lines":
-            print(row.told(), file=sys.stderr if row.verdict == "unreadable" else sys.stdout, flush=True)
+            print(
+                row.line_text(), file=sys.stderr if row.verdict is ProofVerdict.UNREADABLE else sys.stdout, flush=True
+            )
 
     def finish(self) -> int:
         """Print what is left to print; returns the exit code."""
@@ -67,7 +87,7 @@ class Report:
 
     def counts(self) -> dict[str, int]:
         """How many of each verdict."""
-        return {verdict: sum(row.verdict == verdict for row in self.rows) for verdict in _CODES}
+        return {str(verdict): sum(row.verdict == verdict for row in self.rows) for verdict in _CODES}
 
     def _table(self) -> None:
         from rich.console import Console
@@ -80,8 +100,8 @@ class Report:
             table.add_column(heading, overflow="fold")
         for row in self.rows:
             where = f"{row.file}:{row.line}" if row.line else row.file
-            told = row.reason or _axioms(row)
-            cells = (row.theorem, where, told, f"{row.seconds:.2f}" if row.seconds else "")
+            axioms_or_reason = row.reason or _axioms(row)
+            cells = (row.theorem, where, axioms_or_reason, f"{row.seconds:.2f}" if row.seconds else "")
             table.add_row(Text(row.verdict, style=_COLOURS[row.verdict]), *map(Text, cells))
         Console().print(table)
 

@@ -18,32 +18,35 @@ class Rechecker:
     """Runs a toolchain's `leanchecker`: `find` it first."""
 
     def __init__(self, toolchain: LeanToolchain, limits: Limits, folder: Path) -> None:
-        """`folder`: one that is there, to run in."""
+        """`folder`: where it runs; it must exist."""
         self._toolchain = toolchain
         self._limits = limits
         self._folder = folder
         self._prefix = Path()
-        self.there = False
-        """Whether this toolchain has one."""
+        self.available = False
+        """Whether this toolchain has one; known after `find`."""
 
     async def find(self) -> None:
         """Look for it beside `lean`. Raises OutOfLimits."""
-        said = await self._run([*self._toolchain.command, "--print-prefix"], self._toolchain.environment, self._folder)
-        self._prefix = Path(said.output.strip())
-        self.there = said.code == 0 and self._prefix.is_absolute() and self._program.is_file()
+        command = [*self._toolchain.command, "--print-prefix"]
+        finished = await self._run(command, self._toolchain.environment, self._folder)
+        self._prefix = Path(finished.output.strip())
+        self.available = finished.code == 0 and self._prefix.is_absolute() and self._program.is_file()
 
     async def problem(self, folder: Path, path: Sequence[Path]) -> str:
-        """Why the compiled proof in a folder is none after all; empty when it is one, or cannot be asked. Raises
-        OutOfLimits."""
-        if not self.there:
+        """Why `leanchecker` rejects the compiled proof in a folder; empty when it accepts it, or is not available.
+
+        `path`: the folders of modules that it may import. Raises OutOfLimits.
+        """
+        if not self.available:
             return ""
         # It would start `lean` to find its library, which it may not.
         environment = self._toolchain.with_modules(path) | {"LEAN_SYSROOT": str(self._prefix)}
         finished = await self._run([str(self._program), PROOF], environment, folder)
         if finished.code == 0:
             return ""
-        said = (finished.errors or finished.output).strip()[-400:]
-        return f"leanchecker rejects the compiled proof: {said or f'it ended with code {finished.code}'}"
+        output = (finished.errors or finished.output).strip()[-400:]
+        return f"leanchecker rejects the compiled proof: {output or f'it ended with code {finished.code}'}"
 
     @property
     def _program(self) -> Path:

@@ -15,16 +15,16 @@ from node.lean.text.script import INDENT
 from node.lean.worker.document import statement_lines
 
 AXIOMS = frozenset({"propext", "Quot.sound", "Classical.choice"})
-"""The standard axioms of Lean. A proof that needs another one is none."""
+"""The standard axioms of Lean. A proof that rests on another one is rejected."""
 
 STATEMENT, PROOF, CHECK = "ProofmeshStatement", "ProofmeshProof", "ProofmeshCheck"
-"""The modules. A Lake project may have a `Proof` of its own, which would be found first."""
+"""Names of the modules. Not plain `Proof`: a Lake project may have one of its own, which would be found first."""
 
 _NAME = re.compile(r"[^\W\d][\w'!?]*(\.[^\W\d][\w'!?]*)*")
 
-_DEPENDS = re.compile(r"'ProofmeshCheck' depends on axioms: \[(.*)\]\s*", re.DOTALL)
+_AXIOMS = re.compile(r"'ProofmeshCheck' depends on axioms: \[(.*)\]\s*", re.DOTALL)
 
-_FREE = "'ProofmeshCheck' does not depend on any axioms"
+_NO_AXIOMS = "'ProofmeshCheck' does not depend on any axioms"
 
 
 class _Position(msgspec.Struct):
@@ -64,20 +64,21 @@ def check_text(theorem: Theorem) -> str:
 
 
 def verdict(messages: Sequence[LeanMessage]) -> tuple[str, tuple[str, ...]]:
-    """Read the messages about the check: why the proof is rejected (empty: it is not), and its axioms."""
+    """Read Lean's messages about the check's file: why the proof is rejected (empty: accepted), and its axioms."""
     errors = [message.data for message in messages if message.severity == "error"]
     if errors:
         return f"it does not prove the statement: {errors[0]}", ()
-    told = [message.data for message in messages if "axioms" in message.data]
-    # One answer to our one question: more of them would mean that something in the proof speaks as well.
-    if len(told) != 1:
-        return "Lean did not say what the proof rests on" if not told else "Lean said twice what the proof rests on", ()
-    if told[0].strip() == _FREE:
+    reports = [message.data for message in messages if "axioms" in message.data]
+    # We have one `#print axioms`. A second report would come from the proof itself, and might be made up.
+    if len(reports) > 1:
+        return "Lean said twice what the proof rests on", ()
+    report = reports[0] if reports else ""
+    if report.strip() == _NO_AXIOMS:
         return "", ()
-    found = _DEPENDS.fullmatch(told[0])
-    if not found:
+    match = _AXIOMS.fullmatch(report)
+    if not match:
         return "Lean did not say what the proof rests on", ()
-    axioms = tuple(sorted(name.strip() for name in found.group(1).split(",")))
+    axioms = tuple(sorted(name.strip() for name in match.group(1).split(",")))
     foreign = [name for name in axioms if name not in AXIOMS]
     if "sorryAx" in foreign:
         return "the proof is not finished: it uses sorry", axioms
@@ -103,18 +104,18 @@ def _where(message: LeanMessage, header: str, theorem: Theorem) -> str:
 
 
 def unclear(finished: FinishedProcess) -> str:
-    """A process that ended badly without a word of Lean's."""
-    said = (finished.errors or finished.output).strip()[-400:]
-    return f"Lean ended with code {finished.code}{': ' + said if said else ''}"
+    """The reason for a process that ended badly without a message of Lean's."""
+    output = (finished.errors or finished.output).strip()[-400:]
+    return f"Lean ended with code {finished.code}{': ' + output if output else ''}"
 
 
 def messages(finished: FinishedProcess) -> list[LeanMessage]:
-    """Lean's messages. What is no message is left out; then the exit code says that something is wrong."""
-    found = []
+    """Lean's messages, one a line. Other lines are left out: then the exit code says that something is wrong."""
+    decoded = []
     for line in finished.output.splitlines():
         with contextlib.suppress(msgspec.DecodeError):
-            found.append(msgspec.json.decode(line.encode(), type=LeanMessage))
-    return found
+            decoded.append(msgspec.json.decode(line.encode(), type=LeanMessage))
+    return decoded
 
 
 def _local_name(theorem: Theorem) -> str:

@@ -1,17 +1,19 @@
-"""The second check, which alone makes a proof count: three files in fresh processes (architecture page, Lean).
+"""The check that alone makes a proof count: three files in fresh Lean processes.
 
     ProofmeshStatement.lean   def ProofmeshStatement : Prop := ∀ BINDERS, (CONCLUSION : Prop)
     ProofmeshProof.lean       theorem ProofmeshProof.t BINDERS : (CONCLUSION : Prop) := by (PROOF)
     ProofmeshCheck.lean       theorem ProofmeshCheck : ProofmeshStatement := @ProofmeshProof.t, and its axioms
 
-The first is ours and compiled once per statement; the second is the only one with foreign text. Where the toolchain
-has a `leanchecker`, it has the kernel check the compiled proof once more.
+The statement's file is ours, and is compiled once for all proofs of it. The proof's file is the only one with foreign
+text. The check's file imports both, so no text of the proof can change the statement that is checked. Where the
+toolchain has a `leanchecker`, it has the kernel check the compiled proof once more.
 
-No text of the proof can change the statement that the last asks for. The text rules stand before that, because some
-options would switch the kernel's check of the second file off; Lean is shown what they have read, comments left out.
-The proof stands in parentheses: they close behind the tactic block or not at all, so no command can follow it. Each
-process may write into a folder of its own only, where the system allows that; of the proof's folder nothing but the
-compiled proof goes on to the check.
+Around this stand four other defences:
+- the text rules (`node.lean.text.rules`): some options would switch the kernel's check of the proof's file off;
+- Lean gets the text that the rules have read: the proof without its comments;
+- the proof stands in parentheses, which close behind the tactic block or not at all: no command can follow it;
+- each process may write into a folder of its own only, where the system allows that, and nothing but the compiled
+  proof is passed on from the proof's folder to the check.
 """
 
 from __future__ import annotations
@@ -23,11 +25,13 @@ import re
 import shutil
 import tempfile
 import time
-from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path
 
+from cachetools import LRUCache
+
 from common.lean import Theorem
-from common.messages import LeanVerifyReply
+from common.messages import FailureKind, LeanVerifyReply
 from node.lean.process.fresh import FinishedProcess, Limits, OutOfLimits, run_fresh
 from node.lean.text.lexing import lex
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
@@ -47,7 +51,7 @@ from node.lean.verify.verdicts import (
 )
 
 HEARTBEATS = 1_000_000
-"""For a whole proof: each of its tactics had a limit of its own when it was found, and their sum counts here."""
+"""Lean's `maxHeartbeats` for a whole proof, 25 times what a tactic gets in a search: the sum of its tactics counts."""
 
 STATEMENTS = 4096
 """Compiled statements that are kept: about 10 KB each on disk."""
@@ -56,24 +60,48 @@ _SCRATCH = "proofmesh-verify-"
 
 
 class VerificationFailed(Exception):
-    """There is no verdict. `kind`: `bad-statement` (Lean refuses it; the text is Lean's), or `error`."""
+    """There is no verdict: Lean refuses the statement (BAD_STATEMENT; the text is Lean's), or failed (ERROR)."""
 
-    def __init__(self, reason: str, kind: str = "error") -> None:
+    def __init__(self, reason: str, kind: FailureKind = FailureKind.ERROR) -> None:
         super().__init__(reason)
         self.kind = kind
 
 
+@dataclass(frozen=True)
+class _Verdict:
+    """What became of a proof."""
+
+    reason: str
+    """Why it is rejected; empty when it is accepted."""
+    axioms: tuple[str, ...] = ()
+    rechecked: bool = False
+    """Whether `leanchecker` has looked at it."""
+
+
+class _CompiledStatements(LRUCache[str, "asyncio.Task[Path]"]):
+    """Compilations of statements, by digest; the folder of one that is forgotten is removed."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(STATEMENTS)
+        self._folder = folder
+
+    def popitem(self) -> tuple[str, asyncio.Task[Path]]:
+        digest, task = super().popitem()
+        shutil.rmtree(self._folder / digest, ignore_errors=True)
+        return digest, task
+
+
 class Verifier:
-    """Checks proofs, a few at once, in a scratch folder of its own."""
+    """Checks proofs, a few at once, in a scratch folder of its own. `close` it in the end."""
 
     def __init__(self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int) -> None:
-        """`seconds` and `memory_mb`: limits of each process."""
+        """`at_once`: proofs checked side by side; `seconds` and `memory_mb`: limits of each process."""
         self._toolchain = toolchain
         self.limits = Limits(seconds=seconds, memory_mb=memory_mb)
         self._gate = asyncio.Semaphore(at_once)
-        self.folder = _scratch()
+        self.folder = _scratch_folder()
         self._rechecker = Rechecker(toolchain, self.limits, self.folder)
-        self._statements: OrderedDict[str, asyncio.Task[Path]] = OrderedDict()
+        self._statements = _CompiledStatements(self.folder)
         self._version = ""
 
     def close(self) -> None:
@@ -82,95 +110,89 @@ class Verifier:
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
         """Whether `script`, a tactic block, proves the theorem. Raises VerificationFailed."""
-        elapsed = 0.0
         problem = header_problem(theorem.header) or statement_problem(theorem.binders, theorem.conclusion)
         if problem:
-            raise VerificationFailed(problem, "bad-statement")
-        reason = proof_problem(script)
-        axioms: tuple[str, ...] = ()
-        rechecked = False
-        if not reason:
+            raise VerificationFailed(problem, FailureKind.BAD_STATEMENT)
+        result = _Verdict(proof_problem(script))
+        elapsed = 0.0
+        if not result.reason:
             async with self._gate:
                 started = time.monotonic()
-                reason, axioms, rechecked = await self._check(theorem, script)
+                result = await self._check(theorem, script)
                 elapsed = time.monotonic() - started
         return LeanVerifyReply(
-            accepted=not reason,
-            reason=reason,
-            axioms=axioms,
+            accepted=not result.reason,
+            reason=result.reason,
+            axioms=result.axioms,
             lean_version=self._version,
             elapsed=elapsed,
-            rechecked=rechecked,
+            rechecked=result.rechecked,
         )
 
-    async def _check(self, theorem: Theorem, script: str) -> tuple[str, tuple[str, ...], bool]:
-        """Why the proof is rejected (empty: it is not), its axioms, and whether it was checked once more."""
+    async def _check(self, theorem: Theorem, script: str) -> _Verdict:
+        """Compile statement and proof, and check one against the other. Raises VerificationFailed."""
         if not self._version:
             self._version = await self._ask_version()
             await self._rechecker.find()
         root = Path(tempfile.mkdtemp(prefix="proof-", dir=self.folder))
         try:
             folder = _made(root / "proof")
-            text = proof_text(self._toolchain.header(theorem.header), theorem, lex(script).bare)
-            (folder / f"{PROOF}.lean").write_text(text)
+            header = self._toolchain.header(theorem.header)
+            (folder / f"{PROOF}.lean").write_text(proof_text(header, theorem, lex(script).bare))
             statement, proof = await asyncio.gather(
                 self._statement(theorem), self._compile(folder, PROOF), return_exceptions=True
             )
+            # Both have ended here, so no process is left that writes into the folder. The statement's problem is
+            # reported first: where Lean refuses the statement, its verdict on the proof means nothing.
             if isinstance(statement, BaseException):
                 raise statement
             if isinstance(proof, BaseException):
                 raise proof
-            reason = rejection(proof, self._toolchain.header(theorem.header), theorem)
-            if reason:
-                return reason, (), False
+            if reason := rejection(proof, header, theorem):
+                return _Verdict(reason)
             return await self._judge(theorem, folder, _made(root / "check"), statement)
         except OutOfLimits as error:
-            return f"the proof took too much: {error}", (), False
+            return _Verdict(f"the proof took too much: {error}")
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
-    async def _judge(
-        self, theorem: Theorem, proof: Path, folder: Path, statement: Path
-    ) -> tuple[str, tuple[str, ...], bool]:
-        """Whether the compiled proof proves the statement. Raises OutOfLimits."""
-        # Nothing else of what foreign text may have written: a file named like a module would be imported in its place.
+    async def _judge(self, theorem: Theorem, proof: Path, folder: Path, statement: Path) -> _Verdict:
+        """Whether the compiled proof proves the compiled statement. Raises OutOfLimits."""
+        # The compiled proof alone goes on. The proof may have written other files beside it, and one that is named
+        # like a module would be imported in that module's place.
         (proof / f"{PROOF}.olean").rename(folder / f"{PROOF}.olean")
         (folder / f"{CHECK}.lean").write_text(check_text(theorem))
-        search = (statement, folder)
-        checked, again = await asyncio.gather(
-            self._lean(folder, [f"{CHECK}.lean"], search),
-            self._rechecker.problem(folder, search),
+        search_path = (statement, folder)
+        checked, recheck_problem = await asyncio.gather(
+            self._lean(folder, [f"{CHECK}.lean"], search_path),
+            self._rechecker.problem(folder, search_path),
             return_exceptions=True,
         )
         if isinstance(checked, BaseException):
             raise checked
-        if isinstance(again, BaseException):
-            raise again
+        if isinstance(recheck_problem, BaseException):
+            raise recheck_problem
         reason, axioms = verdict(messages(checked))
         if not reason and checked.code:
             reason = unclear(checked)
-        return reason or again, axioms, self._rechecker.there
+        return _Verdict(reason or recheck_problem, axioms, self._rechecker.available)
 
     async def _statement(self, theorem: Theorem) -> Path:
         """The folder with the compiled statement; compiled once. Raises VerificationFailed."""
         text = statement_text(self._toolchain.header(theorem.header), theorem)
-        key = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-        task = self._statements.get(key)
+        digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        task = self._statements.get(digest)
         if task is None:
-            task = asyncio.create_task(self._compile_statement(key, text), name="statement")
-            self._statements[key] = task
-            if len(self._statements) > STATEMENTS:
-                old, _ = self._statements.popitem(last=False)
-                shutil.rmtree(self.folder / old, ignore_errors=True)
-        self._statements.move_to_end(key)
+            task = asyncio.create_task(self._compile_statement(digest, text), name="statement")
+            self._statements[digest] = task
         try:
-            return await asyncio.shield(task)
+            return await asyncio.shield(task)  # others may wait for it too
         except VerificationFailed:
-            self._statements.pop(key, None)
+            self._statements.pop(digest, None)
             raise
 
-    async def _compile_statement(self, key: str, text: str) -> Path:
-        folder = _made(self.folder / key)
+    async def _compile_statement(self, digest: str, text: str) -> Path:
+        folder = _made(self.folder / digest)
         (folder / f"{STATEMENT}.lean").write_text(text)
         try:
             finished = await self._compile(folder, STATEMENT)
@@ -178,7 +200,7 @@ class Verifier:
             raise VerificationFailed(f"the statement took too much: {error}") from error
         errors = [message.data for message in messages(finished) if message.severity == "error"]
         if errors or finished.code:
-            raise VerificationFailed(errors[0] if errors else unclear(finished), "bad-statement")
+            raise VerificationFailed(errors[0] if errors else unclear(finished), FailureKind.BAD_STATEMENT)
         return folder
 
     async def _compile(self, folder: Path, module: str) -> FinishedProcess:
@@ -211,12 +233,13 @@ class Verifier:
 
 
 def _made(folder: Path) -> Path:
+    """The folder, made if it is not there."""
     folder.mkdir(exist_ok=True)
     return folder
 
 
-def _scratch() -> Path:
-    """A private folder for this process; folders of processes that were killed are removed."""
+def _scratch_folder() -> Path:
+    """A private folder for this process. Folders that killed processes have left are removed on the way."""
     root = Path(tempfile.gettempdir())
     for old in root.glob(f"{_SCRATCH}*"):
         match = re.fullmatch(rf"{_SCRATCH}(\d+)-.*", old.name)

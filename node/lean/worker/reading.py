@@ -13,10 +13,13 @@ from node.lean.worker.framing import Diagnostic
 
 _UNSOLVED = "unsolved goals"
 
-_PARSER = re.compile(r"unexpected |expected |unknown tactic|unterminated|missing |invalid escape|tabs are not allowed")
+PARSER_MESSAGE = re.compile(
+    r"unexpected |expected |unknown tactic|unterminated|missing |invalid escape|tabs are not allowed"
+)
 """How the messages of Lean's parser begin."""
 
-_HEARTBEATS = re.compile(r"\(deterministic\) timeout|maximum number of heartbeats")
+HEARTBEATS = re.compile(r"\(deterministic\) timeout|maximum number of heartbeats")
+"""In the message of a tactic that used up its heartbeats."""
 
 _RUNTIME = re.compile(
     r"\(deterministic\) timeout|maximum number of heartbeats|maximum recursion depth|memory|interrupted|stack"
@@ -87,7 +90,7 @@ def parser_refused(document: LeanDocument, diagnostics: Sequence[Diagnostic], in
     """
     for block in document.blocks:
         for item in diagnostics:
-            if block.index == index and block.holds(item.lines[0]) and _PARSER.match(item.message):
+            if block.index == index and block.holds(item.lines[0]) and PARSER_MESSAGE.match(item.message):
                 return item.message
     return ""
 
@@ -193,12 +196,12 @@ def _read_example(example: LeanExample, seen: _Seen, reading: DocumentReading) -
 def _read_alone(block: CandidateBlock, seen: _Seen, reading: DocumentReading) -> None:
     """One candidate with an example of its own: every error in it is its error."""
     errors = [*seen.errors.get(block.index, []), *seen.other_errors]
-    refused = [item for item in errors if _PARSER.match(item.message)]
+    refused = [item for item in errors if PARSER_MESSAGE.match(item.message)]
     if refused:  # whatever became of the half that could be parsed
         reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(refused))
         reading.unparsable.add(block.index)
     elif errors:
-        timeout = any(_HEARTBEATS.search(item.message) for item in errors)
+        timeout = any(HEARTBEATS.search(item.message) for item in errors)
         kind = OutcomeKind.TIMEOUT if timeout else OutcomeKind.ERROR
         reading.outcomes[block.index] = Outcome(kind, message=_message(errors))
     elif block.sentinel not in seen.sentinels:
@@ -218,7 +221,7 @@ def _read_copies(example: LeanExample, seen: _Seen, reading: DocumentReading) ->
             reading.suspect = block.index if reading.suspect is None else reading.suspect
         elif errors:
             reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(errors))
-            if any(_PARSER.match(item.message) for item in errors):
+            if any(PARSER_MESSAGE.match(item.message) for item in errors):
                 reading.unparsable.add(block.index)
         elif block.index in seen.goals:
             _settle(block, seen, reading)

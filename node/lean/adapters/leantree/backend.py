@@ -26,9 +26,10 @@ from node.lean.adapters.leantree.client import (
     ServerBusy,
     ServerLost,
 )
-from node.lean.adapters.leantree.link import KnownState, Link, NotReplayed
+from node.lean.adapters.leantree.link import KnownState, Link
 from node.lean.adapters.leantree.outcomes import process_failure
 from node.lean.adapters.places import Places
+from node.lean.adapters.run import AdapterRun, NotReplayed
 from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.cache import state_key
 from node.lean.text.headers import completed
@@ -135,10 +136,10 @@ class LeanTreeBackend:
     async def _try(self, run: _LeanTreeRun) -> None:
         """Carry a run as far as it goes; a process that was lost over a candidate costs that candidate only.
 
-        Raises _Again when nothing was learnt, BackendFull, BadStatement.
+        Raises _Again when there was no progress, BackendFull, BadStatement.
         """
         while True:
-            before = run.learnt
+            before = run.progress
             try:
                 async with self._link(run.batch) as link:
                     await run.go(link)
@@ -148,7 +149,7 @@ class LeanTreeBackend:
             except (ServerLost, ProcessLost, ProcessFailed, Rejected) as error:
                 if isinstance(error, ServerLost):
                     self._idle.clear()  # a server that was started again may give their numbers to others
-                if run.learnt == before:
+                if run.progress == before:
                     raise _Again(str(error)) from error
 
     @asynccontextmanager
@@ -214,19 +215,13 @@ class LeanTreeBackend:
                 self._leave(link)
 
 
-@dataclass
-class _LeanTreeRun:
-    """A batch on its way: what is settled stays settled, whatever becomes of the process."""
-
-    batch: TacticBatch
-    state: str | None = None
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-    _strikes: dict[str, int] = field(default_factory=dict)
+class _LeanTreeRun(AdapterRun):
+    """A batch that is carried from process to process until every candidate is settled."""
 
     @property
-    def learnt(self) -> int:
+    def progress(self) -> int:
         """Grows with everything that brings the run nearer to its end."""
-        return len(self.outcomes) + sum(self._strikes.values())
+        return len(self.outcomes) + sum(self.strikes.values())
 
     async def go(self, link: Link) -> None:
         """Settle one candidate after the other. Raises BadStatement, ServerLost, ProcessLost, ProcessFailed."""
@@ -234,7 +229,7 @@ class _LeanTreeRun:
         try:
             known = await link.state(batch.theorem, batch.path, batch.timeout)
         except NotReplayed as error:
-            self._give_up(str(error))
+            self.give_up(str(error))
             return
         self.state = known.text
         for tactic in batch.tactics:
@@ -246,25 +241,17 @@ class _LeanTreeRun:
         try:
             return await link.attempt(batch.theorem, batch.path, known, tactic, batch.timeout)
         except DeadlinePassed as error:
-            # A server that is there, and a tactic that had a process of its own for more than its time.
+            # If the server answers a request for its status, the tactic was at fault: it had a process of its own.
             await link.client.status()
             self.outcomes[tactic] = Outcome(OutcomeKind.TIMEOUT, message=str(error))
             raise
         except ProcessFailed as error:
-            self._strike(tactic, str(error))
+            self._process_failed(tactic, str(error))
             raise
 
-    def _strike(self, tactic: str, reason: str) -> None:
-        """The process died of the tactic, perhaps. A death may be somebody else's kill, once."""
+    def _process_failed(self, tactic: str, reason: str) -> None:
+        """The process ended while it ran the tactic: of the tactic, perhaps, or by somebody else's kill, once."""
         kind = process_failure(reason)
-        self._strikes[tactic] = self._strikes.get(tactic, 0) + 1
-        if kind in (OutcomeKind.TIMEOUT, OutcomeKind.MEMORY) or self._strikes[tactic] >= CRASHES_ALONE:
+        strikes = self.strike(tactic)
+        if kind in (OutcomeKind.TIMEOUT, OutcomeKind.MEMORY) or strikes >= CRASHES_ALONE:
             self.outcomes[tactic] = Outcome(kind, message=reason)
-
-    def _give_up(self, reason: str) -> None:
-        self.state = ""
-        lost = Outcome(OutcomeKind.LOST, message=reason)
-        self.outcomes |= {tactic: lost for tactic in self.batch.tactics if tactic not in self.outcomes}
-
-    def result(self, elapsed: float) -> BatchResult:
-        return BatchResult(self.state or "", tuple(self.outcomes[tactic] for tactic in self.batch.tactics), elapsed)

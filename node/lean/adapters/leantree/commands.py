@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from common.lean import Theorem
+from node.lean.adapters.repl.protocol import CommandPosition, ReplMessage, severity_name
 from node.lean.process.child import Ending
 from node.lean.worker.document import LeanDocument, opening
 from node.lean.worker.framing import Diagnostic
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.reading import DocumentReading
 
-_SEVERITIES = {1: "error", 2: "warning"}
-"""The others are `info`."""
-
 TRIES = 2
 """A process that dies once may be somebody else's kill."""
-
-
-class ReplPosition(msgspec.Struct):
-    """Line from 1, column from 0, as the REPL counts."""
-
-    line: int
-    column: int
-
-
-class ReplMessage(msgspec.Struct, rename="camel"):
-    """One of Lean's messages, as the REPL writes them."""
-
-    severity: str
-    pos: ReplPosition
-    end_pos: ReplPosition
-    data: str
 
 
 class TextPlan(BatchPlan):
@@ -82,8 +62,8 @@ class TextPlan(BatchPlan):
 def _message(item: Diagnostic, lines_before: int) -> ReplMessage:
     whole = item.full_range or item.range
     return ReplMessage(
-        _SEVERITIES.get(item.severity, "info"),
-        ReplPosition(whole.start.line - lines_before + 1, whole.start.character),
-        ReplPosition(whole.end.line - lines_before + 1, whole.end.character),
+        severity_name(item),
         item.message,
+        CommandPosition(whole.start.line - lines_before + 1, whole.start.character),
+        CommandPosition(whole.end.line - lines_before + 1, whole.end.character),
     )

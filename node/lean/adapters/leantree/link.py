@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from common.lean import BadStatement, Layout, Outcome, OutcomeKind, Step, Theorem
 from node.lean.adapters.leantree.client import Handle, LeanTreeClient, ProcessFailed, Rejected, ServerLost
 from node.lean.adapters.leantree.outcomes import outcome, placed, process_failure, text
 from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer
+from node.lean.adapters.run import NotReplayed
 from node.lean.cache import StateKey, state_key
 from node.lean.worker.document import statement_lines
 
@@ -19,10 +19,6 @@ MOST_STATES = 4096
 
 _TOO_LATE = re.compile(r"invalid 'import' command")
 _IMPORTS = re.compile(r"^[ \t]*(?:public |meta )*import\b.*\n?", re.MULTILINE)
-
-
-class NotReplayed(Exception):
-    """The path does not lead to a state here; the text says where it ends."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class Link:
     """When it was last used, on the clock of its owner."""
     warm: StateKey | None = None
     """The theorem it was last used for."""
-    _states: OrderedDict[StateKey, KnownState] = field(default_factory=OrderedDict)
+    _states: dict[StateKey, KnownState] = field(default_factory=dict)
 
     @property
     def worn(self) -> bool:

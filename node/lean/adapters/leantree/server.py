@@ -22,7 +22,7 @@ import structlog
 from aiohttp import web
 
 from common.lean import Outcome, OutcomeKind, Step, Theorem
-from common.messages import Busy, Failure, LeanRunReply, LeanRunRequest
+from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest
 from node.lean.adapters.leantree import protocol
 from node.lean.adapters.leantree.commands import TextPlan
 from node.lean.adapters.leantree.goals import from_state
@@ -261,7 +261,7 @@ class LeanTreeServer:
             try:
                 theorem = read_theorem(text, session.header)
             except BadTheorem as error:
-                return _json(TheoremAnswer(error=str(error), kind="bad-statement"))
+                return _json(TheoremAnswer(error=str(error), kind=FailureKind.BAD_STATEMENT))
             reply = await self._patiently(THEOREM_PATIENCE, lambda: self._run(theorem, (), (), None))
             if isinstance(reply, Failure):
                 return _json(TheoremAnswer(error=reply.reason, kind=reply.kind))

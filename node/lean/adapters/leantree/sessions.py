@@ -6,8 +6,9 @@ path from the theorem. The workers behind it are shared, and keep no state that 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
+
+from cachetools import FIFOCache
 
 from common.lean import Step, Theorem
 from node.lean.adapters.leantree.texts import joined
@@ -46,15 +47,13 @@ class Session:
     commands: int = 0
     at_work: int = 0
     """Requests that are open."""
-    _states: OrderedDict[int, State] = field(default_factory=OrderedDict)
+    _states: FIFOCache[int, State] = field(default_factory=lambda: FIFOCache(MOST_STATES))
     _last: int = 0
 
     def add(self, state: State) -> int:
         """Remember a state; returns its number. The oldest is forgotten beyond MOST_STATES."""
         self._last += 1
         self._states[self._last] = state
-        if len(self._states) > MOST_STATES:
-            self._states.popitem(last=False)
         return self._last
 
     def state(self, number: int) -> State:

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from common.lean import Outcome, OutcomeKind
 from node.lean.adapters.places import Places
-from node.lean.adapters.repl.link import Known, NotReplayed, ReplLink
+from node.lean.adapters.repl.link import ReplLink, ReplState
 from node.lean.adapters.repl.process import ReplEnded, ReplProcess
 from node.lean.adapters.repl.service import CONFINED
+from node.lean.adapters.run import AdapterRun, NotReplayed
 from node.lean.backend import BackendDown, BatchResult, TacticBatch
 from node.lean.cache import state_key
 from node.lean.process.child import Ending
@@ -39,8 +40,8 @@ RECYCLE_STARTS = 20
 TRIES = 3
 """Processes that may fail at a batch's state before the batch is given up."""
 
-KEPT = ("HOME", "PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "ELAN_HOME", "VIRTUAL_ENV")
-"""Of our environment, what the REPL's command gets besides the toolchain's."""
+PASSED_ON = ("HOME", "PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "ELAN_HOME", "VIRTUAL_ENV")
+"""Variables of our environment that the REPL's command gets, besides the toolchain's."""
 
 
 @dataclass
@@ -112,7 +113,7 @@ class ReplBackend:
     @asynccontextmanager
     async def _link(self, run: _ReplRun) -> AsyncIterator[ReplLink]:
         """A process for this run alone; kept afterwards if it is sound and not worn out."""
-        link = await self._kept(run) or await self._new(run)
+        link = await self._idle_link(run) or await self._new(run)
         self._busy.append(link)
         try:
             yield link
@@ -127,7 +128,7 @@ class ReplBackend:
             else:
                 await link.process.kill()
 
-    async def _kept(self, run: _ReplRun) -> ReplLink | None:
+    async def _idle_link(self, run: _ReplRun) -> ReplLink | None:
         """An idle process that has the imports: the one that has the theorem, if possible."""
         self._idle = [link for link in self._idle if link.process.alive]
         fit = [link for link in self._idle if link.imports == run.imports]
@@ -146,7 +147,7 @@ class ReplBackend:
         """Another process. Raises BackendDown."""
         assert self._scratch is not None
         scratch = Path(self._scratch.name)
-        environment = {name: os.environ[name] for name in KEPT if name in os.environ} | {"TMPDIR": str(scratch)}
+        environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {"TMPDIR": str(scratch)}
         # `lake env repl` and its like start others.
         protections = self.toolchain.protections.without("processes", "the REPL's command may start others")
         if protections.mechanisms:
@@ -169,21 +170,20 @@ class ReplBackend:
         return old or process.grown_mb() > self.options.memory_mb / 2
 
 
-class _ReplRun:
-    """A batch on its way: what is settled stays settled, whatever becomes of the process."""
+class _ReplRun(AdapterRun):
+    """A batch that is carried from process to process until it is done."""
 
     def __init__(self, batch: TacticBatch, header: str) -> None:
-        self.batch = batch
+        super().__init__(batch)
         self.header = header
         self.imports = tuple(imports(header))
         self.done = False
-        self._state: str | None = batch.state
-        self._outcomes: dict[str, Outcome] = {}
-        self._strikes: dict[str, int] = {}
-        self._ended: dict[str, Outcome] = {}
-        """Candidates that came to no end, unless they do not even parse."""
+        self._unfinished: dict[str, Outcome] = {}
+        """Candidates that came to no end. Those that the parser refuses get its error in place of this."""
         self._running: str | None = None
+        """The candidate that the process runs."""
         self._failures = 0
+        """Processes that ended before the first candidate."""
 
     async def go(self, link: ReplLink) -> None:
         """Settle one candidate after the other. Raises BadStatement, ReplEnded."""
@@ -192,48 +192,45 @@ class _ReplRun:
         try:
             known = await link.state(batch.theorem, self.header, batch.path, batch.timeout)
         except NotReplayed as error:
-            self._give_up(str(error))
+            self.give_up(str(error))
             return
-        self._state = known.text
+        self.state = known.text
         for tactic in batch.tactics:
-            if tactic not in self._outcomes:
-                self._outcomes[tactic] = await self._settle(link, known, tactic)
+            if tactic not in self.outcomes:
+                self.outcomes[tactic] = await self._settle(link, known, tactic)
         self.done = True
 
-    async def _settle(self, link: ReplLink, known: Known, tactic: str) -> Outcome:
+    async def _settle(self, link: ReplLink, known: ReplState, tactic: str) -> Outcome:
         batch, self._running = self.batch, tactic
-        if tactic not in self._ended:
+        if tactic not in self._unfinished:
             outcome = await link.attempt(batch.theorem, self.header, batch.path, known, tactic, batch.timeout)
             if outcome.kind not in KINDS.values():
                 self._running = None
                 return outcome
-            self._ended[tactic] = outcome
+            self._unfinished[tactic] = outcome
         refused = await link.parser_refuses(self.header, tactic, batch.timeout)
         self._running = None
-        return Outcome(OutcomeKind.ERROR, message=refused) if refused else self._ended[tactic]
+        return Outcome(OutcomeKind.ERROR, message=refused) if refused else self._unfinished[tactic]
 
     def failed(self, end: ReplEnded) -> None:
         """Learn that the process ended. Raises BackendDown."""
         tactic, self._running = self._running, None
-        if tactic is not None and tactic in self._ended:  # it ended even the parser's look at it
-            self._outcomes[tactic] = self._ended[tactic]
-            return
-        if tactic is not None:
-            self._strikes[tactic] = self._strikes.get(tactic, 0) + 1
-            if end.ending is Ending.TIMEOUT or self._strikes[tactic] >= CRASHES_ALONE:
-                self._ended[tactic] = Outcome(KINDS[end.ending], message=str(end))
-            return
+        if tactic is not None and tactic in self._unfinished:  # even parsing it ended the process
+            self.outcomes[tactic] = self._unfinished[tactic]
+        elif tactic is not None:
+            if self.strike(tactic) >= CRASHES_ALONE or end.ending is Ending.TIMEOUT:
+                self._unfinished[tactic] = Outcome(KINDS[end.ending], message=str(end))
+        else:
+            self._state_failed(end)
+
+    def _state_failed(self, end: ReplEnded) -> None:
+        """Learn that the process ended over the state itself. Raises BackendDown."""
         self._failures += 1
         if self._failures >= TRIES and self.batch.path:
-            self._give_up(f"the state cannot be shown: {end}")
+            self.give_up(f"the state cannot be shown: {end}")
         elif self._failures >= TRIES:
             raise BackendDown(f"the REPL does not show the theorem: {end}") from end
 
-    def _give_up(self, reason: str) -> None:
-        self._state = ""
-        lost = Outcome(OutcomeKind.LOST, message=reason)
-        self._outcomes |= {tactic: lost for tactic in self.batch.tactics if tactic not in self._outcomes}
+    def give_up(self, reason: str) -> None:
+        super().give_up(reason)
         self.done = True
-
-    def result(self, elapsed: float) -> BatchResult:
-        return BatchResult(self._state or "", tuple(self._outcomes[tactic] for tactic in self.batch.tactics), elapsed)

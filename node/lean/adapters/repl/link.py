@@ -17,31 +17,22 @@ from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from node.lean.adapters.repl import protocol
 from node.lean.adapters.repl.process import ReplEnded, ReplProcess
 from node.lean.adapters.repl.protocol import CommandAnswer, Refusal, ReplMessage, Request
+from node.lean.adapters.run import NotReplayed
 from node.lean.cache import StateKey, state_key
 from node.lean.process.child import Ending
 from node.lean.text.goals import factorise, split_goals, state_text
 from node.lean.text.headers import import_lines
 from node.lean.text.script import INDENT, indent_tactic, path_lines
 from node.lean.worker.document import statement_lines
-from node.lean.worker.reading import ALREADY_DECLARED, MAX_GOALS, MAX_MESSAGE
+from node.lean.worker.plan import KINDS
+from node.lean.worker.reading import ALREADY_DECLARED, HEARTBEATS, MAX_GOALS, MAX_MESSAGE
 
-_HEARTBEATS = re.compile(r"\(deterministic\) timeout|maximum number of heartbeats")
 _OURS = re.compile(rf"{protocol.LEAN_ERROR}({'|'.join(Ending)}): ")
 """How `proofmesh repl` says that its Lean came to no end."""
 
-_ENDINGS = {
-    Ending.TIMEOUT: OutcomeKind.TIMEOUT,
-    Ending.MEMORY: OutcomeKind.MEMORY,
-    Ending.DIED: OutcomeKind.CRASHED,
-}
-
-
-class NotReplayed(Exception):
-    """A path does not lead to a state any more; the text says why."""
-
 
 @dataclass(frozen=True)
-class Known:
+class ReplState:
     """A proof state of the process."""
 
     number: int
@@ -67,9 +58,9 @@ class ReplLink:
     warm: object = None
     """The theorem that it worked on last."""
     _environments: dict[str, int] = field(default_factory=dict)
-    _states: dict[StateKey, Known] = field(default_factory=dict)
+    _states: dict[StateKey, ReplState] = field(default_factory=dict)
 
-    async def state(self, theorem: Theorem, header: str, path: Sequence[Step], limit: float) -> Known:
+    async def state(self, theorem: Theorem, header: str, path: Sequence[Step], limit: float) -> ReplState:
         """The state at the end of a path, replayed from the last that is known.
 
         Raises BadStatement, NotReplayed, ReplEnded.
@@ -84,7 +75,7 @@ class ReplLink:
         return known
 
     async def attempt(
-        self, theorem: Theorem, header: str, path: Sequence[Step], known: Known, tactic: str, limit: float
+        self, theorem: Theorem, header: str, path: Sequence[Step], known: ReplState, tactic: str, limit: float
     ) -> Outcome:
         """What becomes of a candidate on a state. Raises ReplEnded."""
         answer = await self.process.tactic(wrapped(tactic), known.number, limit)
@@ -106,7 +97,7 @@ class ReplLink:
         """
         lines = [INDENT + line for line in wrapped(tactic).split("\n")]
         answer = await self._command(header, ["theorem _root_.True : True := by", *lines], limit)
-        return next((said[:MAX_MESSAGE] for said in _errors(answer.messages) if ALREADY_DECLARED not in said), "")
+        return next((error[:MAX_MESSAGE] for error in _errors(answer.messages) if ALREADY_DECLARED not in error), "")
 
     async def environment(self, header: str) -> int:
         """The environment behind a header. Raises BadStatement, ReplEnded."""
@@ -132,17 +123,17 @@ class ReplLink:
         options = [f"set_option maxHeartbeats {self.heartbeats}", "set_option autoImplicit false"]
         return "\n".join([*lines[:first], *options, *lines[first:]])
 
-    async def _open(self, theorem: Theorem, header: str, limit: float) -> Known:
+    async def _open(self, theorem: Theorem, header: str, limit: float) -> ReplState:
         answer = await self._command(header, [*statement_lines("example", theorem), f"{INDENT}sorry"], limit)
         if errors := _errors(answer.messages):
             raise BadStatement(errors[0])
         if len(answer.sorries) != 1 or answer.sorries[0].proof_state is None:
             raise ReplEnded(Ending.DIED, "the REPL showed no proof state for a `sorry`")
-        known = Known(answer.sorries[0].proof_state, tuple(split_goals(answer.sorries[0].goal)))
+        known = ReplState(answer.sorries[0].proof_state, tuple(split_goals(answer.sorries[0].goal)))
         self._states[state_key(theorem, ())] = known
         return known
 
-    async def _follow(self, known: Known, step: Step, limit: float) -> Known:
+    async def _follow(self, known: ReplState, step: Step, limit: float) -> ReplState:
         """The state behind a step. Raises NotReplayed, ReplEnded."""
         after = await self._replay(known, wrapped(step.tactic), limit)
         kept = step.layout[step.branch]
@@ -155,7 +146,7 @@ class ReplLink:
         turn = "; ".join("rotate_left 1" if goal in kept else "sorry" for goal in range(number))
         return await self._replay(after, f"({turn})", limit)
 
-    async def _replay(self, known: Known, tactic: str, limit: float) -> Known:
+    async def _replay(self, known: ReplState, tactic: str, limit: float) -> ReplState:
         answer = await self.process.tactic(tactic, known.number, limit)
         if isinstance(answer, Refusal):
             await self._check_handle(answer.message)
@@ -164,7 +155,7 @@ class ReplLink:
             raise NotReplayed(f"the path to the state did not replay: {errors[0]}")
         if answer.goals is msgspec.UNSET:
             raise ReplEnded(Ending.DIED, "the REPL showed no goals")
-        return Known(answer.proof_state, tuple(answer.goals))
+        return ReplState(answer.proof_state, tuple(answer.goals))
 
     async def _confirmed(
         self, theorem: Theorem, header: str, path: Sequence[Step], tactic: str, limit: float
@@ -204,7 +195,7 @@ class ReplLink:
     async def _refused(self, message: str) -> Outcome:
         await self._check_handle(message)
         if (ours := _OURS.match(message)) is not None:
-            return Outcome(_ENDINGS[Ending(ours.group(1))], message=_said(message))
+            return Outcome(KINDS[Ending(ours.group(1))], message=_said(message))
         return _error(_said(message))
 
     async def _check_handle(self, message: str) -> None:
@@ -241,7 +232,7 @@ def _errors(messages: Sequence[ReplMessage]) -> list[str]:
 
 
 def _error(message: str) -> Outcome:
-    kind = OutcomeKind.TIMEOUT if _HEARTBEATS.search(message) else OutcomeKind.ERROR
+    kind = OutcomeKind.TIMEOUT if HEARTBEATS.search(message) else OutcomeKind.ERROR
     return Outcome(kind, message=message[:MAX_MESSAGE])
 
 

@@ -5,18 +5,26 @@ Positions are lines from 1 and columns from 0, in characters; those of a tactic'
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from node.lean.worker.framing import Diagnostic
+
 UNKNOWN_ENVIRONMENT = "Unknown environment."
 UNKNOWN_PROOF_STATE = "Unknown proof state."
 
-COMPLETED = "Completed"
-OPEN = "Incomplete: open goals remain"
-HAS_SORRY = "Incomplete: contains sorry"
-HAS_METAVARIABLES = "Incomplete: contains metavariable(s)"
+
+class ProofStatus(enum.StrEnum):
+    """What the REPL says of a proof state; a kernel error is a text of its own."""
+
+    COMPLETED = "Completed"
+    OPEN = "Incomplete: open goals remain"
+    HAS_SORRY = "Incomplete: contains sorry"
+    HAS_METAVARIABLES = "Incomplete: contains metavariable(s)"
+
 
 LEAN_ERROR = "Lean error:\n"
 """Begins the answer to a tactic that Lean did not accept."""
@@ -57,6 +65,15 @@ class ReplMessage(msgspec.Struct, rename="camel"):
     end_pos: CommandPosition | None = None
 
 
+_SEVERITIES = {1: "error", 2: "warning"}
+"""By the language server's numbers; the others are `info`."""
+
+
+def severity_name(item: Diagnostic) -> str:
+    """A diagnostic's severity as the REPL writes it."""
+    return _SEVERITIES.get(item.severity, "info")
+
+
 class Sorry(msgspec.Struct, rename="camel", omit_defaults=True):
     """A `sorry`, with the proof state in its place."""
 
@@ -81,6 +98,7 @@ class ReplTacticAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
     goals: list[str] | msgspec.UnsetType = msgspec.UNSET
     """Some answers of real processes lack them."""
     proof_status: str = ""
+    """A ProofStatus, or the kernel's error."""
     messages: list[ReplMessage] = []
     sorries: list[Sorry] = []
 

@@ -18,27 +18,24 @@ from node.lean.adapters.repl.protocol import (
     Answer,
     CommandAnswer,
     CommandPosition,
+    ProofStatus,
     Refusal,
     ReplMessage,
     ReplTacticAnswer,
     Request,
     Sorry,
+    severity_name,
 )
 from node.lean.text.lexing import lex
 from node.lean.worker.document import SENTINEL
 from node.lean.worker.framing import Diagnostic, Position
 from node.lean.worker.process import WorkerEnded
-
-_PARSER = re.compile(r"unexpected |expected |unknown tactic|unterminated|missing |invalid escape|tabs are not allowed")
-"""How the messages of Lean's parser begin: the REPL shows them with their place in the tactic."""
+from node.lean.worker.reading import PARSER_MESSAGE
 
 _METAVARIABLES = re.compile(
     r"\(kernel\) declaration has metavariables|don't know how to synthesize|contains metavariable"
 )
 _KERNEL = re.compile(r"\(kernel\) |fail to show termination|failed to infer structural recursion")
-
-_SEVERITIES = {1: "error", 2: "warning"}
-"""The others are `info`."""
 
 _NOT_SERVED = {
     "pickle_to": "pickling: environments and proof states are texts here; send the commands again instead",
@@ -161,8 +158,8 @@ class ReplSession:
         sorry = state.sorry or leaves_out(tactic) or any(item.is_error for item in inside)
         goals = done.goals[0].tactic
         number = self._add(ProofState(state.hole, (*state.script, tactic), goals, sorry))
-        messages = [ReplMessage(_severity(item), item.message, end_pos=protocol.NOWHERE) for item in inside]
-        status = protocol.OPEN if goals else _status(done.diagnostics, filled, sorry)
+        messages = [ReplMessage(severity_name(item), item.message, end_pos=protocol.NOWHERE) for item in inside]
+        status = ProofStatus.OPEN if goals else _status(done.diagnostics, filled, sorry)
         return ReplTacticAnswer(number, list(goals), status, messages, sorries)
 
     def _add(self, state: ProofState) -> int:
@@ -189,20 +186,20 @@ def _inside(item: Diagnostic, filled: Filled) -> bool:
 def _status(said: Sequence[Diagnostic], filled: Filled, sorry: bool) -> str:
     """What the REPL says of a state without goals."""
     if sorry:
-        return protocol.HAS_SORRY
+        return ProofStatus.HAS_SORRY
     for item in said:
         if item.is_error and _METAVARIABLES.search(item.message):
-            return protocol.HAS_METAVARIABLES
+            return ProofStatus.HAS_METAVARIABLES
         if item.is_error and _KERNEL.search(item.message):
             return f"Error: kernel type check failed: {item.message}"
-    return protocol.COMPLETED
+    return ProofStatus.COMPLETED
 
 
 def _error(said: Sequence[Diagnostic], filled: Filled) -> str:
     """Why Lean did not get to the end of a tactic."""
     inside = [item for item in said if item.is_error and _inside(item, filled)]
     for item in inside:
-        if _PARSER.match(item.message):
+        if PARSER_MESSAGE.match(item.message):
             line = item.range.start.line - filled.first + 1
             return f"<input>:{line}:{_column(item.range.start, filled)}: {item.message}"
     others = [item for item in said if item.is_error]
@@ -215,14 +212,10 @@ def _column(place: Position, filled: Filled) -> int:
     return max(0, characters(line, place.character) - filled.indent)
 
 
-def _severity(item: Diagnostic) -> str:
-    return _SEVERITIES.get(item.severity, "info")
-
-
 def _message(item: Diagnostic, first: int, lines: Sequence[str]) -> ReplMessage:
     whole = item.full_range or item.range
     return ReplMessage(
-        _severity(item), item.message, _counted(whole.start, first, lines), _counted(whole.end, first, lines)
+        severity_name(item), item.message, _counted(whole.start, first, lines), _counted(whole.end, first, lines)
     )
 
 

@@ -1,0 +1,80 @@
+"""What the lean-proxy's subjects are served with: each request is timed, counted, and waited for by the drain."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from prometheus_client import Histogram
+
+from common import faults, metrics
+from common.messages import Failure, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
+from node.lean.requests import Requests
+from node.lean.verify.verifier import VerificationFailed, Verifier
+
+REASON_CHARACTERS = 300
+"""Of the reason for a rejection, in the log."""
+
+log = structlog.get_logger("lean-proxy")
+
+
+class Handlers:
+    """Handlers of `lean.run` and `lean.verify`, and what they count."""
+
+    def __init__(self, requests: Requests, verifier: Verifier) -> None:
+        self._requests = requests
+        self._verifier = verifier
+        self._open = 0
+        self._none_open = asyncio.Event()
+        self._none_open.set()
+        self.accepted = 0
+        """Proofs."""
+        self.rejected = 0
+        """Proofs."""
+        self._run_seconds = metrics.histogram("lean_run_seconds", "Time of a lean.run request, queueing included")
+        self._verify_seconds = metrics.histogram("lean_verify_seconds", "Time of a verification")
+        self._verified = metrics.counter("lean_verified", "Proofs verified", ["verdict"])
+
+    async def run(self, request: LeanRunRequest) -> Message:
+        """LeanRunReply, Busy or Failure."""
+        with self._counted(self._run_seconds):
+            faults.reach("lean-proxy:request-open")
+            return await self._requests.run(request)
+
+    async def verify(self, request: LeanVerifyRequest) -> Message:
+        """LeanVerifyReply, or Failure when there is no verdict."""
+        with self._counted(self._verify_seconds):
+            try:
+                verdict = await self._verifier.verify(request.theorem, request.script)
+            except VerificationFailed as error:
+                return Failure(reason=str(error), kind=error.kind)
+        self._count(verdict)
+        return verdict
+
+    async def drained(self) -> None:
+        """Wait until no request is open."""
+        await self._none_open.wait()
+
+    def _count(self, verdict: LeanVerifyReply) -> None:
+        self.accepted += verdict.accepted
+        self.rejected += not verdict.accepted
+        self._verified.labels("accepted" if verdict.accepted else "rejected").inc()
+        if not verdict.accepted:
+            log.info("proof rejected", reason=verdict.reason[:REASON_CHARACTERS])
+
+    @contextmanager
+    def _counted(self, seconds: Histogram) -> Iterator[None]:
+        """A request while it is open."""
+        self._open += 1
+        self._none_open.clear()
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            seconds.observe(time.monotonic() - started)
+            self._open -= 1
+            if not self._open:
+                self._none_open.set()
