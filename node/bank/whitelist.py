@@ -19,8 +19,8 @@ import msgspec
 
 from common.lean import Theorem
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.document import statement_lines
 
 BATCH = 100
 """Statements that go through one process: enough to hide the import of Mathlib (5-20 s), few enough to lose little when

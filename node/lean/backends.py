@@ -7,22 +7,7 @@ import shlex
 from node.lean.backend import Backend
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.process import WorkerOptions
-
-LOADING_SECONDS = 5.0
-"""Who asks for what needs a header that is being loaded is told so after that: provers (and LeanTree clients, through
-their server) ask again, and wait little longer for a word."""
-
-
-def worker_options(settings: LeanProcessSettings) -> WorkerOptions:
-    """How workers run with these settings."""
-    return WorkerOptions(
-        heartbeats=settings.heartbeats,
-        memory_mb=settings.memory_mb,
-        start_seconds=settings.lean.header_seconds,
-        loading_seconds=LOADING_SECONDS,
-        spares=settings.spares,
-    )
+from node.lean.worker.options import WorkerOptions
 
 
 def make_backend(settings: LeanProcessSettings, toolchain: LeanToolchain, options: WorkerOptions) -> Backend:

@@ -57,9 +57,10 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
 
 def make_requests(settings: LeanProxySettings, toolchain: LeanToolchain) -> Requests:
     """What answers `lean.run`: the configured backend, not started yet, with a cache."""
-    from node.lean.backends import make_backend, worker_options
+    from node.lean.backends import make_backend
     from node.lean.cache import OutcomeCache
     from node.lean.requests import Requests
+    from node.lean.worker.options import worker_options
 
     backend = make_backend(settings, toolchain, worker_options(settings))
     return Requests(backend, OutcomeCache(settings.cache), longest=settings.tactic_seconds)

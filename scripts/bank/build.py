@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from common.lean import ProofTree, Theorem
 from common.seeds import derive_seed
 from node.lean.text.script import proof_script
 from scripts.bank import lean_check
 from scripts.bank.draft import Draft, size
-from scripts.bank.families import FALSE_MAKERS, MAKERS, TEST_ONLY
+from scripts.bank.families import FALSE_MAKERS, MAKERS, TEST_ONLY, Maker
 from scripts.bank.normal_form import normal_form, skeleton
 
 SPLITS = {"train": 6600, "valid": 460, "test": 460}
@@ -83,7 +84,7 @@ class Bank:
     tries: int
     batch: int = BATCH
     items: list[BankItem] = field(default_factory=list)
-    counts: Counter = field(default_factory=Counter)
+    counts: Counter[Any] = field(default_factory=Counter)
     """Accepted by split, by split and level, and easy ones by split."""
     seen: set[str] = field(default_factory=set)
 
@@ -138,7 +139,7 @@ def admissible(draft: Draft) -> bool:
     )
 
 
-def propose(bank: Bank, maker: Callable, rng: random.Random, false: bool) -> list[BankItem]:
+def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[BankItem]:
     """Candidates that are still wanted and have not been seen."""
     found: list[BankItem] = []
     while len(found) < bank.batch and bank.tries > 0:
@@ -219,7 +220,7 @@ def fill_false(family: str, scale: float, seed: int) -> list[BankItem]:
     return _fill(bank, FALSE_MAKERS[family], random.Random(derive_seed(seed, "false", family)), false=True)
 
 
-def _fill(bank: Bank, maker: Callable, rng: random.Random, false: bool) -> list[BankItem]:
+def _fill(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[BankItem]:
     while not bank.full:
         accept(bank, propose(bank, maker, rng, false))
     return bank.items
@@ -270,7 +271,7 @@ def write(items: list[BankItem], out: Path, seed: int) -> None:
     _write_lines(out / "transitions.jsonl.gz", transitions)
 
 
-def _statement_row(name: str, item: BankItem) -> dict:
+def _statement_row(name: str, item: BankItem) -> dict[str, Any]:
     return {
         "name": name,
         "binders": item.theorem.binders,
@@ -281,11 +282,11 @@ def _statement_row(name: str, item: BankItem) -> dict:
     }
 
 
-def _truth_row(name: str, item: BankItem) -> dict:
+def _truth_row(name: str, item: BankItem) -> dict[str, Any]:
     return {"name": name, "true": item.true, "proof" if item.true else "negation_proof": proof_script(item.proof)}
 
 
-def _transition_rows(name: str, item: BankItem) -> list[dict]:
+def _transition_rows(name: str, item: BankItem) -> list[dict[str, Any]]:
     return [
         {
             "theorem": name if item.true else f"{name}_neg",
@@ -299,7 +300,7 @@ def _transition_rows(name: str, item: BankItem) -> list[dict]:
     ]
 
 
-def _write_lines(path: Path, rows: list[dict]) -> None:
+def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     # No time stamp and no file name inside: equal text gives equal bytes.
     path.write_bytes(gzip.compress(text.encode(), mtime=0))

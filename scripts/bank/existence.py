@@ -92,7 +92,9 @@ def multiples(rng: random.Random) -> Draft | None:
     return statement.draft("existence", "multiples", goal, proof)
 
 
-def _combine(rng: random.Random, given: list, other: Term, factor: Term) -> tuple[Term, Term]:
+def _combine(
+    rng: random.Random, given: list[tuple[str, Term, Term, str]], other: Term, factor: Term
+) -> tuple[Term, Term]:
     """An expression in the given multiples, and what it is c times."""
     expression, inner = given[0][1], given[0][2]
     for _, number, quotient, _ in given[1:]:

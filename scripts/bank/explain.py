@@ -199,4 +199,4 @@ def _silly(formula: Formula) -> bool:
         if tail[1] == formula[1] or tail[2] == formula[1]:
             return True
         tail = tail[2]
-    return formula[1] == formula[2]
+    return bool(formula[1] == formula[2])

@@ -10,8 +10,8 @@ from common.messages import Attempt, LeanRunReply, LeanRunRequest
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
-from node.lean.worker.process import WorkerOptions
 from node.prover.agent import Agent
 from node.prover.fixed_policy import FIXED_PARAMETERS, FixedPolicy
 

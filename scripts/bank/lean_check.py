@@ -9,6 +9,7 @@ import json
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from common.lean import ProofTree, Theorem
 from node.lean.text.goals import factorise, split_goals
@@ -36,7 +37,7 @@ class Checked:
         return not self.errors
 
 
-def run_lean(text: str, timeout: float = 600) -> list[dict]:
+def run_lean(text: str, timeout: float = 600) -> list[dict[str, Any]]:
     """Lean's messages about a file. Raises RuntimeError when Lean itself fails, and subprocess.TimeoutExpired."""
     from node.lean.toolchain.pocket import toolchain
 
@@ -88,7 +89,7 @@ def _check_chunk(items: Sequence[tuple[Theorem, ProofTree]]) -> list[Checked]:
     return results
 
 
-def run_blocks(blocks: Sequence[Sequence[str]]) -> list[tuple[int, int, dict]]:
+def run_blocks(blocks: Sequence[Sequence[str]]) -> list[tuple[int, int, dict[str, Any]]]:
     """Lean's messages about blocks of lines, each with its block's index and its line in it, in the file's order."""
     owners: list[tuple[int, int]] = []
     lines: list[str] = []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
-Formula = tuple
+Formula = tuple[Any, ...]
 """("atom", name, *terms), ("false",), ("not", A), ("and" | "or" | "imp" | "iff", A, B), ("all" | "ex", variable, A)."""
 
 FALSE: Formula = ("false",)

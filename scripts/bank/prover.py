@@ -18,6 +18,8 @@ MAX_NODES = 1200
 
 Context = tuple[tuple[str, Formula], ...]
 
+SequentKey = tuple[frozenset[Formula], Formula, tuple[str, ...]]
+
 
 class GaveUp(Exception):
     """No proof within the bounds."""
@@ -31,7 +33,8 @@ class Sequent:
     used: frozenset[str]
     """Names that are taken."""
 
-    def key(self) -> tuple:
+    def key(self) -> SequentKey:
+        """Equal for sequents that differ in the names and the order of hypotheses alone."""
         return frozenset(canonical(formula) for _, formula in self.context), canonical(self.goal), self.terms
 
     def fresh(self, pool: tuple[str, ...] = ()) -> str:
@@ -52,7 +55,7 @@ class BankProver:
 
     def __init__(self, classical: bool = False) -> None:
         self.classical = classical
-        self.failed: dict[tuple, int] = {}
+        self.failed: dict[SequentKey, int] = {}
         self.nodes = 0
 
     def prove(self, sequent: Sequent, max_depth: int = 8) -> ProofTree:

@@ -27,7 +27,7 @@ from scripts.bank.terms import (
     var,
 )
 
-N, M, X, XS, YS = var("?n"), var("?m"), var("x"), var("xs"), var("ys")
+N, M, X = var("?n"), var("?m"), var("x")
 NIL: Term = ("nil",)
 ONE = num(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from common.lean import ProofTree
 from scripts.bank.draft import Draft, chain, step
@@ -336,6 +337,11 @@ def _applied(function: str) -> list[Rule]:
     ]
 
 
+def applied(outer: str, inner: str = "") -> Callable[[str], str]:
+    """Writes `OUTER (INNER t)` for a term `t`; `OUTER t` without an inner function."""
+    return lambda term: f"{outer} ({inner} {term})" if inner else f"{outer} {term}"
+
+
 def predicates(rng: random.Random) -> Draft | None:
     """Induction with predicates and order: `P 0` and `P n → P (n + 1)`; growing functions."""
     statement = Statement(rng)
@@ -347,7 +353,7 @@ def predicates(rng: random.Random) -> Draft | None:
         p = statement.names.pick(("P", "Q", "R", "S"))
         statement.variables.append((p, "Nat → Prop"))
         f = statement.variable("Nat → Nat") if kind == "function" else ""
-        here = (lambda t: f"{p} ({f} {t})") if f else (lambda t: f"{p} {t}")
+        here = applied(p, f)
         zero = statement.hypothesis(here("0"))
         if kind == "pair":
             q = statement.names.pick(("P", "Q", "R", "S"))
@@ -390,7 +396,7 @@ def predicates(rng: random.Random) -> Draft | None:
         return statement.draft("induction", kind, f"{n} ≤ {f} {n}", step(induct, step("apply Nat.zero_le"), rest))
     g = statement.variable("Nat → Nat") if rng.random() < 0.5 else ""
     name = statement.hypothesis(f"∀ {bound}, {f} ({bound} + 1) = {f} {bound}")
-    wrap = (lambda t: f"{g} ({f} {t})") if g else (lambda t: f"{f} {t}")
+    wrap = applied(g, f) if g else applied(f)
     return statement.draft(
         "induction", kind, f"{wrap(n)} = {wrap('0')}", step(induct, step("rfl"), chain([f"rw [{name}]", "exact ih"]))
     )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-Term = tuple
+Term = tuple[Any, ...]
 """("var", name) | ("num", n) | (operator or function name, argument, ...)."""
 
 Equation = tuple[Term, Term]
@@ -227,7 +228,7 @@ def _length(equation: Equation) -> int:
 def value(term: Term) -> int | None:
     """The number that a closed arithmetic term computes to."""
     if term[0] == "num":
-        return term[1]
+        return int(term[1])
     if term[0] not in ("+", "*", "^", "-"):
         return None
     left, right = value(term[1]), value(term[2])

@@ -40,11 +40,11 @@ from node.lean.cache import OutcomeCache
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings
+from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verifier import Verifier
-from node.lean.worker.document import statement_lines
+from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
-from node.lean.worker.process import WorkerOptions
 from scripts.bench._report import report
 
 AND = Theorem("t", "(p q r : Prop) (h : p ∧ (q ∨ r))", "(p ∧ q) ∨ (p ∧ r)")

@@ -41,11 +41,6 @@ def split_goals(text: str) -> list[str]:
     return [goal.strip("\n") for goal in re.split(r"\n[ \t]*\n", text) if goal.strip()]
 
 
-def parse_goals(text: str) -> list[str]:
-    """The goals of Lean's printed goals (an `unsolved goals` message, `plainGoal`'s goals), without case tags."""
-    return [without_tag(goal) for goal in split_goals(text)]
-
-
 def goal_tag(goal: str) -> str | None:
     """The case tag of a printed goal, if it shows one."""
     match = _TAG_LINE.match(goal)

@@ -16,7 +16,6 @@ CLOSING = {close: open_ for open_, close in OPENING.items()}
 
 _CHARACTER = re.compile(r"'(?:\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|[^\\'\n])'", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_RAW_STRING = re.compile(r'r(#*)".*?"\1(?!#)', re.DOTALL)
 _BORING = re.compile(r"[\w\s.,:;=<>+*∧∨→↔¬∀∃λ|&^%$!?@~·←↦≤≥≠⊢×∈∘∣]+")
 """Runs of characters that begin nothing; `r` before a string is looked at from the quote."""
 

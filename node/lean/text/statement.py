@@ -1,4 +1,4 @@
-"""Reads the text of a theorem statement into a `Theorem`, without Lean: name, binders, conclusion.
+"""Statements of theorems as text: reads one into a `Theorem` (name, binders, conclusion), and writes it for Lean.
 
 Only the shape is checked here (one theorem, balanced brackets, a colon at depth zero). Whether it type-checks is
 Lean's to say.
@@ -16,6 +16,10 @@ _PROOF = re.compile(r":=\s*(by\s*)?(sorry\s*)?$")
 _OTHER_PROOF = re.compile(r":=\s*by\b")
 _OPEN = {"(": ")", "{": "}", "[": "]", "⟨": "⟩", "⦃": "⦄", "⟦": "⟧"}
 _CLOSE = {close: open_ for open_, close in _OPEN.items()}
+
+
+BY_COLUMN = len("  : Prop) := ")
+"""Column of `by` in the last of the lines that `statement_lines` writes."""
 
 
 class StatementError(ValueError):
@@ -62,3 +66,13 @@ def _top_level_colon(text: str) -> int:
     if stack:
         raise StatementError(f"{stack[-1][0]!r} at character {stack[-1][1]} is never closed in {text.strip()[:80]!r}")
     raise StatementError(f"no colon between binders and conclusion in {text.strip()[:80]!r}")
+
+
+def statement_lines(keyword: str, theorem: Theorem) -> list[str]:
+    """`KEYWORD BINDERS : (CONCLUSION : Prop) := by`, line by line.
+
+    The parentheses keep a conclusion from going on behind its end. `: Prop` is there because `example` would prove any
+    type.
+    """
+    binders = f" {theorem.binders.strip()}" if theorem.binders.strip() else ""
+    return [*f"{keyword}{binders} : ({theorem.conclusion.strip()}".split("\n"), "  : Prop) := by"]

@@ -12,7 +12,7 @@ import msgspec
 from common.lean import Theorem
 from node.lean.process.fresh import FinishedProcess
 from node.lean.text.script import INDENT
-from node.lean.worker.document import statement_lines
+from node.lean.text.statement import statement_lines
 
 AXIOMS = frozenset({"propext", "Quot.sound", "Classical.choice"})
 """The standard axioms of Lean. A proof that rests on another one is rejected."""

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from common.lean import Step, Theorem
 from node.lean.text.script import INDENT, indent_tactic, path_lines
+from node.lean.text.statement import statement_lines
 
 COPY = "«proofmesh copy»"
 """Written in guillemets: nobody types it by accident."""
@@ -271,19 +272,6 @@ def _joined(mark: str, line: str) -> str:
     return before + line[len(before) :]
 
 
-BY_COLUMN = len("  : Prop) := ")
-"""Where `by` stands in the last line of a statement."""
-
-
 def opening(header: str, preamble: str = PREAMBLE) -> str:
     """What every document begins with."""
     return f"{header}\n{preamble}\n" if header else f"{preamble}\n"
-
-
-def statement_lines(keyword: str, theorem: Theorem) -> list[str]:
-    """`KEYWORD BINDERS : (CONCLUSION : Prop) := by`.
-
-    In parentheses of its own, a conclusion cannot go on behind its end; and `example` would prove any type.
-    """
-    binders = f" {theorem.binders.strip()}" if theorem.binders.strip() else ""
-    return [*f"{keyword}{binders} : ({theorem.conclusion.strip()}".split("\n"), "  : Prop) := by"]

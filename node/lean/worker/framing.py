@@ -45,10 +45,6 @@ class Diagnostic(msgspec.Struct, frozen=True, rename="camel"):
     def is_error(self) -> bool:
         return self.severity == 1
 
-    @property
-    def is_warning(self) -> bool:
-        return self.severity == 2
-
 
 class Incoming(msgspec.Struct, frozen=True):
     """A message from the server. Its parameters stay undecoded until someone wants them: most are never looked at."""

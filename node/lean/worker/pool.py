@@ -16,8 +16,9 @@ from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.cache import state_key
 from node.lean.text.lexing import lex
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
-from node.lean.worker.process import LeanProcess, WorkerEnded, WorkerOptions
+from node.lean.worker.process import LeanProcess, WorkerEnded
 from node.lean.worker.runner import BadHeader, Runner
 from node.lean.worker.spares import Spares
 

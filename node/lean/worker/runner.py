@@ -11,8 +11,9 @@ from node.lean.text.headers import import_lines, imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.document import RECALL_PREAMBLE, LeanDocument, opening
 from node.lean.worker.framing import Diagnostic
+from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
-from node.lean.worker.process import LeanProcess, WorkerEnded, WorkerOptions
+from node.lean.worker.process import LeanProcess, WorkerEnded
 from node.lean.worker.reading import echoed, parser_refused, read, suspect_at
 from node.lean.worker.spares import Spares
 

@@ -11,7 +11,7 @@ from node.lean.adapters.leantree.outcomes import outcome, placed, process_failur
 from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer
 from node.lean.adapters.run import NotReplayed
 from node.lean.cache import StateKey, state_key
-from node.lean.worker.document import statement_lines
+from node.lean.text.statement import statement_lines
 
 MOST_STATES = 4096
 """Known of one process. The server keeps them until the process is returned: then it is, and another is taken."""

@@ -122,9 +122,9 @@ def make_server(
     """A server, with the number of its workers. `patience`: as for LeanTreeServer."""
     from node.lean.adapters.leantree.server import LeanTreeServer
     from node.lean.adapters.leantree.sessions import Sessions
-    from node.lean.backends import worker_options
     from node.lean.cache import OutcomeCache
     from node.lean.requests import Requests
+    from node.lean.worker.options import worker_options
     from node.lean.worker.pool import Pool
 
     lean = settings.lean

@@ -27,8 +27,8 @@ from node.lean.cache import state_key
 from node.lean.process.child import Ending
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import CRASHES_ALONE, KINDS
-from node.lean.worker.process import WorkerOptions
 
 RECYCLE_COMMANDS = 500
 """Commands after which a process is replaced: REPL processes are known to die after some hundreds, and each command

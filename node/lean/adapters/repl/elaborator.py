@@ -13,7 +13,8 @@ from node.lean.process.child import Ending
 from node.lean.text.headers import import_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.framing import Diagnostic, Position
-from node.lean.worker.process import URI, LeanProcess, WorkerEnded, WorkerOptions
+from node.lean.worker.options import URI, WorkerOptions
+from node.lean.worker.process import LeanProcess, WorkerEnded
 
 RECYCLE_EDITS = 5000
 """Edits after which the process is replaced, as in the pool."""

@@ -23,7 +23,7 @@ from node.lean.process.child import Ending
 from node.lean.text.goals import factorise, split_goals, state_text
 from node.lean.text.headers import import_lines
 from node.lean.text.script import INDENT, indent_tactic, path_lines
-from node.lean.worker.document import statement_lines
+from node.lean.text.statement import statement_lines
 from node.lean.worker.plan import KINDS
 from node.lean.worker.reading import ALREADY_DECLARED, HEARTBEATS, MAX_GOALS, MAX_MESSAGE
 

@@ -113,10 +113,6 @@ class BadRequest(ValueError):
     """What came is no request; the text is what the REPL would say."""
 
 
-class Unreadable(ValueError):
-    """What came is no answer."""
-
-
 Answer = CommandAnswer | ReplTacticAnswer | Refusal
 
 _request = msgspec.json.Decoder(Request)

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from node.lean.text.goals import factorise, goal_tag, metavariables, normalise, parse_goals, split_goals
+from node.lean.text.goals import factorise, goal_tag, metavariables, normalise, split_goals
 from node.lean.toolchain.pocket import toolchain
 
 EXAMPLES = {
@@ -44,23 +44,27 @@ def printed() -> dict[str, str]:
     return {name: goals[start] for name, start in starts.items()}
 
 
+def states(text: str) -> list[str]:
+    return [branch.state for branch in factorise(split_goals(text))]
+
+
 def layout(text: str) -> tuple[tuple[int, ...], ...]:
     return tuple(branch.goals for branch in factorise(split_goals(text)))
 
 
 def test_no_goals():
-    assert parse_goals("no goals") == parse_goals("") == parse_goals("unsolved goals\n") == []
+    assert split_goals("no goals") == split_goals("") == split_goals("unsolved goals\n") == []
     assert factorise([]) == ()
 
 
 def test_one_goal_keeps_its_text(printed):
-    assert parse_goals(printed["one goal"]) == ["p : Prop\nh : p\n⊢ p"]
+    assert states(printed["one goal"]) == ["p : Prop\nh : p\n⊢ p"]
     assert layout(printed["one goal"]) == ((0,),)
 
 
 def test_tags_are_removed_and_goals_are_independent_branches(printed):
     assert [goal_tag(goal) for goal in split_goals(printed["conjunction"])] == ["left", "right"]
-    assert parse_goals(printed["conjunction"]) == ["p q : Prop\nhp : p\n⊢ p", "p q : Prop\nhp : p\n⊢ q"]
+    assert states(printed["conjunction"]) == ["p q : Prop\nhp : p\n⊢ p", "p q : Prop\nhp : p\n⊢ q"]
     assert layout(printed["conjunction"]) == ((0,), (1,))
 
 

@@ -13,10 +13,10 @@ from node.lean.toolchain.find import find
 from node.lean.toolchain.problems import LeanProblem
 from node.lean.verify.verifier import Verifier
 from node.lean.worker import process
+from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool, StillLoading
 from node.lean.worker.preparing import prepare
-from node.lean.worker.process import WorkerOptions
 from node.lean_proxy.settings import LeanProxySettings
 from tests import lean_project
 

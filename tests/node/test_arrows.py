@@ -1,0 +1,100 @@
+"""Which package may import which: roles speak through messages only, libraries know no role, `common` knows nobody."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+MAY_IMPORT = {
+    "common": set(),
+    "broker": {"common"},
+    "ui": {"common"},
+    # Libraries.
+    "node.lean": {"common"},
+    "node.model": {"common"},
+    "node.bank": {"common", "node.lean"},
+    "node.training": {"common", "node.bank", "node.lean", "node.model"},
+    # Roles.
+    "node.learner": {"common", "node.bank", "node.lean", "node.model", "node.training"},
+    "node.inference": {"common", "node.model"},
+    "node.prover": {"common", "node.lean"},
+    "node.lean_proxy": {"common", "node.lean"},
+}
+"""By package, the packages that it may import besides itself. `node.mesh` composes roles, and `scripts` measures them:
+both may import everything, and nothing here may import them."""
+
+LEAN_MAY_IMPORT = {
+    "text": set(),
+    "process": set(),
+    "backend": set(),
+    "cache": set(),
+    "settings": set(),
+    "toolchain": {"text", "process"},
+    "worker": {"text", "process", "toolchain", "backend", "cache", "settings"},
+    "verify": {"text", "process", "toolchain"},
+    "trace": {"text", "process", "toolchain"},
+    "requests": {"text", "backend", "cache"},
+    "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker"},
+    "backends": {"backend", "settings", "toolchain", "worker", "adapters"},
+}
+"""By room (folder or module) of `node.lean`, the rooms that it may import besides itself."""
+
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+"""(importing module, imported module) to the reason why this one import is right all the same."""
+
+
+def imported_modules(file: Path) -> Iterator[str]:
+    """Absolute names of the modules that a file imports anywhere in it, for types alone included."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            # `from node import lean` and `from node.lean import text` name modules, too.
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def package_of(module: str) -> str:
+    """The package of this project that a module belongs to; empty for others."""
+    first, *rest = module.split(".")
+    if first == "node":
+        return f"node.{rest[0]}" if rest else ""
+    return first if first in ("common", "broker", "ui", "scripts", "tests") else ""
+
+
+def room_of(module: str) -> str:
+    """The room of `node.lean` that a module belongs to; empty for modules elsewhere."""
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["node", "lean"] and len(parts) > 2 else ""
+
+
+def imports_below(folder: str) -> Iterator[tuple[str, str]]:
+    """Every import in a folder, as (importing module, imported module)."""
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        module = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        yield from ((module, target) for target in imported_modules(file) if (module, target) not in EXCEPTIONS)
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_a_package_imports_only_what_it_may(package):
+    allowed = MAY_IMPORT[package] | {package, ""}
+    wrong = [pair for pair in imports_below(package.replace(".", "/")) if package_of(pair[1]) not in allowed]
+    assert wrong == []
+
+
+def test_the_rooms_of_the_lean_library_import_in_one_direction():
+    rooms = {room_of(module) for module, _ in imports_below("node/lean")} - {""}
+    assert rooms == set(LEAN_MAY_IMPORT)
+    wrong = [
+        (module, target)
+        for module, target in imports_below("node/lean")
+        if room_of(module) and room_of(target) not in LEAN_MAY_IMPORT[room_of(module)] | {room_of(module), ""}
+    ]
+    assert wrong == []
+
+
+def test_every_package_of_a_node_has_its_place():
+    packages = {f"node.{file.parent.name}" for file in (ROOT / "node").glob("*/__init__.py")}
+    assert packages - set(MAY_IMPORT) == {"node.mesh"}
