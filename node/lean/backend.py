@@ -4,9 +4,8 @@ A state is named by a path from its theorem, never by a handle: a backend that k
 paths to them and replays what it has lost, one that does not (the worker) writes the path down each time. So there is
 no session to open, and none to lose: a theorem is opened by asking for the state of its empty path.
 
-What a backend is given has passed the text rules, holds each candidate once, and is not in the outcome cache
-(`requests.py` does all three). What it gives back means the same whatever ran it; `tests/node/lean/
-test_conformance.py` holds every backend to that:
+The candidates that a backend gets have passed the text rules, are distinct, and are not in the outcome cache
+(`requests.py` does all three). Its outcomes mean the same whatever ran them (`tests/node/lean/test_conformance.py`):
 
 - outcomes are `common.lean`'s, with goals factorised and printed by `node.lean.text.goals`;
 - PROVED only for a candidate that leaves no goal, no placeholder and no error where it stands in the whole script;
@@ -23,10 +22,11 @@ from common.lean import Outcome, Step, Theorem
 
 
 class BackendFull(Exception):
-    """No room in the queue: ask again after `retry_after` seconds."""
+    """No process is free for this request: ask again after `retry_after` seconds."""
 
-    def __init__(self, retry_after: float, waiting: int) -> None:
-        super().__init__(f"{waiting} requests are waiting")
+    def __init__(self, retry_after: float, waiting: int = 0, *, reason: str = "") -> None:
+        """`waiting`: requests in the queue; `reason`: says something else than that they wait."""
+        super().__init__(reason or f"{waiting} requests are waiting")
         self.retry_after = retry_after
 
 

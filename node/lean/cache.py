@@ -18,8 +18,8 @@ class OutcomeCache:
     """Outcomes of tactics, texts of states, and which tactics are known to parse. The least recently used go first."""
 
     def __init__(self, entries: int) -> None:
-        """`entries`: most of each kind (at least one is kept); an outcome takes about 1 KB."""
-        entries = max(1, entries)
+        """`entries`: most of each kind; 0 remembers nothing. An outcome takes about 1 KB."""
+        self._enabled = entries > 0
         self._outcomes: LRUCache[tuple[StateKey, str], Outcome] = LRUCache(entries)
         self._states: LRUCache[StateKey, str] = LRUCache(entries)
         self._parsed: LRUCache[tuple[str, str], bool] = LRUCache(entries)
@@ -38,11 +38,12 @@ class OutcomeCache:
 
     def learn_state(self, theorem: Theorem, path: Sequence[Step], state: str) -> None:
         """Remember the text of a state."""
-        self._states[state_key(theorem, path)] = state
+        if self._enabled:
+            self._states[state_key(theorem, path)] = state
 
     def learn(self, theorem: Theorem, path: Sequence[Step], tactic: str, outcome: Outcome) -> None:
         """Remember an outcome, and the states that it leads to."""
-        if outcome.kind not in _LASTING:
+        if not self._enabled or outcome.kind not in _LASTING:
             return
         self._outcomes[state_key(theorem, path), tactic] = outcome
         if outcome.kind is not OutcomeKind.ERROR:

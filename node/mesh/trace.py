@@ -72,12 +72,12 @@ def main(argv: Sequence[str]) -> int:
     from node.lean.trace.sources import NoSource, groups
 
     try:
-        found = groups(settings.paths)
-        toolchains = [_toolchain(settings, group) for group in found]
+        groups_of_files = groups(settings.paths)
+        toolchains = [_toolchain(settings, group) for group in groups_of_files]
     except (NoSource, LeanProblem, PocketBuildError) as error:
         print(f"proofmesh trace: {error}", file=sys.stderr)
         return USAGE_ERROR
-    return _trace(settings, list(zip(found, toolchains, strict=True)))
+    return _trace(settings, list(zip(groups_of_files, toolchains, strict=True)))
 
 
 def _toolchain(settings: TraceSettings, group: Group) -> LeanToolchain:
@@ -90,7 +90,7 @@ def _toolchain(settings: TraceSettings, group: Group) -> LeanToolchain:
     return find(settings.lean if named or not group.lake else replace(settings.lean, project=str(group.root)))
 
 
-def _trace(settings: TraceSettings, found: Sequence[tuple[Group, LeanToolchain]]) -> int:
+def _trace(settings: TraceSettings, groups_of_files: Sequence[tuple[Group, LeanToolchain]]) -> int:
     from node.lean.trace.elaborating import TraceLimits
     from node.lean.trace.formats.writing import write
     from node.lean.trace.session import plan, run_all
@@ -99,7 +99,7 @@ def _trace(settings: TraceSettings, found: Sequence[tuple[Group, LeanToolchain]]
 
     limits = TraceLimits(seconds=settings.seconds, memory_mb=settings.memory_mb)
     works = []
-    for group, toolchain in found:
+    for group, toolchain in groups_of_files:
         folder = Path(toolchain.project or group.root)
         works += plan(group, Tracer(toolchain, folder, limits, settings.split), settings.out)
     with TraceProgress(len(works)) as progress:

@@ -25,8 +25,8 @@ def lean_files(path: Path) -> list[Path]:
     """A file itself; of a folder the .lean files below it, without hidden folders (`.lake` holds other people's)."""
     if not path.is_dir():
         return [path]
-    found = (file for file in path.rglob("*.lean") if file.is_file())
-    return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(path).parts))
+    files = (file for file in path.rglob("*.lean") if file.is_file())
+    return sorted(file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts))
 
 
 def _proofs(file: Path) -> tuple[list[WrittenProof], str]:

@@ -141,8 +141,8 @@ def admissible(draft: Draft) -> bool:
 
 def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[BankItem]:
     """Candidates that are still wanted and have not been seen."""
-    found: list[BankItem] = []
-    while len(found) < bank.batch and bank.tries > 0:
+    candidates: list[BankItem] = []
+    while len(candidates) < bank.batch and bank.tries > 0:
         bank.tries -= 1
         draft = maker(rng)
         if draft is None or not admissible(draft) or (draft.proof is None) != false:
@@ -156,8 +156,8 @@ def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[B
             continue
         bank.seen.add(form)
         proof = draft.proof or draft.counter_proof()
-        found.append(BankItem(theorem, draft, split, level, template, proof, lean_check.Checked()))
-    return found
+        candidates.append(BankItem(theorem, draft, split, level, template, proof, lean_check.Checked()))
+    return candidates
 
 
 def accept(bank: Bank, candidates: list[BankItem]) -> None:

@@ -97,8 +97,8 @@ def run_blocks(blocks: Sequence[Sequence[str]]) -> list[tuple[int, int, dict[str
         block_lines = [line for part in block for line in part.split("\n")]
         lines += [*block_lines, ""]
         owners += [(index, line) for line in range(len(block_lines) + 1)]
-    found = [(*owners[message["pos"]["line"] - 1], message) for message in run_lean("\n".join(lines))]
-    return sorted(found, key=lambda item: (item[0], item[1]))
+    located = [(*owners[message["pos"]["line"] - 1], message) for message in run_lean("\n".join(lines))]
+    return sorted(located, key=lambda item: (item[0], item[1]))
 
 
 def closed_by(theorems: Sequence[Theorem], tactic: str) -> list[bool]:

@@ -1,4 +1,4 @@
-"""Headers: the commands before a theorem, and which of them decide what a process has to load. Pure."""
+"""Headers, the commands before a theorem: their imports decide what a Lean process has to load. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _IMPORT = re.compile(r"^[ \t]*(?:(?:public|meta|private)\s+)*(?:import\b|prelude
 
 
 def imports(header: str) -> list[str]:
-    """The lines of a header that decide what a process has loaded."""
+    """The lines of a header that import modules, or say `prelude` or `module`."""
     return [line.group().strip() for line in _IMPORT.finditer(header)]
 
 
 def import_lines(header: str) -> int:
-    """Number of lines up to the last import."""
+    """Number of lines up to the last import, that included; 0 without imports."""
     ends = [line.end() for line in _IMPORT.finditer(header)]
     return header.count("\n", 0, ends[-1]) + 1 if ends else 0
 

@@ -1,9 +1,10 @@
-"""Lean's lexical structure, as far as it says where a text ends: comments, strings, brackets. No Lean needed.
+"""Lean's lexical structure, as far as it decides where a text ends: comments, strings, brackets. No Lean needed.
 
-A candidate that is not closed in itself would swallow or end what stands around it. So it never gets there.
+A text is closed in itself when it closes every bracket, string and comment that it opens, and no other. A candidate
+that is not would swallow what stands behind it, or end what stands around it, so Lean never sees it.
 
-This reader does not know Lean's tokens, which a library may add to. Where the two could differ, one of them would take
-for a string or a comment what is code to the other: `ambiguity` finds such places, and what holds one is not trusted.
+This reader does not know all of Lean's tokens: libraries add to them. Where the two could disagree, one would take for
+a string or comment what is code to the other. `ambiguity` finds such places, and a text with one is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _BORING = re.compile(r"[\w\s.,:;=<>+*∧∨→↔¬∀∃λ|&^%$!?@~·←↦≤�
 
 @dataclass(frozen=True)
 class Lexed:
-    """What is code in a text."""
+    """What in a text is code, and what is comment or string."""
 
     code: str
     """The text with comments, strings and characters blanked (line breaks stay)."""
@@ -34,7 +35,7 @@ class Lexed:
     glued: bool = False
     """A comment begins right behind a sign, with which its first characters may make another token (`<--x`)."""
     unusual: bool = False
-    """It holds what this reader and Lean might read differently (interpolated or raw strings): do not rely on it."""
+    """It holds an interpolated or raw string, which Lean may read differently: such a candidate runs alone."""
 
 
 class _Scanner:

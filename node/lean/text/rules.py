@@ -1,7 +1,7 @@
-"""Text rules: what a model's tactic or a proof may not say, whatever Lean would make of it. Pure.
+"""Text rules: what a tactic, a proof, a statement or a header may not contain, whatever Lean would make of it. Pure.
 
-They are no proof of soundness (that is `verification`'s: fresh processes, the statement apart, the axioms). They keep
-away what could change the environment, switch checks off, search libraries, or end the tactic block.
+They refuse what could change the environment, switch checks off, search libraries, or end the tactic block. They are
+not what makes a proof sound: `node.lean.verify` is (fresh processes, the statement compiled apart, the axioms).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _BEGINNINGS = {
     "it runs code while Lean elaborates": re.compile(r"run_\w+|unsafe\w*|dbg\w+"),
     "it trusts the compiler": re.compile(r"native_\w+|(?:of)?[rR]educe(?:Bool|Nat)\w*"),
 }
-"""Families of names: Mathlib has `run_tacq`, Lean `unsafeBaseIO`, and either may get more."""
+"""Families of names, by the reason against them: Mathlib has `run_tacq`, Lean `unsafeBaseIO`, and both may add more."""
 
 _SEARCHING = """
 exact apply rw rewrite simp simp_all simp_arith simpa dsimp aesop grind try decide omega rfl norm_num observe show_term
@@ -62,7 +62,8 @@ _LOOK_ALIKES = str.maketrans(
     "аеорсухіјѕԁһոցԛԝмткᴀᴄᴅᴇᴏɑıοαεινκρτυχѵ",
     "aeopcyxijsdhngqwmtkacdeoaioaeivkptuxv",
 )
-"""Cyrillic, Greek and phonetic letters that look like Latin ones: `ѕоrry` is not `sorry` to Lean, but to a reader."""
+"""Cyrillic, Greek and phonetic letters that look like Latin ones: Lean reads another name in `ѕоrry` than in `sorry`, a
+person does not."""
 
 
 def tactic_problem(tactic: str) -> str:
@@ -83,7 +84,7 @@ def tactic_problem(tactic: str) -> str:
 def proof_problem(script: str) -> str:
     """Why the text of a proof (the tactic block behind `:= by`) is refused; empty when it is not.
 
-    This holds for the text without its comments (`Lexed.bare`): only that may be shown to Lean.
+    The rules read the text without its comments (`Lexed.bare`), so Lean may be shown only that.
     """
     if not script.strip():
         return "an empty proof"
@@ -108,8 +109,9 @@ def statement_problem(binders: str, conclusion: str) -> str:
         if lexed.comments:
             return f"{name}: comments have no place in a statement"
         words = _WORDS.findall(lexed.code.replace("«", " ").replace("»", " "))
-        if found := next((word for word in words if word in _STATEMENT_WORDS or _reason(word) in _RUNS), ""):
-            return f"{name}: `{found}` has no place in a statement"
+        refused = (word for word in words if word in _STATEMENT_WORDS or _reason(word) in _STATEMENT_REASONS)
+        if word := next(refused, ""):
+            return f"{name}: `{word}` has no place in a statement"
         if problem := ambiguity(lexed.bare):
             return f"{name}: {problem}"
     outside = _outside_brackets(lex(binders).code)
@@ -132,8 +134,8 @@ def switches_checks_off(option: str) -> bool:
 def header_problem(header: str) -> str:
     """Why the header of a theorem is refused; empty when it is not.
 
-    It belongs to the statement and decides what that means; but it stands before the proof as well, so it must not
-    switch off what a proof is checked by, nor run code. A proof that uses an axiom of it is rejected by that name.
+    A header belongs to the statement: it decides what the statement means. But it stands before the proof as well, so
+    it must not switch off checks of proofs, nor run code. It may declare an axiom: a proof with it is rejected later.
     """
     problem = _characters(header, MAX_PROOF_BYTES, "a header") if header else ""
     lexed = lex(header)
@@ -149,39 +151,41 @@ def header_problem(header: str) -> str:
     return ""
 
 
-_CODE = """
+_RUNS_CODE = """
 macro macro_rules elab elab_rules syntax initialize builtin_initialize run_cmd run_elab run_meta unsafe implemented_by
 extern simproc by_elab eval% add_decl_doc register_option
 """
 
-_HEADER_WORDS = set(_CODE.split())
+_HEADER_WORDS = set(_RUNS_CODE.split())
+"""Words that have no place in a header."""
 
 HEADER_STOPS = (set(_COMMANDS.split()) | {"in"}) - {"scoped"}
-"""Words that would begin another command in a header's line, or end one early."""
+"""Words that would begin a second command in a line of a header, or end the first one early."""
 
 _STATEMENT_WORDS = set(_COMMANDS.split()) | {"sorry", "admit", "sorryAx"}
 
-_RUNS = {"it runs code while Lean elaborates", "it trusts the compiler"}
-"""Reasons for which a word has no place in a statement either."""
+_STATEMENT_REASONS = {"it runs code while Lean elaborates", "it trusts the compiler"}
+"""Reasons that keep a word out of statements, too."""
 
 
 def _outside_brackets(code: str) -> str:
-    """What stands outside all brackets."""
-    depth, kept = 0, []
+    """The characters outside all brackets."""
+    depth, outside = 0, []
     for char in code:
         if char in "([{⦃⟨":
             depth += 1
         elif char in ")]}⦄⟩":
             depth -= 1
         elif depth == 0:
-            kept.append(char)
-    return "".join(kept)
+            outside.append(char)
+    return "".join(outside)
 
 
-def _characters(text: str, most: int, what: str) -> str:
+def _characters(text: str, max_bytes: int, kind: str) -> str:
+    """Why a text's size or characters are refused; empty when they are not. `kind`: what the text is, with article."""
     size = len(text.encode("utf-8", errors="surrogatepass"))
-    if size > most:
-        return f"{what} of {size} bytes; at most {most} are allowed"
+    if size > max_bytes:
+        return f"{kind} of {size} bytes; at most {max_bytes} are allowed"
     for position, char in enumerate(text):
         if char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
             return f"the character U+{ord(char):04X} at position {position} cannot be seen, and is not allowed"
@@ -189,18 +193,17 @@ def _characters(text: str, most: int, what: str) -> str:
 
 
 def _words(lexed: Lexed) -> str:
-    """Forbidden words in code, also where they only look like them."""
+    """The first forbidden word in code, or word that looks like one, with the reason; empty when there is none."""
     plain = lexed.code.replace("«", " ").replace("»", " ")
     for text, look in ((plain, ""), (_folded(plain), " (by its look)")):
         for word in _WORDS.findall(text):
             for part in word.split("."):
                 if reason := _reason(part) or _reason(part.rstrip("?!")):
                     return f"`{part}`{look} is not allowed: {reason}"
-        found = _SUGGESTION.search(text)
-        if found:
-            return f"`{found.group()}`{look} is not allowed: it searches the library"
-    if found := _COMMAND_SIGN.search(plain):
-        return f"`{found.group()}...` is not allowed: a command has no place in a tactic"
+        if match := _SUGGESTION.search(text):
+            return f"`{match.group()}`{look} is not allowed: it searches the library"
+    if match := _COMMAND_SIGN.search(plain):
+        return f"`{match.group()}...` is not allowed: a command has no place in a tactic"
     if "@[" in plain:
         return "`@[` is not allowed: an attribute has no place in a tactic"
     return "`proofmesh` names are the prover's own" if "proofmesh copy" in plain else ""

@@ -80,30 +80,30 @@ def check_installed(lake: Path, project: Path, environ: Mapping[str, str]) -> No
 def lake_environment(lake: Path, project: Path, environ: Mapping[str, str]) -> LakeEnvironment:
     """Ask Lake. Raises LeanProblem."""
     code, output, errors = ask([str(lake), "env"], environ, folder=project)
-    told = {match[1]: match[2] for line in output.splitlines() if (match := _VARIABLE.fullmatch(line))}
-    if code != 0 or not told:
-        said = (errors or output).strip()[-600:] or f"it ended with code {code}"
+    variables = {match[1]: match[2] for line in output.splitlines() if (match := _VARIABLE.fullmatch(line))}
+    if code != 0 or not variables:
+        problem = (errors or output).strip()[-600:] or f"it ended with code {code}"
         raise LeanProblem(
-            f"`lake env` fails in {project}: {said}\nRun it there by hand; `lake update` fetches what a project needs, "
-            "`lake build` compiles it"
+            f"`lake env` fails in {project}: {problem}\nRun it there by hand; `lake update` fetches what a project "
+            "needs, `lake build` compiles it"
         )
-    lean = next((path for path in _leans(told) if path.is_file()), None)
+    lean = next((path for path in _leans(variables) if path.is_file()), None)
     if lean is None:
         raise LeanProblem(f"`lake env` in {project} names no Lean that is there (LEAN, LEAN_SYSROOT): {INSTALL}")
     return LakeEnvironment(
         lean=lean,
-        path=_folders(told.get("LEAN_PATH", ""), project),
-        sources=_folders(told.get("LEAN_SRC_PATH", ""), project),
-        libraries=told.get("LD_LIBRARY_PATH", ""),
+        path=_folders(variables.get("LEAN_PATH", ""), project),
+        sources=_folders(variables.get("LEAN_SRC_PATH", ""), project),
+        libraries=variables.get("LD_LIBRARY_PATH", ""),
     )
 
 
-def _leans(told: Mapping[str, str]) -> Iterable[Path]:
+def _leans(variables: Mapping[str, str]) -> Iterable[Path]:
     """Where Lean may be, by what Lake said: LEAN is it, but older ones name only its toolchain."""
-    if told.get("LEAN"):
-        yield Path(told["LEAN"])
-    if told.get("LEAN_SYSROOT"):
-        yield Path(told["LEAN_SYSROOT"]) / "bin" / "lean"
+    if variables.get("LEAN"):
+        yield Path(variables["LEAN"])
+    if variables.get("LEAN_SYSROOT"):
+        yield Path(variables["LEAN_SYSROOT"]) / "bin" / "lean"
 
 
 def _folders(path: str, project: Path) -> tuple[Path, ...]:
@@ -111,9 +111,9 @@ def _folders(path: str, project: Path) -> tuple[Path, ...]:
     return tuple(Path(os.path.normpath(project / entry)) for entry in path.split(os.pathsep) if entry)
 
 
-def check_built(project: Path, found: LakeEnvironment, prefix: Path) -> None:
+def check_built(project: Path, lake_environment: LakeEnvironment, prefix: Path) -> None:
     """Whether anything of the project has been compiled. Raises LeanProblem."""
-    own = [each for each in found.path if not each.is_relative_to(prefix)]
+    own = [each for each in lake_environment.path if not each.is_relative_to(prefix)]
     if own and not any(has_modules(each) for each in own):
         raise LeanProblem(
             f"the project {project} is not built: there is no .olean file in {', '.join(map(str, own))}. Run "

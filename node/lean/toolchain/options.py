@@ -44,10 +44,10 @@ class ProjectOptions:
 
 
 def project_options(
-    lake: Path, project: Path, found: LakeEnvironment, imports: Sequence[str], environ: Mapping[str, str]
+    lake: Path, project: Path, lake_environment: LakeEnvironment, imports: Sequence[str], environ: Mapping[str, str]
 ) -> ProjectOptions:
     """Ask Lake about a file of the project: that of the first of `imports` which is the project's own, or any."""
-    module, file = own_file(project, found, imports)
+    module, file = own_file(project, lake_environment, imports)
     notes: list[str] = []
     options = _asked(lake, project, file, environ, notes)
     config = _configuration(lake, project, environ, notes)
@@ -61,19 +61,19 @@ def project_options(
     return ProjectOptions(tuple(_kept(options, notes)), tuple(notes))
 
 
-def own_file(project: Path, found: LakeEnvironment, imports: Sequence[str]) -> tuple[str, Path]:
+def own_file(project: Path, lake_environment: LakeEnvironment, imports: Sequence[str]) -> tuple[str, Path]:
     """A module of the project itself, and its source; a file that is not there when it has none."""
-    for module in (*imports, *_built(project, found)):
-        for folder in found.sources:
+    for module in (*imports, *_built(project, lake_environment)):
+        for folder in lake_environment.sources:
             file = (folder / Path(*module.split("."))).with_suffix(".lean")
             if file.is_file() and _is_own(file, project):
                 return module, file
     return "", project / "Proofmesh.lean"
 
 
-def _built(project: Path, found: LakeEnvironment) -> Iterable[str]:
+def _built(project: Path, lake_environment: LakeEnvironment) -> Iterable[str]:
     """Modules at the top of the project's own compiled ones."""
-    for folder in found.path:
+    for folder in lake_environment.path:
         if folder.is_relative_to(project) and "packages" not in folder.relative_to(project).parts:
             yield from sorted(each.stem for each in folder.glob("*.olean"))
             yield from sorted(f"{each.parent.name}.{each.stem}" for each in folder.glob("*/*.olean"))
@@ -94,13 +94,13 @@ def _asked(
     except LeanProblem as error:
         code, output, errors = 1, "", str(error)
     try:
-        told = json.loads(output.strip().split("\n")[-1]) if code == 0 else None
+        answer = json.loads(output.strip().split("\n")[-1]) if code == 0 else None
     except json.JSONDecodeError:
-        told = None
-    options = (told.get("options") or told.get("setupOptions") or {}) if isinstance(told, dict) else None
+        answer = None
+    options = (answer.get("options") or answer.get("setupOptions") or {}) if isinstance(answer, dict) else None
     if not isinstance(options, dict):
-        said = (errors or output).strip()[-200:] or f"code {code}"
-        notes.append(f"`lake setup-file` does not say with which options {project} is elaborated: {said}")
+        problem = (errors or output).strip()[-200:] or f"code {code}"
+        notes.append(f"`lake setup-file` does not say with which options {project} is elaborated: {problem}")
         return None
     return options
 
@@ -134,24 +134,24 @@ def _libraries(config: Mapping[str, Any], module: str) -> list[dict[str, Any]]:
 
 def flat(table: Mapping[str, Any], outer: str = "") -> dict[str, Any]:
     """Options of a TOML table by their dotted names: `pp.unicode.fun = true` is a table in a table."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name, value in table.items():
-        found |= flat(value, f"{outer}{name}.") if isinstance(value, Mapping) else {f"{outer}{name}": value}
-    return found
+        options |= flat(value, f"{outer}{name}.") if isinstance(value, Mapping) else {f"{outer}{name}": value}
+    return options
 
 
 def _of_arguments(arguments: Sequence[str], notes: list[str]) -> dict[str, Any]:
     """The options among Lean's arguments: `-DNAME=VALUE`, or `-D` and that behind it."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     rest = iter(arguments)
     for argument in rest:
         pair = next(rest, "") if argument == "-D" else argument.removeprefix("-D")
         name, is_option, value = pair.partition("=")
         if is_option and argument.startswith("-D"):
-            found[name.strip()] = value.strip()
+            options[name.strip()] = value.strip()
         else:
             notes.append(f"of the project's moreLeanArgs, {argument} is not taken over: only options (-D) are")
-    return found
+    return options
 
 
 def _kept(options: Mapping[str, Any], notes: list[str]) -> Iterable[str]:

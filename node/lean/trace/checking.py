@@ -34,10 +34,10 @@ class Copy:
     begins: dict[int, int]
     """Character offset at which each of the declarations begins, by number."""
 
-    def find(self, found: Sequence[Declaration], number: int) -> Declaration | None:
+    def find(self, declarations: Sequence[Declaration], number: int) -> Declaration | None:
         """A declaration of the original among those that Lean found in the copy."""
         begin = self.source.position(self.begins[number])
-        return next((each for each in found if each.command.start == begin), None)
+        return next((each for each in declarations if each.command.start == begin), None)
 
 
 SHOW, HIDE = (f"set_option trace.Elab.info {value}\n" for value in ("true", "false"))
@@ -75,18 +75,18 @@ def _script(source: LeanSource, start: Position, steps: Sequence[TracedStep]) ->
     return "\n".join(["by", *proof_lines(proof_tree(steps), prefix)])
 
 
-def agreed(asked: TracedBlock, seen: TracedBlock) -> TracedBlock | None:
+def agreed(split: TracedBlock, reread: TracedBlock) -> TracedBlock | None:
     """The block with the states that Lean shows for the split proof; None when that is not the proof asked for."""
-    if seen.problem or len(asked.steps) != len(seen.steps):
+    if reread.problem or len(split.steps) != len(reread.steps):
         return None
-    pairs = list(zip(asked.steps, seen.steps, strict=True))
+    pairs = list(zip(split.steps, reread.steps, strict=True))
     if any(_words(one.tactic) != _words(other.tactic) or one.parent != other.parent for one, other in pairs):
         return None
     steps = tuple(
         msgspec.structs.replace(other, tactic=one.tactic, start=one.start, end=one.end, premises=one.premises)
         for one, other in pairs
     )
-    return msgspec.structs.replace(asked, steps=steps, split=True, unsplit="")
+    return msgspec.structs.replace(split, steps=steps, split=True, unsplit="")
 
 
 def _words(tactic: str) -> str:

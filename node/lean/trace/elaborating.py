@@ -59,13 +59,15 @@ async def elaborate(
         path, output, errors = (Path(scratch) / name for name in ("Traced.lean", "output", "errors"))
         path.write_text(text, encoding="utf-8")
         code = await _run(path, output, errors, toolchain, folder, limits, options)
-        said = ElaboratedFile()
+        elaborated = ElaboratedFile()
         for row in _rows(output):
-            _take(said, row)
-        if code not in (0, 1) or (code == 1 and not any(message.severity == "error" for message in said.messages)):
-            told = errors.read_text(encoding="utf-8", errors="replace").strip()[-ERROR_CHARACTERS:]
-            raise TraceFailed(f"Lean ended with code {code}{': ' + told if told else ''}")
-        return said
+            _take(elaborated, row)
+        if code not in (0, 1) or (
+            code == 1 and not any(message.severity == "error" for message in elaborated.messages)
+        ):
+            problem = errors.read_text(encoding="utf-8", errors="replace").strip()[-ERROR_CHARACTERS:]
+            raise TraceFailed(f"Lean ended with code {code}{': ' + problem if problem else ''}")
+        return elaborated
 
 
 async def _run(
@@ -123,10 +125,10 @@ def _rows(output: Path) -> Iterator[dict[str, Any]]:
                     raise TraceFailed(f"Lean wrote what is no JSON: {error}") from error
 
 
-def _take(said: ElaboratedFile, row: dict[str, Any]) -> None:
+def _take(elaborated: ElaboratedFile, row: dict[str, Any]) -> None:
     data = str(row.get("data", ""))
     if data.startswith(_TRACE):
-        said.trees += parse(data[len(_TRACE) :])
+        elaborated.trees += parse(data[len(_TRACE) :])
     else:
         line = (row.get("pos") or {}).get("line", 0)
-        said.messages.append(FileMessage(str(row.get("severity", "")), data, int(line)))
+        elaborated.messages.append(FileMessage(str(row.get("severity", "")), data, int(line)))

@@ -131,15 +131,15 @@ def parse(text: str) -> list[Info]:
 
 def nearest(node: Info) -> list[TacticInfo]:
     """The nearest tactics below a node: looking through macro expansions and terms, never through tactics."""
-    found: list[TacticInfo] = []
+    tactics: list[TacticInfo] = []
     stack = list(reversed(node.children))
     while stack:
         child = stack.pop()
         if child.tactic is not None:
-            found.append(child.tactic)
+            tactics.append(child.tactic)
         else:
             stack.extend(reversed(child.children))
-    return found
+    return tactics
 
 
 def _tactic(node: Info, match: re.Match[str]) -> TacticInfo:

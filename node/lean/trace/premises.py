@@ -17,13 +17,13 @@ _HYPOTHESES = re.compile(r"^([^:⊢|]+?) :", re.MULTILINE)
 
 def names(trees: Iterable[Info]) -> dict[Span, str]:
     """The name at each place of the source, binders left out."""
-    found: dict[Span, str] = {}
+    by_place: dict[Span, str] = {}
     for tree in trees:
         for node in tree.walk():
             name = node.name
             if name is not None and not name.binder and _IDENTIFIER.fullmatch(name.name):
-                found[name.span] = name.name
-    return found
+                by_place[name.span] = name.name
+    return by_place
 
 
 def premises(info: TacticInfo, full: Mapping[Span, str], within: Span | None = None) -> tuple[Premise, ...]:
@@ -37,8 +37,10 @@ def premises(info: TacticInfo, full: Mapping[Span, str], within: Span | None = N
             local.add(node.name.name)
         elif node.name is not None and node.name.span in full and (within or info.span).holds(node.name.span):
             spans.append((node.name.span, node.name.name))
-    found = {span: full[span] for span, name in spans if name.split(".")[0] not in local and full[span] not in local}
-    return tuple(Premise(found[span], span.start, span.end) for span in sorted(found, key=_place))
+    names_by_span = {
+        span: full[span] for span, name in spans if name.split(".")[0] not in local and full[span] not in local
+    }
+    return tuple(Premise(names_by_span[span], span.start, span.end) for span in sorted(names_by_span, key=_place))
 
 
 def _place(span: Span) -> tuple[tuple[int, int], tuple[int, int]]:

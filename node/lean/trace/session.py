@@ -74,13 +74,13 @@ def _digest(text: str) -> str:
 def kept(work: Work) -> TracedFile | None:
     """The result of an earlier run, if it is that of this file as it is now."""
     try:
-        found = msgspec.json.decode(work.kept.read_bytes(), type=TracedFile)
+        traced = msgspec.json.decode(work.kept.read_bytes(), type=TracedFile)
         text = work.file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, msgspec.DecodeError):
         return None
-    if found.key != work.key(text) or found.error:
+    if traced.key != work.key(text) or traced.error:
         return None
-    return msgspec.structs.replace(found, commit=work.group.commit, url=work.group.url)
+    return msgspec.structs.replace(traced, commit=work.group.commit, url=work.group.url)
 
 
 def run_one(work: Work) -> TracedFile:
@@ -113,11 +113,11 @@ def run_all(
     """
     left = []
     for work in works:
-        found = None if fresh else kept(work)
-        if found is None:
+        earlier = None if fresh else kept(work)
+        if earlier is None:
             left.append(work)
         else:
-            report(work, found, True)
+            report(work, earlier, True)
     # One process that is killed takes the pool with it: what was open then is tried again, each file in a pool alone.
     for work in _round(left, jobs, report):
         for _ in _round([work], 1, report):

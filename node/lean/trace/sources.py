@@ -37,7 +37,7 @@ class Group:
 
 def groups(paths: Iterable[Path]) -> list[Group]:
     """The files below some paths, by project. Raises NoSource."""
-    found: dict[Path, dict[Path, None]] = {}
+    files_by_root: dict[Path, dict[Path, None]] = {}
     for path in paths:
         place = path.absolute()
         if not place.exists():
@@ -46,8 +46,8 @@ def groups(paths: Iterable[Path]) -> list[Group]:
         if not files:
             raise NoSource(f"{path}: no .lean file in it")
         root = lake_project(place) or (place if place.is_dir() else place.parent)
-        found.setdefault(root, {}).update(dict.fromkeys(files))
-    return [_group(root, tuple(files)) for root, files in found.items()]
+        files_by_root.setdefault(root, {}).update(dict.fromkeys(files))
+    return [_group(root, tuple(files)) for root, files in files_by_root.items()]
 
 
 def lake_project(path: Path) -> Path | None:

@@ -131,13 +131,13 @@ class Splitter:
 
     def pieces(self, info: TacticInfo) -> list[TacticInfo]:
         """All tactic nodes below, nearest first on every path, that are pieces of the tactic's own syntax."""
-        found, stack = [], list(reversed(info.parts))
+        pieces, stack = [], list(reversed(info.parts))
         while stack:
             part = stack.pop()
-            found.append(part)
+            pieces.append(part)
             if part.synthetic or (part.node.body and part.node.body[0].startswith("[")):
                 stack.extend(reversed(part.parts))
-        return found
+        return pieces
 
     # -- lists of rewrite rules
 
@@ -210,26 +210,26 @@ class Splitter:
 
     def combined(self, info: TacticInfo, opened: list[Open]) -> list[Open]:
         """`t <;> s`: t on the goal, then s on each goal that it leaves."""
-        found = inside(info)
+        parts = inside(info)
         runs = [part for part in self._everything(info) if part.synthetic and part.kind == "Tactic.allGoals"]
-        if not found or not runs:
+        if not parts or not runs:
             return self.whole(info, opened)
-        left = play([found[0]], [opened[0]], self.one)
+        left = play([parts[0]], [opened[0]], self.one)
         return [*self.each(runs[0], left), *opened[1:]]
 
     # -- blocks inside a tactic
 
     def alternatives(self, info: TacticInfo, opened: list[Open]) -> list[Open]:
         """`induction ... with | ... => ...`: the cases become goals, named as they were."""
-        found = [part for part in self.pieces(info) if _ALTERNATIVE in part.kind]
-        if any(len(part.before) != 1 for part in found):
+        heads = [part for part in self.pieces(info) if _ALTERNATIVE in part.kind]
+        if any(len(part.before) != 1 for part in heads):
             raise Unsupported(f"an alternative without a goal in line {info.span.start[0]}")
-        places = list(dict.fromkeys(part.span for part in found))
+        places = list(dict.fromkeys(part.span for part in heads))
         head = self.source.slice(Span(info.span.start, places[0].start)).rstrip()
         tactic = " ".join([head, *(f"{' '.join(self.source.slice(place).split())} ?_" for place in places)])
-        runs = [inside(part) for part in found]
+        runs = [inside(part) for part in heads]
         item = self.item(
-            info, tactic, [part.before[0] for part in found], without=[each for run in runs for each in run]
+            info, tactic, [part.before[0] for part in heads], without=[each for run in runs for each in run]
         )
         goals = attach(item, opened[0].slot, [opened[0]], item.after)
         left: list[Open] = []
@@ -269,25 +269,25 @@ class Splitter:
 
     def _blocks(self, info: TacticInfo, text: str) -> list[TermBlock]:
         """The `by` blocks in a tactic's term, in the order of the text."""
-        found = []
+        blocks = []
         for part in self._outermost(info):
             if len(part.before) == 1:
                 start, end = self.source.offset(part.span.start), self.source.offset(part.span.end)
-                found.append(TermBlock(start, end, part.before[0], items(part)))
-        if found:
-            return sorted(found, key=lambda block: block.start)
+                blocks.append(TermBlock(start, end, part.before[0], items(part)))
+        if blocks:
+            return sorted(blocks, key=lambda block: block.start)
         return self._tail_block(info, text)
 
     def _outermost(self, info: TacticInfo) -> list[TacticInfo]:
         """The outermost `by` blocks in a tactic's terms."""
-        found, stack = [], list(reversed(info.parts))
+        blocks, stack = [], list(reversed(info.parts))
         while stack:
             part = stack.pop()
             if part.kind == "Term.byTactic" and not part.synthetic:
-                found.append(part)
+                blocks.append(part)
             elif part.kind not in ("Tactic.tacticSeq", "Tactic.tacticSeq1Indented") or part.synthetic:
                 stack.extend(reversed(part.parts))
-        return list({part.span: part for part in found}.values())
+        return list({part.span: part for part in blocks}.values())
 
     def _tail_block(self, info: TacticInfo, text: str) -> list[TermBlock]:
         """`have h : T := by ...`: a macro turns the block at the end into a `case`, so its `by` is no term."""

@@ -41,31 +41,31 @@ class Declaration:
     command: Span
     """The whole command, doc comment and attributes included."""
 
-    def messages(self, said: Sequence[FileMessage]) -> list[FileMessage]:
+    def messages(self, messages: Sequence[FileMessage]) -> list[FileMessage]:
         """What Lean said about it."""
-        return [message for message in said if self.theorem.start[0] <= message.line <= self.theorem.end[0]]
+        return [message for message in messages if self.theorem.start[0] <= message.line <= self.theorem.end[0]]
 
 
 def declarations(source: LeanSource, trees: Sequence[Info]) -> list[Declaration]:
     """The declarations with tactic blocks, in the file's order."""
-    found = []
+    result = []
     for tree, span, keyword in _commands(source, trees):
         blocks = _blocks(tree)
         if blocks:
-            found.append(Declaration(_theorem(source, tree, span, keyword, blocks), blocks, span))
-    return found
+            result.append(Declaration(_theorem(source, tree, span, keyword, blocks), blocks, span))
+    return result
 
 
 def declared(source: LeanSource, trees: Sequence[Info]) -> list[Declared]:
     """Everything that a file declares under a name."""
-    found = []
+    result = []
     for tree, span, keyword in _commands(source, trees):
         name, place = _name(source, tree, keyword.end())
         if place is not None:
             start = source.position(keyword.start())
             code = source.slice(Span(start, span.end))
-            found.append(Declared(name, keyword.group(1), code, start, span.end, place.start, place.end))
-    return found
+            result.append(Declared(name, keyword.group(1), code, start, span.end, place.start, place.end))
+    return result
 
 
 def _commands(source: LeanSource, trees: Sequence[Info]) -> Iterator[tuple[Info, Span, re.Match[str]]]:
@@ -81,7 +81,7 @@ def _commands(source: LeanSource, trees: Sequence[Info]) -> Iterator[tuple[Info,
 
 def _blocks(tree: Info) -> tuple[TacticInfo, ...]:
     """The outermost `by` blocks, each once: what is elaborated twice counts as it was the last time."""
-    found: dict[Span, TacticInfo] = {}
+    blocks: dict[Span, TacticInfo] = {}
     stack = [tree]
     while stack:
         node = stack.pop()
@@ -89,8 +89,8 @@ def _blocks(tree: Info) -> tuple[TacticInfo, ...]:
         if info is None:
             stack.extend(reversed(node.children))
         elif info.kind == "Term.byTactic" and not info.synthetic and info.before:
-            found[info.span] = info
-    return tuple(found[span] for span in sorted(found, key=lambda span: span.start))
+            blocks[info.span] = info
+    return tuple(blocks[span] for span in sorted(blocks, key=lambda span: span.start))
 
 
 def _theorem(
@@ -114,21 +114,21 @@ def _name(source: LeanSource, tree: Info, keyword_end: int) -> tuple[str, Span |
     """The full name of what a command declares, and where it stands."""
     begin = keyword_end + len(source.text[keyword_end:]) - len(source.text[keyword_end:].lstrip())
     place: Position = source.position(begin)
-    found: tuple[str, Span | None] = ("", None)
+    longest: tuple[str, Span | None] = ("", None)
     for node in tree.walk():
         name = node.name
         # The constant, and the variable that stands for it while it is elaborated, without namespace.
-        if name is not None and name.binder and name.span.start == place and len(name.name) > len(found[0]):
-            found = (name.name, name.span)
-    return found
+        if name is not None and name.binder and name.span.start == place and len(name.name) > len(longest[0]):
+            longest = (name.name, name.span)
+    return longest
 
 
-def wrong(theorem: TracedTheorem, said: Sequence[FileMessage]) -> str:
+def wrong(theorem: TracedTheorem, messages: Sequence[FileMessage]) -> str:
     """Why a declaration does not count; empty when it does."""
-    errors = [message.data for message in said if message.severity == "error"]
+    errors = [message.data for message in messages if message.severity == "error"]
     if errors:
         return errors[0]
-    if any(message.severity == "warning" and "declaration uses" in message.data for message in said):
+    if any(message.severity == "warning" and "declaration uses" in message.data for message in messages):
         return "it uses `sorry`"
     return ""
 
@@ -137,10 +137,10 @@ def traced_block(source: LeanSource, info: TacticInfo, names: Mapping[Span, str]
     """A block with its tactics as written, and its tree in a style. What has no tree says why."""
     tactics = tuple(_tactics(source, info, names))
     try:
-        found = tuple(steps(Splitter(source, names, style).block(info)))
+        block_steps = tuple(steps(Splitter(source, names, style).block(info)))
     except Unsupported as error:
         return TracedBlock(info.span.start, info.span.end, tactics, problem=str(error))
-    return TracedBlock(info.span.start, info.span.end, tactics, found)
+    return TracedBlock(info.span.start, info.span.end, tactics, block_steps)
 
 
 def _tactics(source: LeanSource, block: TacticInfo, names: Mapping[Span, str]) -> list[TracedTactic]:
@@ -148,14 +148,14 @@ def _tactics(source: LeanSource, block: TacticInfo, names: Mapping[Span, str]) -
 
     The same choice as LeanDojo's: nodes whose parent is a tactic sequence.
     """
-    found: dict[tuple[Span, tuple[str, ...]], TracedTactic] = {}
+    tactics: dict[tuple[Span, tuple[str, ...]], TracedTactic] = {}
     stack = [(part, block) for part in reversed(block.parts)]
     while stack:
         info, parent = stack.pop()
         stack.extend((part, info) for part in reversed(info.parts))
         is_tactic = not info.synthetic and info.kind and not info.kind.startswith('"')
         if parent.kind in _SEQUENCES and is_tactic and info.before and info.before != info.after:
-            found[info.span, info.before] = TracedTactic(
+            tactics[info.span, info.before] = TracedTactic(
                 source.tactic(info.span),
                 info.span.start,
                 info.span.end,
@@ -163,4 +163,4 @@ def _tactics(source: LeanSource, block: TacticInfo, names: Mapping[Span, str]) -
                 info.after,
                 premises(info, names),
             )
-    return sorted(found.values(), key=lambda tactic: (tactic.start, (-tactic.end[0], -tactic.end[1])))
+    return sorted(tactics.values(), key=lambda tactic: (tactic.start, (-tactic.end[0], -tactic.end[1])))

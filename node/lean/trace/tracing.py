@@ -45,33 +45,33 @@ class Tracer:
         source = LeanSource(text)
         imports = tuple(source.imports)
         try:
-            said = await self._elaborate(source)
-            in_full = await self._elaborate(source, FULL_NAMES) if _SHORTENS_NAMES.search(text) else said
-            known = declared(source, in_full.trees)
-            theorems = await self._theorems(source, said, names(in_full.trees))
+            elaborated = await self._elaborate(source)
+            with_full_names = await self._elaborate(source, FULL_NAMES) if _SHORTENS_NAMES.search(text) else elaborated
+            all_declared = declared(source, with_full_names.trees)
+            theorems = await self._theorems(source, elaborated, names(with_full_names.trees))
         except TraceFailed as error:
             return TracedFile(path, imports, error=str(error), seconds=time.monotonic() - started)
-        full: dict[Position | None, str] = {each.name_start: each.full_name for each in known}
-        named = (msgspec.structs.replace(each, name=full.get(each.name_start, each.name)) for each in theorems)
-        return TracedFile(path, imports, tuple(named), tuple(known), seconds=time.monotonic() - started)
+        full_names: dict[Position | None, str] = {each.name_start: each.full_name for each in all_declared}
+        named = (msgspec.structs.replace(each, name=full_names.get(each.name_start, each.name)) for each in theorems)
+        return TracedFile(path, imports, tuple(named), tuple(all_declared), seconds=time.monotonic() - started)
 
     async def _theorems(
-        self, source: LeanSource, said: ElaboratedFile, full: Mapping[Span, str]
+        self, source: LeanSource, elaborated: ElaboratedFile, full_names: Mapping[Span, str]
     ) -> list[TracedTheorem]:
         """The declarations with tactic blocks. Raises TraceFailed."""
-        found = declarations(source, said.trees)
-        if not found and any(message.severity == "error" for message in said.messages):
-            error = next(message for message in said.messages if message.severity == "error")
+        originals = declarations(source, elaborated.trees)
+        if not originals and any(message.severity == "error" for message in elaborated.messages):
+            error = next(message for message in elaborated.messages if message.severity == "error")
             raise TraceFailed(f"line {error.line}: {error.data}")
-        errors = [wrong(each.theorem, each.messages(said.messages)) for each in found]
+        errors = [wrong(each.theorem, each.messages(elaborated.messages)) for each in originals]
         blocks = {
-            BlockPlace(number, index): traced_block(source, block, full, WHOLE)
-            for number, (each, error) in enumerate(zip(found, errors, strict=True))
+            BlockPlace(number, index): traced_block(source, block, full_names, WHOLE)
+            for number, (each, error) in enumerate(zip(originals, errors, strict=True))
             if not error
             for index, block in enumerate(each.blocks)
         }
         if self.split:
-            blocks = await self._split(source, found, full, blocks)
+            blocks = await self._split(source, originals, full_names, blocks)
         return [
             msgspec.structs.replace(
                 each.theorem,
@@ -80,14 +80,14 @@ class Tracer:
                     block for place, block in sorted(blocks.items(), key=_place) if place.declaration == number
                 ),
             )
-            for number, (each, error) in enumerate(zip(found, errors, strict=True))
+            for number, (each, error) in enumerate(zip(originals, errors, strict=True))
         ]
 
     async def _split(
         self,
         source: LeanSource,
-        found: Sequence[Declaration],
-        full: Mapping[Span, str],
+        originals: Sequence[Declaration],
+        full_names: Mapping[Span, str],
         whole: Mapping[BlockPlace, TracedBlock],
     ) -> dict[BlockPlace, TracedBlock]:
         """The blocks, split in the first style in which Lean accepts them; else whole, with the reason."""
@@ -95,16 +95,16 @@ class Tracer:
         reasons = dict.fromkeys(whole, "")
         tried: dict[BlockPlace, list[tuple[str, ...]]] = {place: [] for place in whole}
         for style in SPLIT:
-            asked = {}
+            split_blocks = {}
             for place in [place for place in whole if place not in settled]:
-                block = traced_block(source, found[place.declaration].blocks[place.block], full, style)
+                block = traced_block(source, originals[place.declaration].blocks[place.block], full_names, style)
                 tactics = tuple(step.tactic for step in block.steps)
                 if block.problem:
                     reasons[place] = reasons[place] or block.problem
                 elif tactics not in tried[place]:
                     tried[place].append(tactics)
-                    asked[place] = block
-            for place, answer in (await self._checked(source, found, asked)).items():
+                    split_blocks[place] = block
+            for place, answer in (await self._checked(source, originals, split_blocks)).items():
                 if isinstance(answer, TracedBlock):
                     settled[place] = answer
                 else:
@@ -115,18 +115,18 @@ class Tracer:
         }
 
     async def _checked(
-        self, source: LeanSource, found: Sequence[Declaration], asked: Mapping[BlockPlace, TracedBlock]
+        self, source: LeanSource, originals: Sequence[Declaration], split_blocks: Mapping[BlockPlace, TracedBlock]
     ) -> dict[BlockPlace, TracedBlock | str]:
         """The blocks that Lean accepts in their split form, with the states that it shows; why not, of the others."""
-        if not asked:
+        if not split_blocks:
             return {}
-        copy = rewritten(source, found, asked)
+        copy = rewritten(source, originals, split_blocks)
         try:
-            said = await self._elaborate(copy.source, show=())
+            elaborated = await self._elaborate(copy.source, show=())
         except TraceFailed as error:
-            return dict.fromkeys(asked, f"the split proofs could not be checked: {error}")
-        seen = declarations(copy.source, said.trees)
-        return {place: _answer(copy, said, seen, place, block) for place, block in asked.items()}
+            return dict.fromkeys(split_blocks, f"the split proofs could not be checked: {error}")
+        copies = declarations(copy.source, elaborated.trees)
+        return {place: _answer(copy, elaborated, copies, place, block) for place, block in split_blocks.items()}
 
     async def _elaborate(
         self, source: LeanSource, options: tuple[str, ...] = (), show: tuple[str, ...] = (SHOW_ALL,)
@@ -135,16 +135,16 @@ class Tracer:
 
 
 def _answer(
-    copy: Copy, said: ElaboratedFile, seen: Sequence[Declaration], place: BlockPlace, asked: TracedBlock
+    copy: Copy, elaborated: ElaboratedFile, copies: Sequence[Declaration], place: BlockPlace, split_block: TracedBlock
 ) -> TracedBlock | str:
     """A split block as Lean shows it, or why it does not count."""
-    each = copy.find(seen, place.declaration)
-    if each is None or place.block >= len(each.blocks):
+    copied = copy.find(copies, place.declaration)
+    if copied is None or place.block >= len(copied.blocks):
         return "Lean does not find the split proof"
-    if error := wrong(each.theorem, each.messages(said.messages)):
+    if error := wrong(copied.theorem, copied.messages(elaborated.messages)):
         return f"the split proof fails: {error}"
-    found = traced_block(copy.source, each.blocks[place.block], {}, WHOLE)
-    return agreed(asked, found) or "Lean reads the split proof as another one"
+    reread = traced_block(copy.source, copied.blocks[place.block], {}, WHOLE)
+    return agreed(split_block, reread) or "Lean reads the split proof as another one"
 
 
 def _place(entry: tuple[BlockPlace, TracedBlock]) -> tuple[int, int]:

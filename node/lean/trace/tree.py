@@ -198,22 +198,22 @@ def chosen(info: TacticInfo, opened: Sequence[Open]) -> int | None:
 
 def steps(slot: Slot) -> list[TracedStep]:
     """The tree in pre-order. Raises Unsupported when a branch is left open."""
-    found: list[TracedStep] = []
-    _collect(slot, -1, 0, found)
-    return found
+    records: list[TracedStep] = []
+    _collect(slot, -1, 0, records)
+    return records
 
 
-def _collect(slot: Slot, parent: int, branch: int, found: list[TracedStep]) -> int:
+def _collect(slot: Slot, parent: int, branch: int, records: list[TracedStep]) -> int:
     """Add the steps of a slot; returns the tactics on its longest branch."""
     node = slot.node
     if node is None:
         raise Unsupported("a goal is left that no tactic of the block works on")
-    number = len(found)
-    found.append(_record(node, parent, branch))
+    number = len(records)
+    records.append(_record(node, parent, branch))
     longest = 0
     for index, child in enumerate(node.children):
-        longest = max(longest, _collect(child, number, index, found))
-    found[number] = msgspec.structs.replace(found[number], remaining_steps=longest + 1)
+        longest = max(longest, _collect(child, number, index, records))
+    records[number] = msgspec.structs.replace(records[number], remaining_steps=longest + 1)
     return longest + 1
 
 
@@ -234,13 +234,13 @@ def _record(node: Node, parent: int, branch: int) -> TracedStep:
     )
 
 
-def proof_tree(found: Sequence[TracedStep]) -> ProofTree:
+def proof_tree(records: Sequence[TracedStep]) -> ProofTree:
     """The proof that steps in pre-order describe."""
-    children: list[list[ProofTree]] = [[] for _ in found]
+    children: list[list[ProofTree]] = [[] for _ in records]
     tree = ProofTree("")
-    for number in reversed(range(len(found))):
+    for number in reversed(range(len(records))):
         # Pre-order, read from the end: the children are there, the last of them first.
-        tree = ProofTree(found[number].tactic, found[number].layout, tuple(reversed(children[number])))
-        if found[number].parent >= 0:
-            children[found[number].parent].append(tree)
+        tree = ProofTree(records[number].tactic, records[number].layout, tuple(reversed(children[number])))
+        if records[number].parent >= 0:
+            children[records[number].parent].append(tree)
     return tree

@@ -1,17 +1,18 @@
-"""The text of a batch: many candidates in one document, and where each of them stands. Pure.
+"""The text of a batch: many candidates in one Lean document, and where each of them stands. Pure.
 
-Four forms of a block, from fast to safe:
-- copies: the path once, then a copy of the goal for each candidate, in a focused block of its own (the fewer tactics
-  Lean has to report on, the faster: so there is one `refine` for all copies, and one sentinel);
-- separate: an example for each candidate, with the path in each (goals that hold metavariables: copies would share
-  them; candidates that name a case or a hole: copies are tagged differently);
-- probe: a theorem that Lean parses and then refuses unelaborated, to see whether a candidate parses at all.
+A document is a header, a preamble, and `example`s. An example has one of four forms, here from the fastest to the most
+careful:
+- copies: the path once, then a copy of the goal for each candidate, each in a focused block of its own. Lean's time
+  grows with the tactics that it reports on, so one `refine` makes all copies, and one sentinel stands behind them all.
+- confirmation: copies again, for candidates that seem to close the goal, with a sentinel behind each candidate. If
+  Lean reports the sentinels and nothing else, all of them close it.
+- separate: an example for one candidate, with the whole path. For goals that hold metavariables, which copies would
+  share, and for candidates that name a case or a hole, because copies have other case tags.
+- probe: a theorem whose name is taken, so Lean parses it and elaborates nothing: does the candidate parse at all?
 
-- confirmation: copies again, of candidates that are expected to close the goal and to leave no message at all.
-
-A candidate stands in parentheses, so it must be a tactic block on its own terms: nothing that follows can complete it.
-A candidate's own message, at its own place, shows that Lean went there; where none is expected, a sentinel that speaks
-behind it does.
+A sentinel is a `trace` tactic: its message shows that Lean came to its line. A candidate's own message, at its own
+place, shows the same. A candidate stands in parentheses, so it must be a whole tactic block: nothing behind it can
+complete it.
 """
 
 from __future__ import annotations
@@ -26,37 +27,41 @@ from node.lean.text.script import INDENT, indent_tactic, path_lines
 from node.lean.text.statement import statement_lines
 
 COPY = "«proofmesh copy»"
-"""Written in guillemets: nobody types it by accident."""
+"""Name of the lemma that copies a goal. In guillemets, and refused by the text rules: no candidate can use it."""
 
 SENTINEL = "proofmesh"
-"""What a sentinel says."""
+"""A sentinel's message."""
 
 
 def _preamble(name: str) -> str:
-    """The definition of COPY. With another letter it is another command for Lean's server."""
+    """The definition of COPY. With another variable `name` it is a changed command for Lean's server."""
     return f"def {COPY} {{{name} : Sort _}} (a _ : {name}) : {name} := a"
 
 
 PREAMBLE = _preamble("p")
-"""Stands after the header in every document: `refine COPY ?_ ?_` turns a goal into two of the same."""
+"""Stands behind the header in every document: `refine COPY ?_ ?_` turns a goal into two of the same."""
 
 BRIEF_PREAMBLE = f"""{PREAMBLE}
 set_option internal.cmdlineSnapshots false -- {SENTINEL}: brief
 set_option internal.cmdlineSnapshots false
 set_option internal.cmdlineSnapshots true"""
-"""In place of the preamble before a single example: Lean keeps no record of it for an editor, and reports at its end,
-which saves a third of the CPU time; but it does not say which candidate it is at.
+"""The preamble of a brief document, which holds a single example. Without command-line snapshots Lean keeps no record
+of the example for an editor and reports once, at the end. That saves a third of the CPU time; but while Lean runs, it
+does not show which candidate it is at.
 
-Lean's server is not made for this option. It forgets where a command ended that was elaborated under it, takes the one
-or two commands before that (it depends on Lean's version) for unchanged whatever stands there now, and reads on from
-where they ended before. So these must be commands that cannot have changed once Lean comes to them: the last two
-options, behind one that stands nowhere else. Headers stand before it, and are compared as ever. Hence also one example
-alone, with an echo in it, without which its messages count for nothing. (A Lean that is too old to know the option says
-so at its line, where nobody reads it.)"""
+Lean's server is not made for switching this option inside a document. When the document is edited, the server no
+longer knows where a command ended that was elaborated under the option. It then takes the one or two commands before
+it (that depends on Lean's version) for unchanged, whatever they say now, and reads on from where they ended last time.
+So these must be commands that never change: the last two options here, behind a first one that stands in no other
+document. The header stands before all of them and is compared as usual.
+
+Two things follow. A brief document holds one example alone, since a second one would stand behind such a command. And
+it holds an echo, a message that names this very document: without the echo its messages are not believed. (A Lean that
+does not know the option reports an error in the option's line, where nothing is read.)"""
 
 RECALL_PREAMBLE = _preamble("r")
-"""In place of the preamble when Lean is to give up an example. Lean cancels at once what stands behind a changed
-command; but the changed one itself only when a thread is free to look at it, and the example may hold the only one."""
+"""The preamble of the document that makes Lean give up an example. Lean cancels what stands behind a changed command at
+once; a changed example itself only when a thread is free to look at it, and the example may hold the only thread."""
 
 _SENTINEL = f'trace "{SENTINEL}"'
 
@@ -65,7 +70,8 @@ STATE = -1
 
 
 MOST_COPIES = 32
-"""In one example. Beyond that the path's share is small, and a candidate that ends the declaration takes more along."""
+"""In one example. With more, the path's share of the time hardly falls any further, and a candidate that ends the whole
+declaration spoils the outcomes of more others."""
 
 
 class Form(enum.Enum):
@@ -89,14 +95,16 @@ class CandidateBlock:
     sentinel: int
     """Line of the sentinel behind it; -1 when it has none of its own."""
     bulleted: bool
+    """Whether it stands behind a bullet `·`."""
 
     def holds(self, line: int) -> bool:
+        """Whether a line (from 0) is one of its lines."""
         return self.first <= line <= self.last
 
 
 @dataclass(frozen=True)
 class LeanExample:
-    """One example of a document: its lines, and its blocks."""
+    """One example of a document: its lines (from 0), and its blocks."""
 
     first: int
     statement: int
@@ -113,11 +121,11 @@ class LeanDocument:
     text: str
     examples: tuple[LeanExample, ...]
     echo: str = ""
-    """What Lean says first of the one example of a brief document."""
+    """A message that only Lean's report on this brief document holds; empty for documents that are not brief."""
 
     @property
     def brief(self) -> bool:
-        """Whether Lean does not say which candidate it is at."""
+        """Whether Lean reports at the end only, without showing which candidate it is at."""
         return bool(self.echo)
 
     @property
@@ -129,13 +137,13 @@ class Writer:
     """Writes a document example by example, counting lines."""
 
     def __init__(self, header: str, *, brief: bool = False) -> None:
-        """`brief`: there will be one example, and no need to know where Lean is."""
+        """`brief`: the document will have one example; Lean need not show which candidate it is at."""
         self._brief = brief
         self._lines = opening(header, BRIEF_PREAMBLE if brief else PREAMBLE).split("\n")[:-1]
         self._examples: list[LeanExample] = []
 
     def document(self) -> LeanDocument:
-        """What was written. Two documents with the same echo are the same."""
+        """The document as written so far. The echo is a digest of the text: equal echoes mean equal documents."""
         text = "\n".join(self._lines) + "\n"
         if not self._brief:
             return LeanDocument(text, tuple(self._examples))
@@ -146,7 +154,10 @@ class Writer:
     def copies(
         self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]], *, show_state: bool
     ) -> None:
-        """One example with the candidates on copies of the goal; `show_state`: the goal itself last (block STATE)."""
+        """An example with the candidates, as (index, tactic), on copies of the goal at the end of the path.
+
+        `show_state`: the goal itself is left open behind them (block STATE), so Lean prints it.
+        """
         spots: list[_Spot] = []
 
         def hole(prefix: str) -> list[str]:
@@ -160,7 +171,7 @@ class Writer:
         self._example(theorem, path, hole, spots, Form.COPIES, ends=not show_state)
 
     def confirmation(self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]]) -> None:
-        """One example with candidates that are expected to close copies of the goal, and a sentinel behind each."""
+        """An example with candidates that are expected to close copies of the goal, and a sentinel behind each."""
         spots: list[_Spot] = []
 
         def hole(prefix: str) -> list[str]:
@@ -172,7 +183,7 @@ class Writer:
         self._example(theorem, path, hole, spots, Form.CONFIRMATION)
 
     def separate(self, theorem: Theorem, path: Sequence[Step], index: int, tactic: str) -> None:
-        """An example for one candidate alone."""
+        """An example for one candidate alone, with the whole path."""
         bulleted = not path or len(path[-1].layout[path[-1].branch]) == 1
         spots: list[_Spot] = []
 
@@ -183,7 +194,7 @@ class Writer:
         self._example(theorem, path, hole, spots, Form.SEPARATE)
 
     def probe(self, index: int, tactic: str) -> None:
-        """A theorem whose name is taken: Lean parses it, and elaborates nothing of it."""
+        """A theorem whose name is taken: Lean parses the candidate, and elaborates nothing."""
         first = len(self._lines)
         self._lines.append(f"theorem {COPY} : True := by")
         spots: list[_Spot] = []
@@ -193,7 +204,11 @@ class Writer:
     def _example(
         self, theorem: Theorem, path: Sequence[Step], hole: _Hole, spots: list[_Spot], form: Form, ends: bool = False
     ) -> None:
-        """Add an example. `ends`: its last line but one is the sentinel behind all blocks."""
+        """Add an example: the statement, the path, and at its end the lines of `hole`.
+
+        `spots`: where `hole` writes the blocks, filled in when it is called. `ends`: the hole's last line but one is
+        the sentinel behind all blocks.
+        """
         first = len(self._lines)
         self._lines += statement_lines("example", theorem)
         statement = len(self._lines) - 1
@@ -208,7 +223,8 @@ class Writer:
             return [prefix + MARK, *lines]
 
         lines = path_lines(path, marked)
-        # The hole's first line may have become part of a bullet's line: the mark says where it went.
+        # `path_lines` may have put the hole's first line behind a bullet. The mark shows where it went: there the
+        # mark's line, with its bullets, and the hole's first line are made into one.
         start = next(number for number, line in enumerate(lines) if MARK in line)
         lines[start : start + 2] = [_joined(lines[start], lines[start + 1])]
         begin = len(self._lines) + start
@@ -219,9 +235,11 @@ class Writer:
 
 
 _Hole = Callable[[str], list[str]]
+"""Gives the lines at the end of a path, for an indentation."""
 
 MARK = "\ufffe"
-"""Stands on a line of its own in front of the hole while a document is written (not a character: never in a text)."""
+"""Stands for the place of the hole, and of the echo, while a document is written. Not a Unicode character, and refused
+by the text rules: it is in no candidate."""
 
 
 @dataclass(frozen=True)
@@ -236,6 +254,7 @@ class _Spot:
     sentinel: bool
 
     def block(self, begin: int) -> CandidateBlock:
+        """The block, for a hole that begins at this line of the document."""
         last = self.last + begin
         return CandidateBlock(
             self.index, self.first + begin, last, self.column, last + 1 if self.sentinel else -1, self.bulleted
@@ -252,7 +271,10 @@ def _block(
     bulleted: bool = True,
     sentinel: bool = False,
 ) -> list[str]:
-    """Lines of a candidate's block; its place is added to `spots`. `sentinel`: one will stand in the next line."""
+    """Lines of a candidate's block at line `at` of the hole; its place is added to `spots`.
+
+    `sentinel`: whether the line behind the block will be a sentinel.
+    """
     head = f"{prefix}· (" if bulleted else f"{prefix}("
     lines = indent_tactic(tactic, " " * len(head))
     lines[0] = head + lines[0][len(head) :]
@@ -262,16 +284,16 @@ def _block(
 
 
 def _multiply(prefix: str, copies: int) -> str:
-    """The tactic that makes so many copies of the goal, and leaves the goal itself behind them."""
+    """The tactic that puts so many copies of the goal before the goal itself."""
     return f"{prefix}refine {COPY} ?_ " + f"({COPY} ?_ " * (copies - 1) + "?_" + ")" * (copies - 1)
 
 
 def _joined(mark: str, line: str) -> str:
-    """The first line of the hole, with the bullets that stand on the mark's line."""
-    before = mark[: mark.index(MARK)]
-    return before + line[len(before) :]
+    """The first line of the hole, behind the bullets of the mark's line."""
+    bullets = mark[: mark.index(MARK)]
+    return bullets + line[len(bullets) :]
 
 
 def opening(header: str, preamble: str = PREAMBLE) -> str:
-    """What every document begins with."""
+    """The beginning of every document: the header and a preamble, each with a line break behind it."""
     return f"{header}\n{preamble}\n" if header else f"{preamble}\n"

@@ -47,7 +47,7 @@ class Diagnostic(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Incoming(msgspec.Struct, frozen=True):
-    """A message from the server. Its parameters stay undecoded until someone wants them: most are never looked at."""
+    """A message from the server. Its parameters stay undecoded until they are needed: most never are."""
 
     method: str = ""
     id: int | str | None = None
@@ -68,7 +68,7 @@ class _Processing(msgspec.Struct, frozen=True):
 
 
 class ProgressParams(msgspec.Struct, frozen=True):
-    """`$/lean/fileProgress`: what Lean has not finished yet."""
+    """`$/lean/fileProgress`: the parts of the document that Lean has not finished yet."""
 
     processing: list[_Processing]
 
@@ -79,7 +79,7 @@ class ProgressParams(msgspec.Struct, frozen=True):
 
 
 class FramingError(ValueError):
-    """What came is not the protocol: the process must be replaced."""
+    """The bytes do not follow the protocol: the process must be replaced."""
 
 
 _incoming = msgspec.json.Decoder(Incoming)
@@ -101,7 +101,7 @@ def decode_diagnostics(params: msgspec.Raw) -> DiagnosticsParams:
     try:
         return _diagnostics.decode(params)
     except msgspec.DecodeError as error:
-        raise FramingError(f"diagnostics that are none: {error}") from error
+        raise FramingError(f"not the parameters of diagnostics: {error}") from error
 
 
 def decode_progress(params: msgspec.Raw) -> ProgressParams:
@@ -109,11 +109,11 @@ def decode_progress(params: msgspec.Raw) -> ProgressParams:
     try:
         return _progress.decode(params)
     except msgspec.DecodeError as error:
-        raise FramingError(f"progress that is none: {error}") from error
+        raise FramingError(f"not the parameters of a progress report: {error}") from error
 
 
 class Decoder:
-    """Cuts a byte stream into messages; feed it whatever arrived."""
+    """Cuts a byte stream into messages, in pieces of any size."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()

@@ -1,7 +1,8 @@
-"""Decides which documents find out what candidates do on a state. Pure: documents out, readings in.
+"""Decides which documents show what candidates do on a state. Pure: documents out, readings of Lean's reports in.
 
-A batch goes on copies of the goal. What it does not vouch for is run again: a suspect alone, the others as another
-batch. Every document settles a candidate or sends one to run alone, so a plan ends.
+All candidates are tried together, on copies of the goal. Where the report leaves an outcome open, the candidate that is
+to blame is sent to run alone, and the others are tried together again. Every document settles a candidate or sends one
+to run alone, so a plan comes to an end.
 """
 
 from __future__ import annotations
@@ -17,21 +18,22 @@ from node.lean.worker.document import MOST_COPIES, STATE, LeanDocument, Writer
 from node.lean.worker.reading import DocumentReading
 
 _NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?(?!_(?!\w))[^\W\d]")
-"""`case TAG` and `?name`: what they mean depends on the goal's tag, and copies are tagged differently."""
+"""`case TAG` and `?name`: what they mean depends on the goal's tag, and copies have other tags."""
 
 CRASHES_ALONE = 2
-"""A candidate has crashed Lean when the process died twice while it ran alone: once may be somebody else's kill."""
+"""Deaths of the process under a candidate that runs alone, after which the candidate is to blame: once may be somebody
+else's kill."""
 
 KINDS = {
     Ending.TIMEOUT: OutcomeKind.TIMEOUT,
     Ending.MEMORY: OutcomeKind.MEMORY,
     Ending.DIED: OutcomeKind.CRASHED,
 }
-"""What the end of a process says about the candidate that ran alone on it."""
+"""Why a process gave no answer, to the outcome of the candidate that ran alone on it."""
 
 
 def _parts(indices: Sequence[int]) -> list[list[int]]:
-    """Indices in parts that one example holds."""
+    """The indices, divided so that one example holds each part."""
     return [list(indices[start : start + MOST_COPIES]) for start in range(0, len(indices), MOST_COPIES)]
 
 
@@ -48,27 +50,34 @@ class BatchPlan:
         probe: frozenset[int] = frozenset(),
         alone: frozenset[int] = frozenset(),
     ) -> None:
-        """`state`: its text, if known; `probe`: see first whether these parse; `alone`: never beside others."""
+        """`candidates`: tactics by index. `state`: the state's text, if it is known. `probe`: candidates that are
+        probed first: do they parse? `alone`: candidates that never stand in one document with others."""
         self.theorem = theorem
         self.path = tuple(path)
         self.candidates = dict(candidates)
         self.state = state
         self.outcomes: dict[int, Outcome] = {}
+        """By index of the candidate; complete when the plan is done, unless the statement is bad."""
         self.unparsable: set[int] = set()
+        """Candidates that Lean's parser refuses."""
         self.bad_statement = ""
+        """Lean's error in the statement, if it has one."""
         self._pending = [index for index in self.candidates if index not in alone]
         self._alone = deque(index for index in self.candidates if index in alone)
         self._unprobed = set(self._pending) & probe
         self._silent: set[int] = set()
         """Candidates that seem to have closed their copy of the goal."""
         self._unclear: set[int] = set()
-        """Those of them that were not confirmed together."""
+        """Of these, the ones that a confirmation did not confirm."""
         self._strikes: dict[int, int] = {}
+        """How often the process has died under a candidate that ran alone."""
         self._failures = 0
-        self._hasty = True
+        """Documents under which the process ended."""
+        self._brief = True
         """Whether documents may be brief; no more when one of them came to no end."""
         self._documents = 0
         self._running: list[int] = []
+        """Candidates of the document that runs."""
         several = bool(self.path) and len(self.path[-1].layout[self.path[-1].branch]) > 1
         self._separate = several or (state is not None and may_share(state))
 
@@ -78,12 +87,13 @@ class BatchPlan:
 
     def document(self, header: str) -> LeanDocument | None:
         """The next document to run; None when all is settled."""
+        # Every document should bring the plan nearer to its end. The bound is for reports that nobody has foreseen.
         if not self.done and self._documents > 4 * len(self.candidates) + 8:
             self._give_up("Lean gave no clear answer for it")
         if self.done:
             return None
         self._documents += 1
-        writer = Writer(header, brief=self._hasty and self._is_single())
+        writer = Writer(header, brief=self._brief and self._is_single())
         if self._unprobed:
             self._running = sorted(self._unprobed)
             for index in self._running:
@@ -96,7 +106,7 @@ class BatchPlan:
         return writer.document()
 
     def _is_single(self) -> bool:
-        """Whether the next document is one example with copies."""
+        """Whether the next document is a single example with copies, so that it may be brief."""
         if self._unprobed or self._separate or not (self._pending or self.state is None):
             return False
         silent = sum(index in self._silent for index in self._pending)
@@ -131,7 +141,7 @@ class BatchPlan:
         return bool(_NAMES_A_GOAL.search(self.candidates[index]))
 
     def take(self, reading: DocumentReading) -> None:
-        """Learn from a document whose diagnostics are final."""
+        """Learn from the final diagnostics of the document that ran."""
         if reading.bad_statement:
             self.bad_statement = reading.bad_statement
             return
@@ -142,33 +152,35 @@ class BatchPlan:
         self._unprobed.clear()
         if self._learn_state(reading):
             self.unparsable |= reading.unparsable
-            progress = probed or len(reading.outcomes) + len(reading.silent) + len(reading.unclear) > 0
+            progress = probed or bool(reading.outcomes or reading.silent or reading.unclear)
             self._silent |= reading.silent
             self._unclear |= reading.unclear
-            self._settle(reading)
+            for index, outcome in reading.outcomes.items():
+                self._finish(index, outcome)
             for index, message in reading.broken.items():
-                # The state has been shown, so the path replays; but it has left a placeholder, which Lean holds
-                # against a candidate that leaves nothing else to complain about.
+                # The path replays, or the state would not have been shown. But the path has left a placeholder, and
+                # Lean reports that where the candidate itself has no error.
                 self._finish(index, Outcome(OutcomeKind.ERROR, message=message))
             if reading.suspect is not None:
                 self._send_alone(reading.suspect)
             elif not progress and not reading.broken and self._pending:
                 self._send_alone(self._pending[0])
 
-    def hasty(self) -> None:
-        """Learn that a brief document was too brief: the same is tried again, and Lean tells where it is."""
-        self._hasty = False
+    def stop_brief_documents(self) -> None:
+        """Learn that a brief document came to no end: it is run again in full, where Lean shows what it is at."""
+        self._brief = False
 
-    def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, refused: str = "") -> None:
-        """Learn that the process ended.
+    def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, parser_error: str = "") -> None:
+        """Learn that the process ended, or ran out of time, under the document that ran.
 
-        `suspect`: the candidate that was running; `stuck`: for all of its time; `refused`: what the parser said of it.
+        `suspect`: the candidate that Lean was at. `stuck`: it was at it for all of the candidate's time.
+        `parser_error`: what Lean's parser had reported of it.
         """
         self._failures += 1
         self._unprobed.clear()
-        if suspect is not None and refused and suspect not in self.outcomes:
+        if suspect is not None and parser_error and suspect not in self.outcomes:
             self.unparsable.add(suspect)
-            self._finish(suspect, Outcome(OutcomeKind.ERROR, message=refused))
+            self._finish(suspect, Outcome(OutcomeKind.ERROR, message=parser_error))
         elif suspect is not None and suspect in self._pending and ending is Ending.TIMEOUT and stuck:
             self._finish(suspect, Outcome(OutcomeKind.TIMEOUT, message=reason))
         elif len(self._running) == 1 and self._running[0] in self._alone:
@@ -176,15 +188,16 @@ class BatchPlan:
         elif suspect is not None and suspect in self._pending:
             self._send_alone(suspect)
         elif self._failures > 1 or ending is Ending.TIMEOUT:
-            # Nobody was running: it ended in what Lean does with the whole declaration. A death may be a stranger's
-            # kill, and the batch is tried once more.
+            # Lean was at no candidate, but at the declaration as a whole. After the first death all are tried together
+            # once more (it may have been somebody else's kill); now each runs alone.
             for index in list(self._pending):
                 self._send_alone(index)
             if self.state is None and self._failures > 2:
                 self._give_up(f"the state cannot be shown: {reason}")
 
     def _learn_state(self, reading: DocumentReading) -> bool:
-        """Take the state's text. False: its goals hold metavariables and were copied, so nothing else counts."""
+        """Take over the state's text. False: its goals hold metavariables, which the copies shared, so nothing else in
+        this reading counts."""
         for goals in reading.states:
             self.state = state_text(split_goals(goals))
         if self.state is not None and not self._separate and may_share(self.state):
@@ -192,11 +205,8 @@ class BatchPlan:
             return False
         return True
 
-    def _settle(self, reading: DocumentReading) -> None:
-        for index, outcome in reading.outcomes.items():
-            self._finish(index, outcome)
-
     def _finish(self, index: int, outcome: Outcome) -> None:
+        """Settle a candidate."""
         self.outcomes[index] = outcome
         if index in self._pending:
             self._pending.remove(index)
@@ -214,6 +224,7 @@ class BatchPlan:
             self._finish(index, Outcome(KINDS[ending], message=reason))
 
     def _give_up(self, reason: str) -> None:
+        """Settle all that is open as LOST: that says nothing about the candidates."""
         for index in (*self._pending, *self._alone):
             self.outcomes[index] = Outcome(OutcomeKind.LOST, message=reason)
         self._pending.clear()

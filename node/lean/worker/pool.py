@@ -1,8 +1,8 @@
-"""A pool of Lean workers with a bounded queue. Requests go to the worker that has their theorem warm, when it is free,
-or else to one that has loaded what their header imports.
+"""A pool of Lean workers with one bounded queue: the `worker` backend.
 
-One slow tactic holds one worker; requests wait in one queue for whichever is free first. Beyond the queue's length the
-answer is Busy, with a guess when to ask again.
+A free worker takes a request for the theorem that it ran last (it is "warm": Lean has elaborated the statement),
+or else the oldest request. One slow tactic holds one worker, never the queue. When the queue is full, the answer is
+Busy, with a guess when to ask again.
 """
 
 from __future__ import annotations
@@ -23,21 +23,26 @@ from node.lean.worker.runner import BadHeader, Runner
 from node.lean.worker.spares import Spares
 
 LOOK_AHEAD = 8
-"""Of the waiting requests, a free worker takes one for the theorem it has warm if it is among the first few."""
+"""Waiting requests, from the oldest, among which a free worker looks for its warm theorem. More would let the oldest
+wait too long."""
 
 FIRST_GUESS = 0.02
 """Seconds per request before any was measured."""
 
 CHEAP_START_SECONDS = 1.0
-"""A worker that starts faster is started for a new theorem, so that others keep theirs warm."""
+"""A worker that starts faster than this is started for a new theorem, so that the others keep theirs warm."""
 
 LOADING_RETRY_SECONDS = 2.0
+"""When to ask again for a header that is being imported."""
+
+AVERAGING = 0.05
+"""Weight of a request in the running mean of seconds per request: about the last 20 count."""
 
 PROBE_ABOVE = 1.0
-"""Candidates of a batch that probably do not parse, above which it pays to probe first. Each costs an edit of about
-4 ms when it is met in the batch; a probe costs an edit, and 0.2 ms for each candidate."""
+"""Expected candidates of a batch that do not parse, above which all are probed first. Each of them costs an edit of
+about 4 ms when it is met in the batch; the probe costs one edit, and 0.2 ms for each candidate."""
 
-GARBAGE_MEMORY = 0.02
+GARBAGE_AVERAGING = 0.02
 """Weight of a candidate in the running share of those that do not parse: about the last 50 count."""
 
 
@@ -45,28 +50,34 @@ class StillLoading(BackendFull):
     """Lean is importing what a header needs: ask again after `retry_after` seconds."""
 
     def __init__(self) -> None:
-        Exception.__init__(self, "Lean is still importing what this theorem's header needs")
-        self.retry_after = LOADING_RETRY_SECONDS
+        super().__init__(LOADING_RETRY_SECONDS, reason="Lean is still importing what this theorem's header needs")
 
 
 @dataclass
 class _Job:
+    """A request on its way through the pool."""
+
     plan: BatchPlan
     timeout: float
-    warm: object
-    """What the worker should have warm: the theorem's key."""
+    """Seconds for a candidate alone."""
+    warm_key: object
+    """Names the theorem that a worker should have run last; equal keys, equal theorems."""
     done: asyncio.Future[float]
+    """The seconds that Lean worked."""
 
-    def give_up(self) -> None:
-        """Answer without a result."""
+    def answer_loading(self) -> None:
+        """Answer that the header is still being imported, if there is no answer yet."""
         if not self.done.done():
             self.done.set_exception(StillLoading())
 
 
 @dataclass
 class _PoolSlot:
+    """A place for one worker process and the job that it runs."""
+
     runner: Runner
-    warm: object = None
+    warm_key: object = None
+    """The theorem of its last job."""
     job: _Job | None = None
     task: asyncio.Task[None] | None = None
     last_used: int = 0
@@ -88,7 +99,9 @@ class Pool:
     _waiting: deque[_Job] = field(default_factory=deque)
     _spares: Spares = field(default_factory=lambda: Spares(0))
     _jobs: int = 0
-    _seconds: float = FIRST_GUESS
+    """Jobs given to workers so far."""
+    _seconds_per_request: float = FIRST_GUESS
+    """Running mean."""
 
     def start(self) -> None:
         """Get ready; processes start on demand."""
@@ -97,7 +110,7 @@ class Pool:
 
     async def stop(self) -> None:
         """Kill all workers; requests that are open fail with CancelledError."""
-        # Those of workers too: a task that is cancelled before it has begun tells nobody.
+        # Also the jobs that workers have: a task that is cancelled before its first step runs no handler of its own.
         for job in (*self._waiting, *(slot.job for slot in self._slots if slot.job is not None)):
             job.done.cancel()
         self._waiting.clear()
@@ -128,7 +141,8 @@ class Pool:
             if slot.job is None and slot.runner.process is None:
                 plan = BatchPlan(Theorem("ready", "", "True"), (), {})
                 job = _Job(plan, 60.0, None, asyncio.get_running_loop().create_future())
-                job.done.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else looks
+                # Nobody awaits this job: an error is marked as seen, or asyncio would log it.
+                job.done.add_done_callback(lambda done: done.cancelled() or done.exception())
                 self._give(slot, job)
 
     async def attempt(self, batch: TacticBatch) -> BatchResult:
@@ -143,12 +157,13 @@ class Pool:
         if plan.bad_statement:
             raise BadStatement(plan.bad_statement)
         for index in range(len(batch.tactics)):
-            self.garbage += GARBAGE_MEMORY * ((index in plan.unparsable) - self.garbage)
+            self.garbage += GARBAGE_AVERAGING * ((index in plan.unparsable) - self.garbage)
         return BatchResult(
             plan.state or "", tuple(plan.outcomes[index] for index in range(len(batch.tactics))), elapsed
         )
 
     def _plan(self, batch: TacticBatch) -> BatchPlan:
+        """The plan for a batch."""
         unknown = [index for index, tactic in enumerate(batch.tactics) if tactic not in batch.parsed]
         return BatchPlan(
             batch.theorem,
@@ -162,6 +177,7 @@ class Pool:
     async def run(self, plan: BatchPlan, *, timeout: float, warm: object) -> float:
         """Carry out a plan; returns the seconds that Lean worked, queueing excluded.
 
+        `timeout`: seconds for a candidate alone; `warm`: names the plan's theorem (see `_Job.warm_key`).
         Raises BackendFull, BadHeader, WorkerEnded (when Lean cannot be started).
         """
         if len(self._waiting) >= self.queue and not any(slot.job is None for slot in self._slots):
@@ -177,10 +193,11 @@ class Pool:
 
     def retry_after(self) -> float:
         """Seconds until about half of the queue is worked off."""
-        return min(5.0, max(0.02, self._seconds * len(self._waiting) / 2 / max(1, self.workers)))
+        return min(5.0, max(0.02, self._seconds_per_request * len(self._waiting) / 2 / max(1, self.workers)))
 
     @property
     def waiting(self) -> int:
+        """Requests that wait for a worker."""
         return len(self._waiting)
 
     @property
@@ -199,6 +216,7 @@ class Pool:
         return running + self._spares.processes()
 
     def resident_mb(self) -> float:
+        """Resident memory of all its processes in MB, mapped files included."""
         return sum(process.resident_mb() for process in self.processes())
 
     def _dispatch(self) -> None:
@@ -212,7 +230,7 @@ class Pool:
 
     def _give(self, slot: _PoolSlot, job: _Job) -> None:
         self._jobs += 1
-        slot.job, slot.warm, slot.last_used = job, job.warm, self._jobs
+        slot.job, slot.warm_key, slot.last_used = job, job.warm_key, self._jobs
         slot.task = asyncio.create_task(self._work(slot, job), name="Lean worker")
 
     async def _work(self, slot: _PoolSlot, job: _Job) -> None:
@@ -223,37 +241,44 @@ class Pool:
         except asyncio.CancelledError:
             job.done.cancel()
             raise
-        except Exception as error:  # whatever it is belongs to the one who asked
+        except Exception as error:  # whatever it is, `run` raises it to its caller
             if not job.done.done():
                 job.done.set_exception(error)
         else:
             if not job.done.done():
-                self._seconds += 0.05 * (seconds - self._seconds)
+                self._seconds_per_request += AVERAGING * (seconds - self._seconds_per_request)
                 job.done.set_result(seconds)
         finally:
             slot.job = slot.task = None
             self._dispatch()
 
     async def _load(self, slot: _PoolSlot, job: _Job) -> None:
-        """Load what a job's header imports. Whoever waits for it is not left without a word for long, but the work goes
-        on: it is there when they ask again. Raises BadHeader, WorkerEnded."""
-        patience = asyncio.get_running_loop().call_later(self.options.loading_seconds, job.give_up)
+        """Load what a job's header imports; raises BadHeader, WorkerEnded.
+
+        The import of a library takes minutes. The request is answered after `loading_seconds`, and the import goes on,
+        so that it is done when the same header is asked for again.
+        """
+        timer = asyncio.get_running_loop().call_later(self.options.loading_seconds, job.answer_loading)
         try:
             await slot.runner.load(job.plan.theorem.header)
         finally:
-            patience.cancel()
+            timer.cancel()
 
 
 def choose(free: list[_PoolSlot], waiting: deque[_Job]) -> tuple[_PoolSlot, _Job]:
-    """A free worker and a request for it: one that it has warm if possible, else the oldest request, for a worker that
-    has loaded what it imports, or for one without a process, or for the least recently used one."""
+    """A free worker and the request that it takes.
+
+    First choice: a worker that has one of the first LOOK_AHEAD requests warm. Else the oldest request, on a worker that
+    has loaded what it imports, or on one without a process (preferred where starts are cheap), or on any; of several,
+    the least recently used.
+    """
     ahead = [waiting[number] for number in range(min(LOOK_AHEAD, len(waiting)))]
     for job in ahead:
         for slot in free:
-            if slot.warm == job.warm:
+            if slot.warm_key == job.warm_key:
                 return slot, job
     oldest = waiting[0]
     loaded = [slot for slot in free if slot.runner.has_loaded(oldest.plan.theorem.header)]
     idle = [slot for slot in free if slot.runner.process is None]
-    cheap = loaded and idle and loaded[0].runner.start_seconds < CHEAP_START_SECONDS
-    return min((idle if cheap else loaded) or idle or free, key=lambda slot: slot.last_used), oldest
+    start_another = loaded and idle and loaded[0].runner.start_seconds < CHEAP_START_SECONDS
+    return min((idle if start_another else loaded) or idle or free, key=lambda slot: slot.last_used), oldest

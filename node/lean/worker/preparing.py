@@ -1,4 +1,4 @@
-"""The check at the start: does the configured header elaborate? What it loads is kept, so it costs nothing twice."""
+"""The check at the start: does the configured header elaborate? The process that loaded it goes on as a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ADVICE = {
         "correct opens and options in [lean], or import what they need"
     ),
 }
-"""What to do, by what Lean says."""
+"""What to do, by a pattern of Lean's message."""
 
 
 async def prepare(pool: Pool, machine: Machine | None = None) -> LeanProcess:
@@ -48,14 +48,14 @@ async def prepare(pool: Pool, machine: Machine | None = None) -> LeanProcess:
 
 def explained(error: BadHeader | WorkerEnded | OSError, toolchain: LeanToolchain, seconds: float) -> str:
     """What is wrong with the configured Lean or header, and what to do."""
-    who = f"Lean {toolchain.version} ({toolchain.name})"
+    lean = f"Lean {toolchain.version} ({toolchain.name})"
     header = f"the header is:\n{toolchain.default_header}" if toolchain.default_header else "the header is empty"
     if isinstance(error, BadHeader):
         advice = next((text for pattern, text in _ADVICE.items() if re.search(pattern, str(error))), "")
-        return "\n".join(filter(None, [f"{who}: {error}", header, advice and f"What to do: {advice}."]))
+        return "\n".join(filter(None, [f"{lean}: {error}", header, advice and f"What to do: {advice}."]))
     if isinstance(error, WorkerEnded) and error.ending is Ending.TIMEOUT:
         return (
-            f"{who} was not done with the header after {seconds:g} s; {header}\nWhat to do: raise [lean] "
+            f"{lean} was not done with the header after {seconds:g} s; {header}\nWhat to do: raise [lean] "
             "header_seconds. The first import of a large library reads gigabytes from the disk, later ones do not."
         )
-    return f"{who} does not start as `{' '.join(toolchain.command)}`: {error}"
+    return f"{lean} does not start as `{' '.join(toolchain.command)}`: {error}"

@@ -233,9 +233,9 @@ def _read_copies(example: LeanExample, seen: _Seen, reading: DocumentReading) ->
 def _read_confirmation(example: LeanExample, seen: _Seen, reading: DocumentReading) -> None:
     """Candidates that should close their goals: they have, if there is nothing but sentinels."""
     sentinels = all(block.sentinel in seen.sentinels for block in example.blocks)
-    said = seen.errors or seen.goals or seen.path_errors or seen.statement_errors or seen.other_errors
+    problems = seen.errors or seen.goals or seen.path_errors or seen.statement_errors or seen.other_errors
     for block in example.blocks:
-        if sentinels and not said:
+        if sentinels and not problems:
             reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED)
         else:
             reading.unclear.add(block.index)

@@ -1,4 +1,4 @@
-"""Lean processes that wait until their imports are asked for again: a library is not imported anew for each request."""
+"""Lean processes that wait until a request needs their imports again, so that a library is imported once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from node.lean.worker.process import LeanProcess
 
 
 class Spares:
-    """Parked processes, shared by all workers of a pool; beyond `most` the least recently parked ends."""
+    """Parked processes, shared by all workers of a pool; beyond `most`, the least recently parked one is killed."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -22,25 +22,25 @@ class Spares:
         for old, _ in self._drop(len(self._parked) - self._most):
             await old.kill()
 
-    def take(self, wanted: Sequence[str]) -> tuple[LeanProcess, str] | None:
-        """A process with these imports, and its header; None when there is none. It is the caller's then."""
+    def take(self, needed_imports: Sequence[str]) -> tuple[LeanProcess, str] | None:
+        """A process with these imports, and its header; None when there is none. The caller owns it from then on."""
         for index in reversed(range(len(self._parked))):
             process, header = self._parked[index]
-            if process.alive and imports(header) == wanted:
+            if process.alive and imports(header) == needed_imports:
                 return self._parked.pop(index)
         return None
 
     def processes(self) -> list[LeanProcess]:
-        """Those that wait here."""
+        """The parked processes."""
         return [process for process, _ in self._parked]
 
     async def stop(self) -> None:
-        """End them all."""
+        """Kill them all."""
         for process, _ in self._drop(len(self._parked)):
             await process.kill()
 
     def _drop(self, number: int) -> list[tuple[LeanProcess, str]]:
-        """The first ones, no longer kept. Dead ones go as well: they were killed while nobody looked."""
+        """Take out the `number` least recently parked ones."""
         dropped = self._parked[: max(0, number)]
         self._parked = self._parked[len(dropped) :]
         return dropped

@@ -52,7 +52,7 @@ class TextPlan(BatchPlan):
         places = [message for message in reading.messages if message.range.start.line >= self._lines_before]
         self.messages = [_message(item, self._lines_before) for item in places]
 
-    def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, refused: str = "") -> None:
+    def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, parser_error: str = "") -> None:
         """The process ended: once more if it died, else that is the answer."""
         self._tries += 1
         if ending is not Ending.DIED or self._tries >= TRIES:

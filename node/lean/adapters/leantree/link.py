@@ -92,15 +92,15 @@ class Link:
         """What a tactic does on a state; the states it leads to are known afterwards. `expected`: raise NotReplayed
         when it leaves something else."""
         answer = await self.client.tactic(self.process, state.handle, tactic, seconds)
-        found = outcome(answer)
-        if expected is not None and found.layout != expected:
-            said = found.message or f"it leaves {len(found.branches)} branches"
-            raise NotReplayed(f"the path to the state did not replay: `{tactic}`: {said}")
-        if found.kind is OutcomeKind.GOALS:
+        result = outcome(answer)
+        if expected is not None and result.layout != expected:
+            difference = result.message or f"it leaves {len(result.branches)} branches"
+            raise NotReplayed(f"the path to the state did not replay: `{tactic}`: {difference}")
+        if result.kind is OutcomeKind.GOALS:
             for number, branch in enumerate(_branches(answer)):
-                key = state_key(theorem, (*path, Step(tactic, number, found.layout)))
-                self._states[key] = KnownState(Handle.of(branch), found.branches[number].state)
-        return found
+                key = state_key(theorem, (*path, Step(tactic, number, result.layout)))
+                self._states[key] = KnownState(Handle.of(branch), result.branches[number].state)
+        return result
 
     async def _open(self, theorem: Theorem) -> KnownState:
         source = "\n".join([*statement_lines("example", theorem), "  sorry"])

@@ -192,9 +192,9 @@ class LeanTreeServer:
         return _json(answer)
 
     async def _get_process(self, request: web.Request) -> web.Response:
-        asked = protocol.decode(await request.read(), protocol.GetProcess)
-        wait = MAX_WAIT_SECONDS if asked.timeout is None else min(asked.timeout, MAX_WAIT_SECONDS)
-        session = await self._take(wait if asked.blocking else 0.0)
+        body = protocol.decode(await request.read(), protocol.GetProcess)
+        wait = MAX_WAIT_SECONDS if body.timeout is None else min(body.timeout, MAX_WAIT_SECONDS)
+        session = await self._take(wait if body.blocking else 0.0)
         return _json(protocol.ProcessAnswer(session.number if session else None))
 
     async def _take(self, wait: float) -> Session | None:
@@ -226,12 +226,12 @@ class LeanTreeServer:
     async def _command(self, request: web.Request) -> web.Response:
         """Lean commands, which stand before whatever follows in this process; answered as the REPL does."""
         with self._session(request) as session:
-            asked = protocol.decode(await request.read(), protocol.CommandBody)
-            plan = TextPlan(joined(session.header, asked.command), skip=len(session.header.splitlines()))
+            body = protocol.decode(await request.read(), protocol.CommandBody)
+            plan = TextPlan(joined(session.header, body.command), skip=len(session.header.splitlines()))
             problem = await self._patiently(COMMAND_PATIENCE, lambda: self._elaborate(plan))
             if problem:
                 return _error(400, problem, OutcomeKind.ERROR)
-            answer: dict[str, Any] = {"env": session.accept(asked.command)}
+            answer: dict[str, Any] = {"env": session.accept(body.command)}
             return _json(answer | ({"messages": plan.messages} if plan.messages else {}))
 
     async def _is_valid_source(self, request: web.Request) -> web.Response:
@@ -270,16 +270,16 @@ class LeanTreeServer:
     async def _try_apply_tactic(self, request: web.Request) -> web.Response:
         with self._session(request) as session:
             state = session.state(_number(request, "state"))
-            asked = protocol.decode(await request.read(), protocol.TryTactic)
+            body = protocol.decode(await request.read(), protocol.TryTactic)
             if not state.text:
                 return _json(TacticAnswer(error="no goals", kind=OutcomeKind.ERROR))
             reply = await self._patiently(
-                TACTIC_PATIENCE, lambda: self._run(state.theorem, state.path, (asked.tactic,), asked.timeout)
+                TACTIC_PATIENCE, lambda: self._run(state.theorem, state.path, (body.tactic,), body.timeout)
             )
             if isinstance(reply, Failure):
                 return _json(TacticAnswer(error=reply.reason, kind=reply.kind))
             older = request.match_info["generation"] == "proof"
-            return _json(_tactic_answer(session, state, asked.tactic, reply.outcomes[0], older))
+            return _json(_tactic_answer(session, state, body.tactic, reply.outcomes[0], older))
 
     async def _state(self, request: web.Request) -> web.Response:
         with self._session(request) as session:
@@ -302,16 +302,16 @@ class LeanTreeServer:
     ) -> LeanRunReply | Failure:
         """Raises NoAnswer."""
         timeout = self._requests.longest if milliseconds is None else milliseconds / 1000
-        asked = LeanRunRequest(theorem=theorem, path=path, tactics=tactics, timeout=timeout)
-        answer = await self._requests.run(asked)
-        if isinstance(answer, Busy):
-            raise NoAnswer(answer.reason, answer.retry_after)
-        assert isinstance(answer, LeanRunReply | Failure)
-        if isinstance(answer, LeanRunReply):
-            for outcome in answer.outcomes:
+        run_request = LeanRunRequest(theorem=theorem, path=path, tactics=tactics, timeout=timeout)
+        reply = await self._requests.run(run_request)
+        if isinstance(reply, Busy):
+            raise NoAnswer(reply.reason, reply.retry_after)
+        assert isinstance(reply, LeanRunReply | Failure)
+        if isinstance(reply, LeanRunReply):
+            for outcome in reply.outcomes:
                 if not outcome.is_tactic_outcome:
                     raise NoAnswer(outcome.message, 1.0)
-        return answer
+        return reply
 
 
 def _pause(error: Exception) -> float | bool:

@@ -77,9 +77,9 @@ async def serve(settings: LeanTreeServerSettings) -> int:
     from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
 
-    told = asyncio.Event()
+    stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, told.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     try:
         toolchain = await asyncio.to_thread(find, settings.lean.lean)
     except LeanProblem as error:
@@ -89,10 +89,10 @@ async def serve(settings: LeanTreeServerSettings) -> int:
         _say(note)
     if settings.lean.sandbox:
         toolchain = await toolchain.confined()
-    return await serve_on(settings, toolchain, told)
+    return await serve_on(settings, toolchain, stop)
 
 
-async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, told: asyncio.Event) -> int:
+async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, stop: asyncio.Event) -> int:
     """Serve with a toolchain until told to stop; returns the exit code."""
     from aiohttp import web
 
@@ -109,7 +109,7 @@ async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, t
     gaps = ", ".join(toolchain.protections.gaps()) or "none"
     _say(f"http://{settings.host}:{port}, {workers} Lean workers; not protected: {gaps}")
     try:
-        await told.wait()
+        await stop.wait()
         _say("stopping")
     finally:
         await runner.cleanup()

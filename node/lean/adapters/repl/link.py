@@ -136,14 +136,14 @@ class ReplLink:
     async def _follow(self, known: ReplState, step: Step, limit: float) -> ReplState:
         """The state behind a step. Raises NotReplayed, ReplEnded."""
         after = await self._replay(known, wrapped(step.tactic), limit)
-        kept = step.layout[step.branch]
+        followed = step.layout[step.branch]
         number = sum(map(len, step.layout))
         if len(after.goals) != number:
             raise NotReplayed(f"{step.tactic[:60]!r} left {number} goals, and now {len(after.goals)}")
-        if len(kept) == number:
+        if len(followed) == number:
             return after
         # The other branches' goals are put off; after a full turn those kept stand in their order again.
-        turn = "; ".join("rotate_left 1" if goal in kept else "sorry" for goal in range(number))
+        turn = "; ".join("rotate_left 1" if goal in followed else "sorry" for goal in range(number))
         return await self._replay(after, f"({turn})", limit)
 
     async def _replay(self, known: ReplState, tactic: str, limit: float) -> ReplState:

@@ -98,29 +98,29 @@ class ReplSession:
             before = ""
         before = before + "\n" if before else ""
         text = before + code
-        found = [Mention(len(before) + item.start, item.many) for item in mentions(code)]
-        done = await self._lean.run(text, [position(text, item.start) for item in found])
+        sorries_of_code = [Mention(len(before) + item.start, item.many) for item in mentions(code)]
+        elaborated = await self._lean.run(text, [position(text, item.start) for item in sorries_of_code])
         first = before.count("\n")
         lines = code.split("\n")
-        messages = [_message(item, first, lines) for item in done.diagnostics if item.range.start.line >= first]
+        messages = [_message(item, first, lines) for item in elaborated.diagnostics if item.range.start.line >= first]
         sorries = [
             entry
-            for item, goals in zip(found, done.goals, strict=True)
+            for item, goals in zip(sorries_of_code, elaborated.goals, strict=True)
             for entry in self._sorries(text, item, goals, len(before))
         ]
         # What is not closed in itself would swallow the commands behind it.
-        kept = before.rstrip("\n") if lex(code).problem else text
-        self._environments.append(kept)
+        environment = before.rstrip("\n") if lex(code).problem else text
+        self._environments.append(environment)
         return CommandAnswer(len(self._environments) - 1, messages, sorries)
 
     def _sorries(self, text: str, mention: Mention, goals: Goals, begin: int | None) -> list[Sorry]:
         """The proof states in place of a `sorry`, numbered. `begin`: where positions count from; None: nowhere."""
         tactic = goals.term is None
-        wanted = goals.tactic if tactic and mention.many else goals.tactic[:1] if tactic else (goals.term or "",)
-        one_place = not (mention.many and len(wanted) > 1)
+        shown = goals.tactic if tactic and mention.many else goals.tactic[:1] if tactic else (goals.term or "",)
+        one_place = not (mention.many and len(shown) > 1)
         hole = Hole(text[: mention.start], text[mention.end :], tactic) if one_place else None
         entries = []
-        for goal in wanted:
+        for goal in shown:
             entry = Sorry(goal, self._add(ProofState(hole, goals=(goal,))))
             if begin is not None:
                 entry.pos, entry.end_pos = _place(text, begin, mention.start), _place(text, begin, mention.end)
@@ -138,28 +138,28 @@ class ReplSession:
         if problem := lex(tactic).problem or ("" if tactic.strip() else "an empty tactic"):
             return Refusal(f"{protocol.LEAN_ERROR}<input>:1:0: {problem}")
         filled = fill(state.hole, state.script, tactic)
-        found = [Mention(filled.start + item.start, item.many) for item in _in_tactic(filled, tactic)]
-        places = [position(filled.text, item.start) for item in found]
-        done = await self._lean.run(filled.text, [filled.sentinel, *places])
-        if not _reached(done, filled):
-            return Refusal(protocol.LEAN_ERROR + _error(done.diagnostics, filled))
+        sorries_of_tactic = [Mention(filled.start + item.start, item.many) for item in _in_tactic(filled, tactic)]
+        places = [position(filled.text, item.start) for item in sorries_of_tactic]
+        elaborated = await self._lean.run(filled.text, [filled.sentinel, *places])
+        if not _reached(elaborated, filled):
+            return Refusal(protocol.LEAN_ERROR + _error(elaborated.diagnostics, filled))
         sorries = [
             entry
-            for item, goals in zip(found, done.goals[1:], strict=True)
+            for item, goals in zip(sorries_of_tactic, elaborated.goals[1:], strict=True)
             for entry in self._sorries(filled.text, item, goals, None)
         ]
-        return self._next(state, tactic, filled, done, sorries)
+        return self._next(state, tactic, filled, elaborated, sorries)
 
     def _next(
-        self, state: ProofState, tactic: str, filled: Filled, done: ElaboratedCommand, sorries: list[Sorry]
+        self, state: ProofState, tactic: str, filled: Filled, elaborated: ElaboratedCommand, sorries: list[Sorry]
     ) -> Answer:
-        inside = [item for item in done.diagnostics if _inside(item, filled)]
+        inside = [item for item in elaborated.diagnostics if _inside(item, filled)]
         # Lean goes on behind some errors, with `sorry` in place of what was wrong.
         sorry = state.sorry or leaves_out(tactic) or any(item.is_error for item in inside)
-        goals = done.goals[0].tactic
+        goals = elaborated.goals[0].tactic
         number = self._add(ProofState(state.hole, (*state.script, tactic), goals, sorry))
         messages = [ReplMessage(severity_name(item), item.message, end_pos=protocol.NOWHERE) for item in inside]
-        status = ProofStatus.OPEN if goals else _status(done.diagnostics, filled, sorry)
+        status = ProofStatus.OPEN if goals else _status(elaborated.diagnostics, filled, sorry)
         return ReplTacticAnswer(number, list(goals), status, messages, sorries)
 
     def _add(self, state: ProofState) -> int:
@@ -173,8 +173,10 @@ def _in_tactic(filled: Filled, tactic: str) -> list[Mention]:
     return mentions(filled.text[filled.start : filled.start + length].rstrip().removesuffix(")")) if tactic else []
 
 
-def _reached(done: ElaboratedCommand, filled: Filled) -> bool:
-    return any(item.message == SENTINEL and item.range.start.line == filled.sentinel.line for item in done.diagnostics)
+def _reached(elaborated: ElaboratedCommand, filled: Filled) -> bool:
+    return any(
+        item.message == SENTINEL and item.range.start.line == filled.sentinel.line for item in elaborated.diagnostics
+    )
 
 
 def _inside(item: Diagnostic, filled: Filled) -> bool:
@@ -183,11 +185,11 @@ def _inside(item: Diagnostic, filled: Filled) -> bool:
     return (begin.line, begin.character) <= (start.line, start.character) < (filled.sentinel.line, 0)
 
 
-def _status(said: Sequence[Diagnostic], filled: Filled, sorry: bool) -> str:
+def _status(diagnostics: Sequence[Diagnostic], filled: Filled, sorry: bool) -> str:
     """What the REPL says of a state without goals."""
     if sorry:
         return ProofStatus.HAS_SORRY
-    for item in said:
+    for item in diagnostics:
         if item.is_error and _METAVARIABLES.search(item.message):
             return ProofStatus.HAS_METAVARIABLES
         if item.is_error and _KERNEL.search(item.message):
@@ -195,14 +197,14 @@ def _status(said: Sequence[Diagnostic], filled: Filled, sorry: bool) -> str:
     return ProofStatus.COMPLETED
 
 
-def _error(said: Sequence[Diagnostic], filled: Filled) -> str:
+def _error(diagnostics: Sequence[Diagnostic], filled: Filled) -> str:
     """Why Lean did not get to the end of a tactic."""
-    inside = [item for item in said if item.is_error and _inside(item, filled)]
+    inside = [item for item in diagnostics if item.is_error and _inside(item, filled)]
     for item in inside:
         if PARSER_MESSAGE.match(item.message):
             line = item.range.start.line - filled.first + 1
             return f"<input>:{line}:{_column(item.range.start, filled)}: {item.message}"
-    others = [item for item in said if item.is_error]
+    others = [item for item in diagnostics if item.is_error]
     return (inside or others)[0].message if inside or others else "Lean did not reach the end of the tactic"
 
 

@@ -62,7 +62,7 @@ def _tactic(tactic: TracedTactic, known: Known) -> dict[str, Any]:
 def annotated(tactic: TracedTactic, known: Known) -> list[Any]:
     """The text with `<a>...</a>` around each premise, and where the premises are declared."""
     lines = tactic.tactic.split("\n")
-    found: list[dict[str, Any]] = []
+    provenances: list[dict[str, Any]] = []
     named = [premise for premise in tactic.premises if premise.full_name in known]
     for premise in sorted(named, key=lambda premise: premise.start, reverse=True):
         row = premise.start[0] - tactic.start[0]
@@ -70,8 +70,8 @@ def annotated(tactic: TracedTactic, known: Known) -> list[Any]:
         end = begin + premise.end[1] - premise.start[1]
         if premise.end[0] == premise.start[0] and row < len(lines) and _is_name(lines[row][begin:end], premise):
             lines[row] = f"{lines[row][:begin]}<a>{lines[row][begin:end]}</a>{lines[row][end:]}"
-            found.insert(0, _provenance(premise, known))
-    return ["\n".join(lines), found]
+            provenances.insert(0, _provenance(premise, known))
+    return ["\n".join(lines), provenances]
 
 
 def _is_name(text: str, premise: Premise) -> bool:

@@ -27,9 +27,9 @@ def write(works: Sequence[Work], out: Path, formats: Sequence[str]) -> list[Path
 def _results(works: Sequence[Work]) -> Iterator[tuple[Work, TracedFile]]:
     """The results, one in memory at a time, by name of the file."""
     for work in sorted(works, key=lambda work: (str(work.group.root), work.name)):
-        found = kept(work)
-        if found is not None:
-            yield work, found
+        traced = kept(work)
+        if traced is not None:
+            yield work, traced
 
 
 def _rows(path: Path, works: Sequence[Work], rows: Callable[[TracedFile], Iterator[dict[str, Any]]]) -> Path:

@@ -248,7 +248,7 @@ def test_a_brief_document_is_the_same_with_an_echo_of_its_own():
     assert brief.text.count(brief.echo) == 1 and brief.echo != another.echo
     assert not echoed(brief, [at(4, 2, another.echo, severity=3)]), "Lean speaks of another document"
     assert echoed(brief, [at(4, 2, brief.echo, severity=3)])
-    plan.hasty()
+    plan.stop_brief_documents()
     document = plan.document("open Nat")
     assert not document.brief and echoed(document, []) and "cmdlineSnapshots" not in document.text
     assert forms(document) == forms(brief) == [(Form.COPIES, [0, 1])]
