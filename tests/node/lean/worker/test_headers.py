@@ -1,80 +1,21 @@
-"""Headers: from the configuration and from a theorem; and a worker's processes by what they import."""
+"""A worker's processes by what their headers import, and the header that is loaded at the start."""
 
 from contextlib import asynccontextmanager
 
 import pytest
 
-from common.config import ConfigError, dump, load, load_lean
 from common.lean import OutcomeKind, Theorem
 from common.lean_settings import LeanSettings
 from common.sizing import Machine
-from node.lean.text.headers import completed, import_lines, imports
 from node.lean.toolchain.find import find
 from node.lean.toolchain.problems import LeanProblem
-from node.lean.verify.verifier import Verifier
 from node.lean.worker import process
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool, StillLoading
 from node.lean.worker.preparing import prepare
-from node.lean_proxy.settings import LeanProxySettings
-from tests import lean_project
 
 LOGIC, NAT = "import Pocket.Logic", "import Pocket.Nat.Basic"
-
-
-def test_a_theorems_header_comes_behind_the_configured_one_unless_it_imports():
-    assert completed("", "import A") == "import A"
-    assert completed("open Nat", "import A\nopen B") == "import A\nopen B\nopen Nat"
-    assert completed("import C\nopen Nat", "import A") == "import C\nopen Nat"
-    assert completed("open Nat", "") == "open Nat"
-
-
-def test_the_lines_that_import():
-    header = "-- one\nimport A\nopen Nat\npublic import B\ndef important := 1"
-    assert imports(header) == ["import A", "public import B"] and import_lines(header) == 4
-    assert import_lines("open Nat") == 0
-
-
-def test_settings_write_a_header():
-    settings = LeanSettings(imports=["A", "B.C"], opens=["Nat", "scoped Topology"], options=["pp.all=true", "x = 3"])
-    settings.check()
-    assert settings.header().split("\n") == [
-        "import A",
-        "import B.C",
-        "set_option pp.all true",
-        "set_option x 3",
-        "open Nat",
-        "open scoped Topology",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ('imports = ["import A"]', "is no name of a module"),
-        ('opens = ["open Nat"]', "name a namespace"),
-        ('options = ["maxRecDepth"]', "write NAME=VALUE"),
-        ('projct = "x"', "did you mean `project`?"),
-        ("header_seconds = -1", "must be more than 0"),
-    ],
-)
-def test_what_is_wrong_in_the_section_is_told_by_its_name(tmp_path, line, says):
-    file = tmp_path / "mesh.toml"
-    file.write_text(f"[lean]\n{line}\n")
-    with pytest.raises(ConfigError, match=r"mesh\.toml: \[lean\]") as caught:
-        load(LeanProxySettings, file, "lean_proxy")
-    assert says in str(caught.value)
-
-
-def test_one_section_serves_all_that_run_lean(tmp_path):
-    file = tmp_path / "mesh.toml"
-    file.write_text('[lean]\nproject = "p"\nimports = ["A"]\n[lean_proxy]\nworkers = 3\n')
-    settings = load(LeanProxySettings, file, "lean_proxy")
-    assert settings.lean == load_lean(file) == LeanSettings(project="p", imports=["A"]) and settings.workers == 3
-    again = tmp_path / "again.toml"
-    again.write_text(dump({"lean_proxy": settings}))
-    assert "[lean]" in again.read_text() and load(LeanProxySettings, again, "lean_proxy") == settings
 
 
 @pytest.fixture
@@ -171,26 +112,3 @@ async def test_who_waits_for_a_header_is_told_to_ask_again_and_the_loading_goes_
             await kind(pool, LOGIC)
         assert await kind(pool, LOGIC) is OutcomeKind.PROVED, "the worker is free when it has loaded the header"
         assert pool.restarts == 0 and len(running(pool)) == 1
-
-
-async def test_a_project_serves_workers_and_verification(tmp_path):
-    toolchain = lean_project.make_elan(tmp_path / "elan")
-    project = lean_project.make_project(tmp_path / "demo", toolchain)
-    settings = LeanSettings(project=str(project), imports=["Demo.Basic"], opens=["Demo"])
-    lean = await find(settings, lean_project.environ(tmp_path / "elan")).confined()
-    theorem = Theorem("t", "", "double 0 = 0")
-
-    pool = Pool(lean, WorkerOptions(), workers=1, queue=1)
-    pool.start()
-    plan = BatchPlan(theorem, (), {0: "exact double_zero", 1: "exact nothing"})
-    await pool.run(plan, timeout=20, warm=None)
-    await pool.stop()
-    assert [plan.outcomes[index].kind for index in (0, 1)] == [OutcomeKind.PROVED, OutcomeKind.ERROR]
-
-    verifier = Verifier(lean, at_once=1, seconds=60, memory_mb=2048)
-    verdict = await verifier.verify(theorem, "exact double_zero")
-    wrong = await verifier.verify(theorem, "intro x\nexact double_zero")
-    own = await verifier.verify(Theorem("t", "", "Demo.double 0 = 0", "import Demo.Basic"), "rfl")
-    verifier.close()
-    assert verdict.accepted and verdict.lean_version == "4.35.0" and own.accepted
-    assert wrong.reason.startswith("Lean rejects the proof at line 1:"), wrong.reason
