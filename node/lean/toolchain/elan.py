@@ -57,14 +57,14 @@ def home(environ: Mapping[str, str]) -> Path:
 def folder(name: str, environ: Mapping[str, str]) -> Path | None:
     """The folder of an installed toolchain (a linked one of that very name comes first); None when there is none."""
     for each in (name.strip(), full_name(name)):
-        found = home(environ) / "toolchains" / each.replace("/", "--").replace(":", "---")
-        if (found / "bin" / "lean").is_file():
-            return found
+        candidate = home(environ) / "toolchains" / each.replace("/", "--").replace(":", "---")
+        if (candidate / "bin" / "lean").is_file():
+            return candidate
     return None
 
 
-def wanted(project: Path) -> tuple[str, Path] | None:
-    """The toolchain that a project wants, and the file that says so: in its folder, or above it."""
+def pinned(project: Path) -> tuple[str, Path] | None:
+    """The toolchain that a project is pinned to, and the file that says so: in its folder, or above it."""
     for each in (project, *project.parents):
         file = each / FILE
         if file.is_file():

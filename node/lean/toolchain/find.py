@@ -20,8 +20,8 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.toolchain.options import project_options
 from node.lean.toolchain.problems import LeanProblem
 
-KEPT = ("HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
-"""Of our environment, what Lean gets: code that runs while it elaborates could read the rest, keys among it."""
+PASSED_ON = ("HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
+"""Variables of our environment that Lean gets. Not more: code that runs while it elaborates could read keys there."""
 
 NO_LAKE = os.sep + os.path.join("nonexistent", "lake")  # noqa: PTH118 - a name for Lean, not a path of ours
 """A worker asks $LAKE, or the `lake` beside Lean, for the search path of every document (Lean's SetupFile.lean), unless
@@ -54,21 +54,24 @@ def find(settings: LeanSettings, environ: Mapping[str, str] | None = None) -> Le
 def _of_project(
     settings: LeanSettings, environ: Mapping[str, str], header: str, modules: Sequence[Path]
 ) -> LeanToolchain:
+    """The Lean of a Lake project, with the project's modules and options."""
     project = lake.project_folder(settings.project)
     program = _lake(settings, project, environ)
-    found = lake.lake_environment(program, project, environ)
-    prefix, version = _ask_lean(found.lean, environ)
-    _check_version(project, version, found.lean)
-    lake.check_built(project, found, prefix)
-    path = (*found.path, *modules)
-    lake.check_modules(settings.imports, [*path, prefix / "lib" / "lean"], [*found.sources, project], project)
-    libraries = {"LD_LIBRARY_PATH": found.libraries} if found.libraries else {}
-    options = project_options(program, project, found, settings.imports, environ)
+    lake_environment = lake.lake_environment(program, project, environ)
+    lean = lake_environment.lean
+    prefix, version = _ask_lean(lean, environ)
+    _check_version(project, version, lean)
+    lake.check_built(project, lake_environment, prefix)
+    path = (*lake_environment.path, *modules)
+    sources = [*lake_environment.sources, project]
+    lake.check_modules(settings.imports, [*path, prefix / "lib" / "lean"], sources, project)
+    libraries = {"LD_LIBRARY_PATH": lake_environment.libraries} if lake_environment.libraries else {}
+    options = project_options(program, project, lake_environment, settings.imports, environ)
     return LeanToolchain(
-        (str(found.lean), *options.arguments),
+        (str(lean), *options.arguments),
         {**_environment(environ, path), **libraries},
         header,
-        name=wanted[0] if (wanted := elan.wanted(project)) else str(found.lean),
+        name=pinned[0] if (pinned := elan.pinned(project)) else str(lean),
         version=version,
         project=str(project),
         notes=options.notes,
@@ -78,33 +81,33 @@ def _of_project(
 def _lake(settings: LeanSettings, project: Path, environ: Mapping[str, str]) -> Path:
     """The `lake` to ask about a project: the one that was named with its toolchain, or whichever is there."""
     if not settings.toolchain:
-        found = lake.find_lake(environ)
-        lake.check_installed(found, project, environ)
-        return found
+        program = lake.find_lake(environ)
+        lake.check_installed(program, project, environ)
+        return program
     if settings.toolchain == POCKET:
         raise LeanProblem(
             f"[lean] toolchain = {POCKET!r} with a project: pocket Lean has no `lake`. Leave toolchain out to use the "
             "project's own; modules that pocket Lean has compiled are named in [lean] modules"
         )
-    wanted = elan.wanted(project)
-    if wanted and elan.is_name(settings.toolchain) and elan.full_name(settings.toolchain) != elan.full_name(wanted[0]):
+    pinned = elan.pinned(project)
+    if pinned and elan.is_name(settings.toolchain) and elan.full_name(settings.toolchain) != elan.full_name(pinned[0]):
         raise LeanProblem(
-            f"the project {project} is for the toolchain {wanted[0]} ({wanted[1]}), and [lean] toolchain says "
+            f"the project {project} is for the toolchain {pinned[0]} ({pinned[1]}), and [lean] toolchain says "
             f"{settings.toolchain}: leave that out to use the project's own"
         )
     lean, _ = _lean(settings.toolchain, environ)
-    found = _ask_lean(lean, environ)[0] / "bin" / "lake"
-    if not found.is_file():
-        raise LeanProblem(f"the Lean installation of {lean} has no `lake`, which is needed for a project: {found}")
-    return found
+    program = _ask_lean(lean, environ)[0] / "bin" / "lake"
+    if not program.is_file():
+        raise LeanProblem(f"the Lean installation of {lean} has no `lake`, which is needed for a project: {program}")
+    return program
 
 
 def _check_version(project: Path, version: str, lean: Path) -> None:
-    """Whether this Lean is the one that the project's file wants: it could not read what another has compiled."""
-    wanted = elan.wanted(project)
-    if wanted and elan.release(wanted[0]) and elan.release(wanted[0]) != version:
+    """Refuse a Lean of another version than the project is pinned to: it cannot read what the other has compiled."""
+    pinned = elan.pinned(project)
+    if pinned and elan.release(pinned[0]) and elan.release(pinned[0]) != version:
         raise LeanProblem(
-            f"the project {project} is for {wanted[0]} ({wanted[1]}), but {lean} is Lean {version}. With elan's `lake` "
+            f"the project {project} is for {pinned[0]} ({pinned[1]}), but {lean} is Lean {version}. With elan's `lake` "
             "first on PATH the right one is taken; or name its installation in [lean] toolchain"
         )
 
@@ -201,18 +204,18 @@ def _header(settings: LeanSettings) -> str:
 
 def _module_folders(folders: Sequence[str]) -> list[Path]:
     """Folders of compiled modules. Raises LeanProblem for one that is not there, or has none."""
-    found = [Path(each).expanduser().absolute() for each in folders]
-    for each in found:
+    paths = [Path(each).expanduser().absolute() for each in folders]
+    for each in paths:
         if not each.is_dir():
             raise LeanProblem(f"[lean] modules: there is no folder {each}")
         if not lake.has_modules(each):
             raise LeanProblem(
                 f"[lean] modules: there is no .olean file in {each}. `lean -o NAME.olean NAME.lean` compiles a module"
             )
-    return found
+    return paths
 
 
 def _environment(environ: Mapping[str, str], path: Sequence[Path]) -> dict[str, str]:
-    """All that Lean gets."""
-    kept = {name: environ[name] for name in KEPT if name in environ}
-    return {**kept, "LEAN_PATH": os.pathsep.join(map(str, path)), "LEAN_BACKTRACE": "0", "LAKE": NO_LAKE}
+    """All variables that Lean gets."""
+    passed_on = {name: environ[name] for name in PASSED_ON if name in environ}
+    return {**passed_on, "LEAN_PATH": os.pathsep.join(map(str, path)), "LEAN_BACKTRACE": "0", "LAKE": NO_LAKE}

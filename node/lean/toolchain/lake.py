@@ -50,13 +50,13 @@ def project_folder(text: str) -> Path:
 def find_lake(environ: Mapping[str, str]) -> Path:
     """`lake` on PATH, or elan's. Raises LeanProblem."""
     places = os.pathsep.join([environ.get("PATH", os.defpath), str(elan.home(environ) / "bin")])
-    found = shutil.which("lake", path=places)
-    if found is None:
+    program = shutil.which("lake", path=places)
+    if program is None:
         raise LeanProblem(
             f"no `lake` is to be found, on PATH or in {elan.home(environ) / 'bin'}: {INSTALL}, or name the folder of a "
             "Lean installation in [lean] toolchain"
         )
-    return Path(found)
+    return Path(program)
 
 
 def check_installed(lake: Path, project: Path, environ: Mapping[str, str]) -> None:
@@ -64,10 +64,10 @@ def check_installed(lake: Path, project: Path, environ: Mapping[str, str]) -> No
 
     elan would fetch it, hundreds of MB, in the middle of our start; and other `lake`s would take what they have.
     """
-    found = elan.wanted(project)
-    if found is None or not (lake.parent / "elan").exists():
+    pinned = elan.pinned(project)
+    if pinned is None or not (lake.parent / "elan").exists():
         return
-    name, file = found
+    name, file = pinned
     if not elan.is_name(name):
         raise LeanProblem(f"{file} names no toolchain: {name!r}; write one, such as leanprover/lean4:v4.20.0")
     if not elan.is_channel(name) and elan.folder(name, environ) is None:

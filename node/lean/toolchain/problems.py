@@ -1,4 +1,4 @@
-"""What is wrong with the Lean that was asked for."""
+"""The error of a Lean that cannot be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What every backend has to do, whatever runs Lean: the same outcomes for the same candidates, and no harm done."""
+"""What every backend has to do, whatever runs Lean: the same outcomes for the same candidates, and no harm done.
+
+Tests with `each_backend` run on every backend in the default tier: outcomes, the corpus compared with workers, paths,
+statements, the end of all processes. The others run on workers by default and on all backends in the slow tier.
+"""
 
 import asyncio
 import contextlib
@@ -33,7 +37,16 @@ PATIENCE = 60.0
 """Seconds for what ends by itself."""
 
 
+WORKER_FIRST = [name if name == "worker" else pytest.param(name, marks=pytest.mark.slow) for name in BACKENDS]
+
+
 @pytest.fixture(params=list(BACKENDS))
+async def each_backend(request):
+    async with BACKENDS[request.param]() as backend:
+        yield backend
+
+
+@pytest.fixture(params=WORKER_FIRST)
 async def backend(request):
     async with BACKENDS[request.param]() as backend:
         yield backend
@@ -103,8 +116,8 @@ CANDIDATES = {
 }
 
 
-async def test_each_candidate_has_the_outcome_that_it_has_in_a_file(backend):
-    reply = await run(backend, AND, (), *CANDIDATES)
+async def test_each_candidate_has_the_outcome_that_it_has_in_a_file(each_backend):
+    reply = await run(each_backend, AND, (), *CANDIDATES)
     assert reply.state == "p q : Prop\n⊢ p ∧ q → q ∧ p"
     found = dict(zip(CANDIDATES, reply.outcomes, strict=True))
     assert {tactic: outcome.kind for tactic, outcome in found.items()} == CANDIDATES
@@ -284,13 +297,13 @@ def kill_one_that_works(before: dict[int, float]) -> bool:
     return False
 
 
-async def test_a_path_that_does_not_replay_loses_its_candidates(backend):
-    reply = await run(backend, AND, [Step("intro nothing nowhere no")], "simp", "rfl")
+async def test_a_path_that_does_not_replay_loses_its_candidates(each_backend):
+    reply = await run(each_backend, AND, [Step("intro nothing nowhere no")], "simp", "rfl")
     assert [outcome.kind for outcome in reply.outcomes] == [LOST] * 2
     assert "did not replay" in reply.outcomes[0].message
 
 
-async def test_bad_statements_are_refused_with_leans_own_message(backend):
+async def test_bad_statements_are_refused_with_leans_own_message(each_backend):
     bad = {
         ("(p : Prop)", "p ∧ q", ""): "Unknown identifier `q`",
         ("", "1 +", ""): "expected term",
@@ -299,8 +312,8 @@ async def test_bad_statements_are_refused_with_leans_own_message(backend):
     }
     for (binders, conclusion, header), says in bad.items():
         with pytest.raises(BadStatement, match=says):
-            await backend.attempt(TacticBatch(Theorem("t", binders, conclusion, header), timeout=PATIENCE))
-    reply = await requests_on(backend).run(LeanRunRequest(theorem=Theorem("t", "(n : Nat", "n = n")))
+            await each_backend.attempt(TacticBatch(Theorem("t", binders, conclusion, header), timeout=PATIENCE))
+    reply = await requests_on(each_backend).run(LeanRunRequest(theorem=Theorem("t", "(n : Nat", "n = n")))
     assert isinstance(reply, Failure) and reply.kind == "bad-statement"
 
 
@@ -312,7 +325,7 @@ async def test_each_theorem_has_its_own_header(backend):
             await backend.attempt(TacticBatch(Theorem("t", "", "succ 0 = 1"), timeout=PATIENCE))
 
 
-@pytest.mark.parametrize("name", list(BACKENDS))
+@pytest.mark.parametrize("name", WORKER_FIRST)
 async def test_beyond_the_queue_the_backend_is_full(name):
     async with BACKENDS[name](queue=1) as backend:
         batches = [TacticBatch(TRUE, tactics=(f"exact {number}",), timeout=PATIENCE) for number in range(12)]

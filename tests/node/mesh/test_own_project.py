@@ -56,8 +56,8 @@ async def test_a_lean_proxy_serves_a_project_and_says_so(bus, broker, run_name, 
     ("flags", "says"),
     [
         (["--lean.opens", "Nowhere"], ["unknown namespace `Nowhere`", "correct opens and options in [lean]"]),
-        (["--lean.imports", "Demo.Nope"], ["there is no module Demo.Nope"]),
-        (["--lean.toolchain", "v4.9.0"], ["leave that out"]),
+        pytest.param(["--lean.imports", "Demo.Nope"], ["there is no module Demo.Nope"], marks=pytest.mark.slow),
+        pytest.param(["--lean.toolchain", "v4.9.0"], ["leave that out"], marks=pytest.mark.slow),
     ],
 )
 async def test_a_lean_proxy_that_cannot_serve_ends_with_2_and_says_what_to_do(broker, run_name, config, flags, says):

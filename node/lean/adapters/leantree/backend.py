@@ -1,8 +1,8 @@
 """The `leantree` backend: candidates run on a LeanTree server over HTTP.
 
-A batch takes one process of the server for as long as it runs, the one that has its theorem if there is one. What
-fails on the way is tried again on another process; a server that stays away is `BackendDown`, never a fault of the
-tactics. Processes that nobody needs are returned, so that several lean-proxies can share a server.
+A batch holds one process of the server while it runs, if possible the one that has its theorem open. A batch whose
+process fails is tried again on another one. A server that stays away raises `BackendDown`; it is never held against the
+tactics. Processes that are not needed are returned, so that several lean-proxies can share a server.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from node.lean.worker.plan import CRASHES_ALONE
 log = structlog.get_logger("leantree")
 
 TRIES = 4
-"""Of a batch, each on a process of its own: with the pauses below, a server that restarts within a second is waited
-for; longer than that the requester is told, and can ask another lean-proxy."""
+"""Of a batch, each on another process. With the pauses below this outlasts a server that restarts within a second; then
+the answer is Busy, and the prover can ask another lean-proxy."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
 """Seconds between two tries, doubling."""
@@ -154,13 +154,13 @@ class LeanTreeBackend:
 
     @asynccontextmanager
     async def _link(self, batch: TacticBatch) -> AsyncIterator[Link]:
-        """A process with the batch's header, for this batch alone; kept afterwards unless something went wrong."""
+        """A process with the batch's header, for this batch alone; afterwards idle, or returned if it failed."""
         self._busy += 1
         link: Link | None = None
         sound = False
         try:
             header = completed(batch.theorem.header, self.default_header)
-            link = self._kept(batch, header) or await self._new(header)
+            link = self._idle_link(batch, header) or await self._new(header)
             yield link
             sound = True
         except (BadStatement, ServerBusy):
@@ -175,13 +175,13 @@ class LeanTreeBackend:
                 self.lost += not sound
                 self._leave(link)
 
-    def _kept(self, batch: TacticBatch, header: str) -> Link | None:
+    def _idle_link(self, batch: TacticBatch, header: str) -> Link | None:
         """An idle process with this header: the one that has the theorem, if possible."""
-        fit = [link for link in self._idle if link.header == header]
-        if not fit:
+        matching = [link for link in self._idle if link.header == header]
+        if not matching:
             return None
         key = state_key(batch.theorem, ())
-        link = next((link for link in fit if link.warm == key), fit[0])
+        link = next((link for link in matching if link.warm == key), matching[0])
         self._idle.remove(link)
         return link
 

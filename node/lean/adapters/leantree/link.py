@@ -14,7 +14,7 @@ from node.lean.cache import StateKey, state_key
 from node.lean.text.statement import statement_lines
 
 MOST_STATES = 4096
-"""Known of one process. The server keeps them until the process is returned: then it is, and another is taken."""
+"""Known of one process, beyond which it is returned and another one taken: the server frees states only then."""
 
 
 _TOO_LATE = re.compile(r"invalid 'import' command")
@@ -67,6 +67,7 @@ class Link:
 
     async def state(self, theorem: Theorem, path: tuple[Step, ...], seconds: float) -> KnownState:
         """The state at the end of a path, replayed from the last that is known. Raises NotReplayed, BadStatement."""
+        # The longest beginning of the path whose state is known; all of the path behind it is replayed.
         known = max(n for n in range(len(path) + 1) if n == 0 or state_key(theorem, path[:n]) in self._states)
         state = self._states.get(state_key(theorem, path[:known])) or await self._open(theorem)
         for number in range(known, len(path)):

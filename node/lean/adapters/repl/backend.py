@@ -1,8 +1,8 @@
 """The `repl` backend: candidates run on REPL processes, one after the other, each on a proof state of its own.
 
-A REPL runs a candidate alone, so what ends the process is that candidate's, or the process's own: a death is tried
-again once on a fresh process, and so is a lack of memory, for a REPL never gives back what its old states took. Before
-that happens, processes are replaced between batches.
+A REPL runs one candidate at a time. So when the process ends, either that candidate or the process itself is to blame.
+After a death the candidate is tried once more on a fresh process. After a lack of memory, too, because a REPL never
+frees its old states; processes are replaced between batches before that happens.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class ReplBackend:
 
     @asynccontextmanager
     async def _link(self, run: _ReplRun) -> AsyncIterator[ReplLink]:
-        """A process for this run alone; kept afterwards if it is sound and not worn out."""
+        """A process for this run alone; idle afterwards if it is sound and not worn out, else killed."""
         link = await self._idle_link(run) or await self._new(run)
         self._busy.append(link)
         try:
@@ -131,12 +131,12 @@ class ReplBackend:
     async def _idle_link(self, run: _ReplRun) -> ReplLink | None:
         """An idle process that has the imports: the one that has the theorem, if possible."""
         self._idle = [link for link in self._idle if link.process.alive]
-        fit = [link for link in self._idle if link.imports == run.imports]
+        matching = [link for link in self._idle if link.imports == run.imports]
         key = state_key(run.batch.theorem, ())
-        link = next((link for link in fit if link.warm == key), None)
+        link = next((link for link in matching if link.warm == key), None)
         if link is None and self.live < self.workers:
-            return None  # rather another process than one that others may want
-        link = link or next(iter(fit), None)
+            return None  # there is room for another process: the idle ones stay warm for their own theorems
+        link = link or next(iter(matching), None)
         if link is not None:
             self._idle.remove(link)
         elif self._idle:

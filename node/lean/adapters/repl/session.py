@@ -1,7 +1,7 @@
 """What a REPL client has built: environments and proof states, and what a request makes of them.
 
-Both are kept as text, never as objects of a Lean process: so they outlive any process, and a tactic that hangs or kills
-one costs that tactic only. The price is that a step elaborates its theorem again, some milliseconds on small ones.
+Both are texts here, not objects of a Lean process. So they outlive every process, and a tactic that hangs Lean or kills
+it fails alone. The price: each step elaborates its theorem again, which takes milliseconds for small ones.
 """
 
 from __future__ import annotations

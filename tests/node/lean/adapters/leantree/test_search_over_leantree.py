@@ -22,7 +22,8 @@ THEOREM = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) 
 EASY = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
 
-@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [False, True])
 async def test_search_over_a_server_proves_also_when_that_is_killed_on_the_way(
     bus: Bus, broker: BusSettings, killed: bool
 ) -> None:

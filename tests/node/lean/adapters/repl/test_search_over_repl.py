@@ -4,6 +4,8 @@ import asyncio
 import shlex
 import sys
 
+import pytest
+
 from common import subjects
 from common.lean import Theorem
 from common.messages import Attempt, LeanVerifyReply, LeanVerifyRequest
@@ -15,6 +17,7 @@ from tests.results import results
 THEOREM = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) → (∃ x, P x) ∧ (∃ x, Q x)")
 
 
+@pytest.mark.slow
 async def test_a_search_over_our_own_repl_finds_a_proof_that_is_accepted(bus, broker):
     command = f"{shlex.quote(sys.executable)} -m node.mesh.cli repl"
     prover = Prover(bus, ProverSettings(policy="fixed", searches=1, poll_seconds=0.05), "prover-1")

@@ -1,0 +1,31 @@
+"""The backend that [lean] names is the one that runs."""
+
+import pytest
+
+from common.lean_settings import LeanSettings
+from node.lean.adapters.leantree.backend import LeanTreeBackend
+from node.lean.adapters.repl.backend import ReplBackend
+from node.lean.backends import make_backend
+from node.lean.settings import LeanProcessSettings
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.options import worker_options
+from node.lean.worker.pool import Pool
+
+
+@pytest.mark.parametrize(
+    ("lean", "kind"),
+    [
+        (LeanSettings(), Pool),
+        (LeanSettings(backend="repl", repl_command="lake env 'my repl'"), ReplBackend),
+        (LeanSettings(backend="leantree", leantree_url="http://localhost:8000"), LeanTreeBackend),
+    ],
+    ids=["worker", "repl", "leantree"],
+)
+def test_the_configured_backend_is_made_with_its_sizes(lean, kind):
+    settings = LeanProcessSettings(lean=lean, workers=3, queue=5, heartbeats=7, memory_mb=99)
+    backend = make_backend(settings, LeanToolchain(("lean",), {}), worker_options(settings))
+    assert type(backend) is kind and backend.queue == 15
+    if isinstance(backend, ReplBackend):
+        assert backend.command == ("lake", "env", "my repl") and backend.workers == 3
+    if isinstance(backend, Pool | ReplBackend):
+        assert (backend.options.heartbeats, backend.options.memory_mb) == (7, 99)
