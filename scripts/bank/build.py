@@ -32,7 +32,7 @@ SPLITS = {"train": 6600, "valid": 460, "test": 460}
 
 LEVEL_SHARES = {1: 0.28, 2: 0.30, 3: 0.23, 4: 0.19}
 FALSE_SHARE = 0.1
-"""Of the train statements (issue: about 10%)."""
+"""False statements among those for training."""
 
 EASY_SHARE = 0.12
 """Of a split's statements may be closed by a single tactic of FLOOR_TACTICS after `intros`; of levels 1 and 2 only."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from common.lean import Branch, Outcome, OutcomeKind
-from node.lean.adapters.leantree.goals import to_text
 from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer
 from node.lean.text.goals import state_text
+from node.lean.text.leantree_goals import to_text
 from node.lean.worker.reading import MAX_GOALS, MAX_MESSAGE
 
 _WORDS = (

@@ -25,13 +25,13 @@ from common.lean import Outcome, OutcomeKind, Step, Theorem
 from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest
 from node.lean.adapters.leantree import protocol
 from node.lean.adapters.leantree.commands import TextPlan
-from node.lean.adapters.leantree.goals import from_state
 from node.lean.adapters.leantree.machine import machine_status
 from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer, TheoremAnswer
 from node.lean.adapters.leantree.sessions import Session, Sessions, State, UnknownProcess, UnknownState
 from node.lean.adapters.leantree.texts import BadTheorem, imports, joined, read_theorem
 from node.lean.backend import BackendFull
 from node.lean.requests import Requests
+from node.lean.text.leantree_goals import from_state
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import WorkerEnded
 from node.lean.worker.runner import BadHeader

@@ -6,16 +6,15 @@ its nodes with `state`, `tactic`, `proof_size`, `proof_depth`; what failed is {"
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
-from node.lean.text.goals import goal_tag, without_tag
+import msgspec
+
+from node.lean.text.leantree_goals import from_text
 from node.lean.trace.infotree import Position
 from node.lean.trace.records import TracedBlock, TracedFile, TracedStep, TracedTheorem
 from node.lean.trace.source import LeanSource
-
-_HYPOTHESIS = re.compile(r"(?P<names>[^:]+?) :(?!=) (?P<rest>.*)", re.DOTALL)
 
 
 def file(traced: TracedFile, text: str) -> dict[str, Any]:
@@ -73,30 +72,8 @@ def _tree(steps: Sequence[TracedStep], source: LeanSource) -> dict[str, Any]:
 
 def goal(text: str) -> dict[str, Any]:
     """A printed goal: type, hypotheses, tag."""
-    before, _, conclusion = without_tag(text).rpartition("⊢ ")
-    tag = goal_tag(text)
-    hypotheses = [each for line in before.split("\n") if line.strip() for each in _hypotheses(line)]
-    return {"type": conclusion, "hypotheses": hypotheses, **({"tag": tag} if tag else {})}
-
-
-def _hypotheses(line: str) -> list[dict[str, str]]:
-    """The hypotheses of one line: `a b : T`, or `x : T := v`; an instance without a name is just its type."""
-    match = _HYPOTHESIS.fullmatch(line)
-    if match is None:
-        return [{"type": line.strip(), "user_name": ""}]
-    kind, value = _assigned(match["rest"])
-    given = {} if value is None else {"value": value}
-    return [{"type": kind, "user_name": name, **given} for name in match["names"].split()]
-
-
-def _assigned(text: str) -> tuple[str, str | None]:
-    """Type and value of a hypothesis: cut at the first `:=` outside all brackets."""
-    depth = 0
-    for position, char in enumerate(text):
-        depth += (char in "([{⟨⦃") - (char in ")]}⟩⦄")
-        if depth == 0 and text.startswith(":=", position):
-            return text[:position].strip(), text[position + 2 :].strip()
-    return text.strip(), None
+    read: dict[str, Any] = msgspec.to_builtins(from_text(text))
+    return {**read, "hypotheses": list(read["hypotheses"])}
 
 
 def _span(source: LeanSource, start: Position, end: Position) -> dict[str, int]:

@@ -168,3 +168,14 @@ async def test_a_proof_that_eats_memory_is_rejected(toolchain):
 def test_the_verdict_is_read_from_leans_messages(messages, reason, axioms):
     told, found = verdict([LeanMessage(severity, data) for severity, data in messages])
     assert (reason in told if reason else told == "") and found == axioms
+
+
+async def test_beyond_its_number_the_least_recently_used_statement_is_forgotten_with_its_folder(toolchain, monkeypatch):
+    monkeypatch.setattr("node.lean.verify.verifier.STATEMENTS", 2)
+    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
+    theorems = [Theorem("t", "", conclusion) for conclusion in ("True", "1 = 1", "2 = 2")]
+    for index in (0, 1, 0, 2):
+        assert (await verifier.verify(theorems[index], "decide")).accepted
+    texts = "".join(file.read_text() for file in verifier.folder.glob("*/*.lean"))
+    assert [theorem.conclusion in texts for theorem in theorems] == [True, False, True]
+    verifier.close()
