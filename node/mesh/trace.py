@@ -1,7 +1,7 @@
 """`proofmesh trace PATH...`: every tactic of Lean files, with the states before and after it. Needs no broker.
 
-Files, folders, Lake projects. Each theorem that Lean does not accept is told and left out; the others are not touched
-by it. A run that was interrupted goes on where it was: results are kept by file, in OUT/files.
+Takes files, folders and Lake projects. A theorem that Lean does not accept is reported and left out; the others are
+traced all the same. An interrupted run goes on where it stopped: each file's result is kept, in OUT/files.
 
 Exit code: 0 all files were traced (theorems with errors included), 1 some file could not be traced, 2 wrong arguments.
 """

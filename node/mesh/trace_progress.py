@@ -38,17 +38,17 @@ class TraceProgress:
         self._bar.stop()
 
     def add(self, work: Work, traced: TracedFile, earlier: bool) -> None:
-        """Count one file, and tell what is wrong with it."""
+        """Count one file, and print what is wrong with it."""
         self.files += 1
         self.again += earlier
         if traced.error:
             self.failed += 1
-            self._tell(f"{work.name}: {traced.error}")
+            self._print(f"{work.name}: {traced.error}")
         for theorem in traced.theorems:
             self.theorems += 1
             self.wrong += bool(theorem.error)
             if theorem.error:
-                self._tell(f"{work.name}:{theorem.start[0]}: {theorem.name or theorem.kind}: {theorem.error}")
+                self._print(f"{work.name}:{theorem.start[0]}: {theorem.name or theorem.kind}: {theorem.error}")
             for block in theorem.blocks:
                 self.blocks += 1
                 self.split += block.split
@@ -65,6 +65,6 @@ class TraceProgress:
         )
         return "; ".join([*parts, f"{self.steps} steps"])
 
-    def _tell(self, message: str) -> None:
+    def _print(self, message: str) -> None:
         first = message.split("\n")[0][:ERROR_CHARACTERS]
         self._console.print(escape(first), soft_wrap=True)

@@ -4,7 +4,7 @@
   (and `moreServerOptions`) of the file's package and library. Since 4.22 under `options`, before under `setupOptions`.
 - `moreLeanArgs` it leaves out: they stand in lakefile.toml, as which `lake translate-config` writes a lakefile.lean.
 
-A Lake that is too old for one of these is no error: what could not be found out is told in `notes`.
+A Lake that is too old for one of these is no error: `notes` says what could not be found out.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class TracedBlock(msgspec.Struct, frozen=True):
     split: bool = False
     """Whether composed tactics were split, and Lean accepted the split proof with these very states."""
     unsplit: str = ""
-    """Why the steps are tactics as written, if splitting was wanted and did not succeed."""
+    """Why the steps are tactics as written, if they were to be split and could not be."""
     problem: str = ""
     """Why there is no tree."""
 

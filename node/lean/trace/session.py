@@ -107,7 +107,7 @@ def run_one(work: Work) -> TracedFile:
 def run_all(
     works: Sequence[Work], jobs: int, report: Callable[[Work, TracedFile, bool], None], *, fresh: bool = False
 ) -> None:
-    """Trace files, `jobs` at once. `report` is told of each, and whether its result is an earlier one.
+    """Trace files, `jobs` at once. `report` is called for each, with whether the result is an earlier one.
 
     `fresh`: use no earlier results.
     """

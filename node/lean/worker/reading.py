@@ -1,4 +1,4 @@
-"""Reads a document's diagnostics: what became of each candidate, and what the document does not vouch for. Pure."""
+"""Reads a document's diagnostics: what became of each candidate, and which outcomes the document leaves open. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DocumentReading:
     """What a document showed."""
 
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    """Of candidates that it vouches for."""
+    """Outcomes that are certain."""
     states: list[str] = field(default_factory=list)
     """Printed goals of the state at the end of the path, from STATE blocks (tags included)."""
     silent: set[int] = field(default_factory=set)
@@ -48,13 +48,13 @@ class DocumentReading:
     unparsable: set[int] = field(default_factory=set)
     """Candidates that Lean's parser refused."""
     suspect: int | None = None
-    """The first candidate of which something is wrong that may be its neighbours' fault, or Lean's."""
+    """The first candidate with an error that its neighbours, or Lean itself, may have caused."""
     broken: dict[int, str] = field(default_factory=dict)
     """Errors in the path to a block: it did not replay, or left a placeholder that nothing filled."""
     bad_statement: str = ""
     """Error in the statement."""
     messages: list[Diagnostic] = field(default_factory=list)
-    """All that Lean said of a document without examples."""
+    """All diagnostics of a document without examples."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class _Seen:
 
 
 def echoed(document: LeanDocument, diagnostics: Sequence[Diagnostic]) -> bool:
-    """Whether Lean speaks of this very document, in which an error of its statement would keep it from saying so."""
+    """Whether the diagnostics are about this very document. (An error in its statement keeps the echo away, too.)"""
     return not document.echo or any(item.message == document.echo for item in diagnostics)
 
 
@@ -85,7 +85,7 @@ def suspect_at(document: LeanDocument, lines: Sequence[int]) -> int | None:
 
 
 def parser_refused(document: LeanDocument, diagnostics: Sequence[Diagnostic], index: int) -> str:
-    """What Lean's parser said of a candidate in a document that was not finished; empty when it said nothing.
+    """The parser's error in a candidate of a document that was not finished; empty when there is none.
 
     Lean elaborates what it could parse, and half a `repeat` runs for ever.
     """

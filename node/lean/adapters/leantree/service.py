@@ -1,7 +1,7 @@
 """`proofmesh leantree-server`: LeanTree's HTTP protocol over our Lean workers, on any toolchain, with nothing to build.
 
-Whoever reaches the port can have Lean run commands of theirs: it listens on loopback unless told otherwise, and Lean
-processes are confined as far as the system allows.
+Clients can have Lean run any command. So it listens on loopback unless configured otherwise, and Lean processes are
+confined as far as the system allows.
 
 Exit code: 0 stopped, 1 the port is not to be had, 2 wrong configuration, or no Lean as configured.
 """

@@ -1,4 +1,4 @@
-"""A REPL process of any make, and one exchange with it. Its known faults end it, and are told apart.
+"""A REPL process of any make, and one exchange with it. Its known faults end it, each with an Ending of its own.
 
 It has no time limit of its own, so it is killed at ours; it may die at any command; it may write anything to its
 standard output; and it and what it has started may take all memory.
