@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from common.lean import BadStatement, Outcome, OutcomeKind
-from common.messages import Busy, Failure, LeanRunReply, LeanRunRequest, Message
+from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, Message
 from node.lean.backend import Backend, BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.cache import OutcomeCache
 from node.lean.text.lexing import lex
@@ -42,11 +42,11 @@ class Requests:
     """Why Lean does not start; None when it does."""
 
     async def run(self, request: LeanRunRequest) -> Message:
-        """LeanRunReply, Busy, or Failure(kind="bad-statement")."""
+        """LeanRunReply, Busy, or Failure(kind=FailureKind.BAD_STATEMENT)."""
         theorem = request.theorem
         problem = statement_problem(theorem.binders, theorem.conclusion)
         if problem:
-            return Failure(reason=problem, kind="bad-statement")
+            return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
         if len(request.tactics) > MAX_CANDIDATES:
             return Failure(reason=f"{len(request.tactics)} candidates; at most {MAX_CANDIDATES} in one request")
         settled = self._known(request)
@@ -59,7 +59,7 @@ class Requests:
             except BackendFull as error:
                 return Busy(retry_after=error.retry_after, reason=str(error))
             except BadStatement as error:
-                return Failure(reason=str(error), kind="bad-statement")
+                return Failure(reason=str(error), kind=FailureKind.BAD_STATEMENT)
             except BackendDown as error:
                 self.problem = str(error)
                 self.counts.failures += 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from common import faults, metrics, subjects
 from common.lean import outcome_values
-from common.messages import Failure, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
+from common.messages import Failure, FailureKind, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
 from common.settings import NodeSettings
 from node.lean_proxy.settings import LeanProxySettings
 
@@ -144,7 +144,7 @@ class Handlers:
             try:
                 verdict = await self._verifier.verify(request.theorem, request.script)
             except VerificationFailed as error:
-                return Failure(reason=str(error), kind=error.kind)
+                return Failure(reason=str(error), kind=FailureKind(error.kind))
         self._note(verdict)
         return verdict
 
