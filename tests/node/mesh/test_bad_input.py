@@ -21,6 +21,7 @@ from common import subjects
 from common.bus import Bus, BusSettings, RemoteFailure, names
 from common.lean import OutcomeKind, Step, Theorem
 from common.messages import (
+    SCHEMA_VERSION,
     Attempt,
     AttemptResult,
     Failure,
@@ -31,10 +32,12 @@ from common.messages import (
     LeanVerifyRequest,
     Message,
     NodeInfo,
+    Purpose,
     TacticReply,
     TacticRequest,
     decode,
 )
+from common.sampling import Sampling
 from node.mesh.mesh import Mesh
 from node.mesh.plan import free_port
 from node.mesh.supervisor import ChildState
@@ -44,7 +47,7 @@ from tests.node.model.tiny import tiny_weights
 ROOT = Path(__file__).parents[3]
 
 BAD = {
-    "malformed": [b"", b"\xc1", b"hello", msgpack.packb({"type": "Nonsense", "v": 1}), b"\x91" * 5_000],
+    "malformed": [b"", b"\xc1", b"hello", msgpack.packb({"type": "Nonsense", "v": SCHEMA_VERSION}), b"\x91" * 5_000],
     "version": [msgpack.packb({"type": "LeanRunRequest", "v": 99})],
     "oversized": [b"x" * 600_000],
 }
@@ -122,7 +125,7 @@ async def all_answer(bus: Bus) -> None:
 async def proves(bus: Bus) -> None:
     """An attempt is played, and its result arrives."""
     name = uuid.uuid4().hex
-    attempt = Attempt(attempt_id=name, theorem_id="t", theorem=SWAP, purpose="train", simulations=32, seed=1)
+    attempt = Attempt(attempt_id=name, theorem_id="t", theorem=SWAP, purpose=Purpose.TRAIN, simulations=32, seed=1)
     await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
     async with asyncio.timeout(120):
         while True:
@@ -173,7 +176,7 @@ async def send_nonsense(bus: Bus) -> None:
     verdict = await answer_of(bus, subjects.LEAN_VERIFY, verify, LeanVerifyReply)
     assert isinstance(verdict, LeanVerifyReply) and not verdict.accepted and "`axiom`" in verdict.reason
     for samples, temperature in ((0, 1.0), (10**9, 1.0), (1, math.nan), (1, -3.0)):
-        ask = TacticRequest(state="⊢ True", samples=samples, seed=1, temperature=temperature)
+        ask = TacticRequest(state="⊢ True", samples=samples, seed=1, sampling=Sampling(temperature=temperature))
         assert isinstance(await answer_of(bus, subjects.TACTIC_REQUEST, ask, TacticReply), RemoteFailure)
     await bus.publish("telemetry.prover.x.heartbeat", beat := nan_heartbeat())
     await bus.register(NodeInfo(node_id=beat.node_id, role="?", host="", pid=-1, version="", started=math.nan))
