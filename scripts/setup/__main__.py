@@ -102,7 +102,7 @@ def _install_packages(kind: str, stamp: steps.Stamp) -> None:
         torch.install_cpu(PYTHON, requirements, LOG, say)
         pip.run(PYTHON, ["install", "--no-compile", "--no-deps", "-r", str(requirements)], LOG, say)
     else:
-        torch.prepare_gpu(VENV, PYTHON, LOG, say)
+        torch.prepare_gpu(VENV, PYTHON, requirements, LOG, say)
         pip.run(PYTHON, ["install", "--no-compile", "-r", str(requirements)], LOG, say)
     pip.run(PYTHON, ["install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], LOG, say)
     if kind == "cpu":

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.setup import pip
-
-Say = Callable[[str], None]
+from scripts.setup.logged import Say
 
 
 class VenvError(Exception):

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from scripts.setup import machine, pip, steps, torch, venv
 
 ROOT = Path(__file__).parents[2]
+GPU_REQUIREMENTS = ROOT / "requirements" / "gpu.txt"
 GOOD = machine.Facts("Linux", "x86_64", (2, 35), (3, 11), 50_000)
 
 
@@ -221,7 +222,7 @@ def test_a_torch_with_cuda_that_the_machine_has_is_seen(
 ) -> None:
     monkeypatch.setenv("PYTHON", str(stub_python(tmp_path, "2.11.0+cu130", "13.0")))
     monkeypatch.setattr(torch, "_installed", lambda python: "")
-    torch.prepare_gpu(empty_venv, Path(sys.executable), tmp_path / "log", lambda line: None)
+    torch.prepare_gpu(empty_venv, Path(sys.executable), GPU_REQUIREMENTS, tmp_path / "log", lambda line: None)
     link = torch.site_packages(empty_venv) / torch.LINK
     assert link.read_text() == f"{tmp_path / 'packages'}\n"
     torch.forget_gpu(empty_venv)
