@@ -71,7 +71,8 @@ def announcement(line: str) -> str | None:
     if match and float(match.group(2)) * _MEGABYTES[match.group(3)] >= LARGE_MB:
         return f"downloading {match.group(1)} ({match.group(2)} {match.group(3)})"
     if line.startswith("Installing collected packages"):
-        return f"installing {line.count(',') + 1} packages"
+        packages = line.count(",") + 1
+        return f"installing {packages} package{'s' if packages > 1 else ''}"
     return None
 
 
