@@ -110,6 +110,13 @@ def python_version(python: Path) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+def installed_version(python: Path, package: str) -> str:
+    """Version of a package in the environment of an interpreter, by its metadata; empty when it is not there."""
+    code = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
+    done = subprocess.run([str(python), "-c", code, package], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
 def base_python() -> str:
     """The interpreter that a virtual environment is made with: never one that lives in a virtual environment."""
     return str(getattr(sys, "_base_executable", None) or sys.executable)

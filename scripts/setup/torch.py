@@ -53,7 +53,7 @@ def install_cpu(python: Path, requirements: Path, log: Path, say: Say) -> None:
     that the user named stands in place of both. Raises PipError or UvError.
     """
     version = pinned(requirements)
-    if _installed(python) in (f"{version}+cpu", version):
+    if pip.installed_version(python, "torch") in (f"{version}+cpu", version):
         return
     cpu_build = f"torch=={version}+cpu"
     if index := os.environ.get(INDEX_VARIABLE):
@@ -88,7 +88,7 @@ def prepare_gpu(venv: Path, python: Path, requirements: Path, log: Path, say: Sa
     """
     link = site_packages(venv) / LINK
     link.unlink(missing_ok=True)
-    installed = _installed(python)
+    installed = pip.installed_version(python, "torch")
     if installed.endswith("+cpu"):
         pip.run(python, ["uninstall", "--yes", "torch"], log, say)
     elif is_supported(installed):
@@ -142,10 +142,3 @@ def is_supported(version: str) -> bool:
     """Whether a version (`2.11.0+cu130`) is in the supported range."""
     match = re.match(r"(\d+)\.(\d+)", version)
     return match is not None and SUPPORTED[0] <= (int(match.group(1)), int(match.group(2))) < SUPPORTED[1]
-
-
-def _installed(python: Path) -> str:
-    """Version of torch in the environment, by its metadata; empty when there is none."""
-    code = "import importlib.metadata as m; print(m.version('torch'))"
-    done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""

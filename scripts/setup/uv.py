@@ -28,8 +28,15 @@ class OutOfReach(Exception):
     """uv cannot be had here, or does not find the build; the message is the reason, in one line."""
 
 
+def version() -> str:
+    """The version that is pinned."""
+    return REQUIREMENTS.read_text().rpartition("==")[2].strip()
+
+
 def make_ready(python: Path, log: Path, say: Say) -> None:
-    """Install uv into the environment of `python`, unless this version is there. Raises OutOfReach."""
+    """Install uv into the environment of `python`, unless the pinned version is there. Raises OutOfReach."""
+    if pip.installed_version(python, "uv") == version():
+        return
     try:
         pip.run(python, ["install", "--no-compile", "--no-deps", "-r", str(REQUIREMENTS)], log, say)
     except pip.PipError as error:

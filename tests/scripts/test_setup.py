@@ -221,7 +221,7 @@ def test_a_torch_with_cuda_that_the_machine_has_is_seen(
     tmp_path: Path, empty_venv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHON", str(stub_python(tmp_path, "2.11.0+cu130", "13.0")))
-    monkeypatch.setattr(torch, "_installed", lambda python: "")
+    monkeypatch.setattr(pip, "installed_version", lambda python, package: "")
     torch.prepare_gpu(empty_venv, Path(sys.executable), GPU_REQUIREMENTS, tmp_path / "log", lambda line: None)
     link = torch.site_packages(empty_venv) / torch.LINK
     assert link.read_text() == f"{tmp_path / 'packages'}\n"
