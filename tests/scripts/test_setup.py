@@ -140,6 +140,7 @@ def test_large_downloads_are_announced() -> None:
     assert pip.announcement("Downloading mdurl-0.1.2-py3-none-any.whl (10.0 kB)") is None
 
 
+@pytest.mark.process
 def test_a_failure_shows_the_end_of_the_output_and_names_the_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with pytest.raises(pip.PipError) as failure:
@@ -163,6 +164,7 @@ def test_packages_that_were_cut_short_are_forgotten(tmp_path: Path) -> None:
     assert sorted(path.name for path in packages.iterdir()) == ["whole-1.0.dist-info"]
 
 
+@pytest.mark.process
 def test_a_broken_environment_does_not_work(tmp_path: Path) -> None:
     assert not venv.works(tmp_path)
     (tmp_path / "bin").mkdir()
@@ -170,6 +172,7 @@ def test_a_broken_environment_does_not_work(tmp_path: Path) -> None:
     assert not venv.works(tmp_path)
 
 
+@pytest.mark.process
 def test_a_system_where_no_way_works_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Python whose venv lacks ensurepip and that has no pip, as Debian delivers it."""
     stub = tmp_path / "python3"
@@ -217,6 +220,7 @@ def empty_venv(tmp_path: Path) -> Path:
     return tmp_path / "venv"
 
 
+@pytest.mark.process
 def test_a_torch_with_cuda_that_the_machine_has_is_seen(
     tmp_path: Path, empty_venv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +233,7 @@ def test_a_torch_with_cuda_that_the_machine_has_is_seen(
     assert not link.exists()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("version", "cuda"), [("2.11.0+cpu", ""), ("2.9.0+cu126", "12.6"), ("2.14.0+cu130", "13.0")])
 def test_a_torch_without_cuda_or_out_of_range_is_not_used(
     version: str, cuda: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -280,6 +285,7 @@ def test_every_transitive_dependency_is_pinned() -> None:
     assert seen - {"torch"} <= set(pins())
 
 
+@pytest.mark.process
 def test_the_start_script_refuses_an_old_python_with_advice() -> None:
     done = subprocess.run(
         ["/bin/sh", str(ROOT / "start"), "--setup"],

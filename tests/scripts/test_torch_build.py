@@ -19,6 +19,8 @@ import pytest
 
 from scripts.setup import pip, torch, uv
 
+pytestmark = pytest.mark.process
+
 VERSION = "2.13.0"
 CPU, DEFAULT = f"{VERSION}+cpu", VERSION
 

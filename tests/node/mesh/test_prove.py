@@ -44,6 +44,7 @@ def descendants() -> list[str]:
     ]
 
 
+@pytest.mark.process
 def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path) -> None:
     run = prove(SWAP, folder=tmp_path)
     assert run.returncode == PROVED, run.stderr
@@ -53,6 +54,7 @@ def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path
     assert "accepted by Lean 4." in run.stderr
 
 
+@pytest.mark.process
 def test_false_statement_is_not_proved(tmp_path: Path) -> None:
     run = prove("theorem t (p q : Prop) : p → q", "--simulations", "6", "--json", folder=tmp_path)
     assert run.returncode == NOT_PROVED, run.stderr
@@ -61,6 +63,7 @@ def test_false_statement_is_not_proved(tmp_path: Path) -> None:
     assert 1 <= answer["simulations"] <= 6
 
 
+@pytest.mark.process
 def test_ill_typed_statement_is_refused_with_leans_own_message(tmp_path: Path) -> None:
     run = prove("theorem t (p : Prop) : p ∧ nonsense", folder=tmp_path)
     assert run.returncode == BAD_STATEMENT
@@ -74,6 +77,7 @@ def test_text_that_is_no_statement_is_refused_at_once(text: str, capsys: pytest.
     assert printed.err.startswith("proofmesh prove: ") and printed.out == ""
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 async def test_command_that_is_ended_takes_its_mesh_with_it(number: signal.Signals, tmp_path: Path) -> None:
     endless = "theorem t (f : Nat → Nat) (n m : Nat) : f (n + m) = f m + n"
@@ -99,6 +103,7 @@ def alive(process: psutil.Process) -> bool:
         return False
 
 
+@pytest.mark.process
 def test_named_model_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
     run = prove(SWAP, "--checkpoint", "no/such/folder", folder=tmp_path)
     assert run.returncode == MESH_FAILED
@@ -128,6 +133,7 @@ async def test_theorem_is_given_to_a_running_mesh(
     assert "private mesh" not in run.stderr
 
 
+@pytest.mark.process
 def test_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     run = prove(SWAP, "--url", "nats://127.0.0.1:1", folder=tmp_path)
     assert run.returncode == MESH_FAILED

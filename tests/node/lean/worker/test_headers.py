@@ -97,6 +97,7 @@ def running(pool: Pool) -> list[int]:
     return [each.process.pid for each in pool.processes()]
 
 
+@pytest.mark.lean
 async def test_a_process_waits_for_its_header_and_the_longest_unused_one_ends(pool):
     assert await kind(pool, LOGIC) is OutcomeKind.PROVED
     (logic,) = running(pool)
@@ -111,6 +112,7 @@ async def test_a_process_waits_for_its_header_and_the_longest_unused_one_ends(po
     assert pool.restarts == 0
 
 
+@pytest.mark.lean
 async def test_a_tactic_out_of_time_does_not_cost_the_process(pool, monkeypatch):
     monkeypatch.setattr(process, "RECALL_LEAST_SECONDS", 60.0)  # however slow this machine is
     monkeypatch.setattr(process, "RECALL_MOST_SECONDS", 60.0)
@@ -121,6 +123,7 @@ async def test_a_tactic_out_of_time_does_not_cost_the_process(pool, monkeypatch)
     assert running(pool) == [before] and pool.restarts == 0
 
 
+@pytest.mark.lean
 async def test_a_bad_open_does_not_cost_the_process_that_has_loaded_the_imports(pool):
     with pytest.raises(ValueError, match="NoSuchNamespace"):
         await kind(pool, f"{LOGIC}\nopen NoSuchNamespace")
@@ -143,6 +146,7 @@ async def started(settings: LeanSettings, options: WorkerOptions, workers: int =
         await pool.stop()
 
 
+@pytest.mark.lean
 async def test_at_the_start_the_header_is_loaded_by_as_many_workers_as_memory_holds():
     async with started(LeanSettings(imports=["Pocket.Logic"]), WorkerOptions(), workers=4) as pool:
         first = await prepare(pool, Machine(cores=8, memory_mb=700))
@@ -150,6 +154,7 @@ async def test_at_the_start_the_header_is_loaded_by_as_many_workers_as_memory_ho
         assert pool.processes() == [first] and first.header_mb > 0
 
 
+@pytest.mark.lean
 @pytest.mark.parametrize(
     ("settings", "options", "says"),
     [
@@ -165,6 +170,7 @@ async def test_what_is_wrong_with_the_header_is_told_at_the_start(settings, opti
     assert says in str(caught.value) and "Lean 4.35.0 (pocket Lean)" in str(caught.value)
 
 
+@pytest.mark.lean
 async def test_who_waits_for_a_header_is_told_to_ask_again_and_the_loading_goes_on():
     async with started(LeanSettings(), WorkerOptions(loading_seconds=0.0)) as pool:
         with pytest.raises(StillLoading):
@@ -173,6 +179,7 @@ async def test_who_waits_for_a_header_is_told_to_ask_again_and_the_loading_goes_
         assert pool.restarts == 0 and len(running(pool)) == 1
 
 
+@pytest.mark.lean
 async def test_a_project_serves_workers_and_verification(tmp_path):
     toolchain = lean_project.make_elan(tmp_path / "elan")
     project = lean_project.make_project(tmp_path / "demo", toolchain)
