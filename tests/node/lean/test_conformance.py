@@ -35,6 +35,14 @@ PATIENCE = 60.0
 """Seconds for what ends by itself."""
 
 
+workers_by_default = pytest.mark.parametrize(
+    "backend",
+    [name if name == "worker" else pytest.param(name, marks=pytest.mark.slow) for name in BACKENDS],
+    indirect=True,
+)
+"""For what takes seconds and is the workers' own doing, which stand behind every backend here: the others are slow."""
+
+
 @pytest.fixture(params=list(BACKENDS))
 async def backend(request):
     async with BACKENDS[request.param]() as backend:
@@ -248,6 +256,7 @@ async def test_a_tactic_that_eats_memory_is_ended_and_its_neighbours_are_not(nam
         assert await kinds(backend, TRUE, "trivial", eats, "skip") == [PROVED, OutcomeKind.MEMORY, GOALS]
 
 
+@workers_by_default
 async def test_a_candidate_that_does_not_parse_is_an_error_though_half_of_it_runs_for_ever(backend):
     half = f"{FOR_EVER}\nexat 42"
     reply = await run(backend, TRUE, (), half, "trivial", timeout=1)
@@ -255,6 +264,7 @@ async def test_a_candidate_that_does_not_parse_is_an_error_though_half_of_it_run
     assert "unknown tactic" in reply.outcomes[0].message or "expected" in reply.outcomes[0].message
 
 
+@workers_by_default
 async def test_neither_a_loop_nor_the_kill_of_a_process_costs_the_neighbours_their_outcomes(backend):
     assert await kinds(backend, TRUE, "trivial") == [PROVED]
     before = cpu_of_children()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -37,11 +38,11 @@ def prove(*arguments: str, folder: Path, limit: float = 90) -> subprocess.Comple
 
 def descendants() -> list[str]:
     """Children of this process that belong to a private mesh."""
-    return [
-        " ".join(child.cmdline())
-        for child in psutil.Process(os.getpid()).children(recursive=True)
-        if "proofmesh-prove-" in " ".join(child.cmdline())
-    ]
+    commands = []
+    for child in psutil.Process(os.getpid()).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ended while we looked, or is a zombie
+            commands.append(" ".join(child.cmdline()))
+    return [command for command in commands if "proofmesh-prove-" in command]
 
 
 @pytest.mark.process
