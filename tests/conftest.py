@@ -1,11 +1,11 @@
-"""Fixtures for the whole suite: a real broker, and a bus on a run of its own."""
+"""For the whole suite: a real broker, a bus on a run of its own, and the tiers of tests (tests/tiers.py)."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -18,6 +18,36 @@ from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.messages import LeanRunReply, LeanRunRequest
 from common.process import kill_group, spawn_child
+from tests import tiers
+
+guard = tiers.Guard()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects by these marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests whose fixtures start a broker or Lean."""
+    for item in items:
+        for mark in tiers.marks_of(item):
+            item.add_marker(mark)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Refuse programs to a unit test, in its fixtures too."""
+    slow = ["slow"] if item.get_closest_marker("slow") else []
+    guard.begin(item.nodeid, [*tiers.marks_of(item), *slow])
+    try:
+        return (yield)
+    finally:
+        guard.end()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """Fail a unit test that started a program and hid it."""
+    result = yield
+    guard.check()
+    return result
 
 
 @pytest.fixture(scope="session")

@@ -61,8 +61,10 @@ def say(line: str) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./start --setup", description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("kind", nargs="?", choices=("cpu", "gpu"), help="build of torch; as last time, or else cpu")
-    parser.add_argument("--only", choices=("just",), help="just: stop when `just` is there")
+    parser.add_argument(
+        "kind", nargs="?", choices=("cpu", "gpu"), help="build of torch (default: as last time, at first cpu)"
+    )
+    parser.add_argument("--only", choices=("just",), help="just: stop once `just` is installed")
     return parser.parse_args()
 
 
@@ -94,7 +96,7 @@ def _install_just() -> None:
 
 def _install_packages(kind: str, stamp: steps.Stamp) -> None:
     for name in venv.remove_torn_packages(VENV):
-        say(f"{name} was cut short; installing it again")
+        say(f"the installation of {name} was interrupted; installing it again")
     requirements = ROOT / "requirements" / f"{kind}.txt"
     # Byte code is left to be made on first use: making all of it at once doubles the time of the installation.
     if kind == "cpu":
@@ -102,7 +104,7 @@ def _install_packages(kind: str, stamp: steps.Stamp) -> None:
         torch.install_cpu(PYTHON, requirements, LOG, say)
         pip.run(PYTHON, ["install", "--no-compile", "--no-deps", "-r", str(requirements)], LOG, say)
     else:
-        torch.prepare_gpu(VENV, PYTHON, LOG, say)
+        torch.prepare_gpu(VENV, PYTHON, requirements, LOG, say)
         pip.run(PYTHON, ["install", "--no-compile", "-r", str(requirements)], LOG, say)
     pip.run(PYTHON, ["install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], LOG, say)
     if kind == "cpu":
@@ -111,7 +113,7 @@ def _install_packages(kind: str, stamp: steps.Stamp) -> None:
 
 
 def _module(name: str) -> str:
-    """Run a module of the project in the new environment; returns its news. Raises RuntimeError with its error."""
+    """Run a module of the project in the new environment; returns what it printed. Raises RuntimeError if it fails."""
     done = subprocess.run([PYTHON, "-m", name], cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
@@ -122,7 +124,7 @@ def _module(name: str) -> str:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Hold the checkout: two set-ups at once would undo each other. The lock ends with the process."""
+    """Hold a lock on the checkout, because two set-ups at once would undo each other. It ends with the process."""
     handle = os.open(ROOT, os.O_RDONLY)
     try:
         try:

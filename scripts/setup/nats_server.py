@@ -1,4 +1,4 @@
-"""Set-up's step for nats-server, run in the new environment: says which one when it had to be fetched."""
+"""Set-up's step for nats-server, run in the new environment. Prints the version if it had to fetch one."""
 
 from __future__ import annotations
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-Say = Callable[[str], None]
+from scripts.setup import logged
+from scripts.setup.logged import Say
 
 LARGE_MB = 8
 """Downloads from this size on are announced, so that a slow line does not look like a hang."""
@@ -33,14 +34,27 @@ _ADVICE = (
     (
         "No matching distribution|Could not find a version",
         "the package index that pip uses does not have this version for this Python: is a private mirror configured "
-        "(`pip config list`)? Otherwise update it, or use Python 3.11 or 3.12",
+        "(`pip config list`)? Otherwise update it, or use another Python from 3.11 to 3.13",
+    ),
+    (
+        "ResolutionImpossible|conflicting dependencies",
+        "no version that pip finds fits: does a constraint of yours (PIP_CONSTRAINT, or `constraint` in "
+        "`pip config list`) rule out the version that is pinned here? Then lift it for this set-up",
     ),
     ("hash|HASH", "a download was damaged: run the same command again (`pip cache purge` if it comes again)"),
 )
 
 
+_NO_SUCH_VERSION = re.compile("No matching distribution|ResolutionImpossible|conflicting dependencies")
+"""With a constraint on the package, pip calls a version that is nowhere a conflict with the constraint."""
+
+
 class PipError(Exception):
     """pip failed; the message has its last lines and what to do."""
+
+
+class NoSuchVersion(PipError):
+    """pip finds the version nowhere, or a constraint rules it out. Nothing else was wrong."""
 
 
 def advice(output: str) -> str:
@@ -57,28 +71,21 @@ def announcement(line: str) -> str | None:
     if match and float(match.group(2)) * _MEGABYTES[match.group(3)] >= LARGE_MB:
         return f"downloading {match.group(1)} ({match.group(2)} {match.group(3)})"
     if line.startswith("Installing collected packages"):
-        return f"installing {line.count(',') + 1} packages"
+        packages = line.count(",") + 1
+        return f"installing {packages} package{'s' if packages > 1 else ''}"
     return None
 
 
 def run(python: Path, arguments: Sequence[str], log: Path, say: Say) -> None:
-    """Run `python -m pip ARGUMENTS`; its output goes to `log`, the milestones to `say`. Raises PipError."""
+    """Run `python -m pip ARGUMENTS`; its output goes to `log`, the milestones to `say`.
+
+    Raises PipError, and its NoSuchVersion when pip looked everywhere and what was asked for is not there.
+    """
     command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
-    lines: list[str] = []
-    with log.open("a", encoding="utf-8") as file:
-        print(f"$ {' '.join(command)}", file=file)
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        assert process.stdout is not None
-        with process:
-            for line in process.stdout:
-                file.write(line)
-                lines.append(line.rstrip())
-                if (shown := announcement(line)) is not None:
-                    say(shown)
-    if process.returncode:
-        raise PipError(_explain(lines, log))
+    exit_code, lines = logged.run(command, log, say=say, milestone=announcement)
+    if exit_code:
+        kind = NoSuchVersion if any(map(_NO_SUCH_VERSION.search, lines)) else PipError
+        raise kind(_explain(lines, log))
 
 
 def _explain(lines: Sequence[str], log: Path) -> str:
@@ -100,6 +107,13 @@ def python_version(python: Path) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def installed_version(python: Path, package: str) -> str:
+    """Version of a package in the environment of an interpreter, by its metadata; empty when it is not there."""
+    code = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
+    done = subprocess.run([str(python), "-c", code, package], capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 

@@ -1,4 +1,4 @@
-"""Set-up's step for pocket Lean, run in the new environment: says so when it had to be compiled."""
+"""Set-up's step for pocket Lean, run in the new environment. Prints how many modules it had to compile."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Steps of set-up, each done once: a stamp in `.venv` remembers what was done for which input.
 
-A step whose key is the stamped one is passed over. The stamp is written after each step, so a set-up that was killed
-goes on with the step it was in.
+A step is passed over when its key is the one in the stamp. The stamp is written after each step, so a set-up that was
+killed goes on with the step it was in.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class SetupStep:
 
     name: str
     key: str | None
-    """Digest of everything that the result depends on; a new key means that the step is done again. None: the step
-    itself knows, and is asked every time."""
+    """Digest of everything that the result depends on; when it changes, the step is done again. None: the step runs
+    every time, and finds out by itself whether there is anything to do."""
     run: Callable[[], str | None]
-    """Returns what is worth saying. Raises an exception with a message for the person who waits."""
+    """Does the step; returns what it did, in a few words, or None. Raises an exception that says what to do."""
     holds: Callable[[], bool] = lambda: True
-    """Whether what the stamp says is still so."""
+    """Whether the result that the stamp records is still there."""
 
 
 class StepFailed(Exception):
@@ -42,7 +42,7 @@ def digest(parts: Iterable[str | Path]) -> str:
 
 
 class Stamp:
-    """What has been done, in a small JSON file; a damaged file is as good as none."""
+    """What has been done, in a small JSON file; a damaged file counts as none."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -81,7 +81,7 @@ def _run_one(step: SetupStep, stamp: Stamp, say: Callable[[str], None]) -> bool:
     started = time.monotonic()
     try:
         news = step.run()
-    except Exception as error:  # whatever it is, the person should read which step it was and what to do
+    except Exception as error:  # whatever it is, the person should read in which step it happened
         raise StepFailed(f"{step.name}: {error or type(error).__name__}") from error
     if step.key is not None:
         stamp.write(step.name, step.key)

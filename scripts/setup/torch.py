@@ -1,4 +1,4 @@
-"""Chooses a build of torch: the CPU build where an index has it, the machine's own for GPUs."""
+"""Chooses a build of torch: a CPU build where one can be had, the machine's own for GPUs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from scripts.setup import pip
-from scripts.setup.pip import Say
+from scripts.setup import pip, uv
+from scripts.setup.logged import Say
 
 INDEX_VARIABLE = "PROOFMESH_TORCH_INDEX"
 """Address of PyTorch's own index of CPU wheels (its install page shows it, "Compute Platform: CPU")."""
@@ -17,8 +17,9 @@ INDEX_VARIABLE = "PROOFMESH_TORCH_INDEX"
 SUPPORTED = ((2, 11), (2, 14))
 """From the first up to but not including the second: the range of pyproject.toml."""
 
-
 LINK = "proofmesh-torch.pth"
+
+_INSTALL = ["install", "--no-compile"]  # byte code is made on first use: all of it at once doubles the time
 
 _LOOK = """
 import json, pathlib, sys, torch
@@ -29,57 +30,84 @@ print(json.dumps({
 """
 
 
-def pinned(requirements: Path) -> str:
-    """The version of torch that a requirements file pins."""
-    match = re.search(r"^torch==(\S+)$", requirements.read_text(), flags=re.MULTILINE)
+def wanted(requirements: Path) -> str:
+    """The line of a requirements file that says which torch is wanted (`torch==2.13.0`). Raises ValueError."""
+    match = re.search(r"^torch\b.*$", requirements.read_text(), flags=re.MULTILINE)
     if match is None:
+        raise ValueError(f"{requirements}: no line begins with `torch`")
+    return match.group()
+
+
+def pinned(requirements: Path) -> str:
+    """The version of torch that a requirements file pins. Raises ValueError."""
+    name, pin, version = wanted(requirements).partition("==")
+    if name != "torch" or not pin:
         raise ValueError(f"{requirements}: no line `torch==VERSION`")
-    return match.group(1)
-
-
-def index_arguments() -> list[str]:
-    """pip's arguments for the index named by the environment variable."""
-    index = os.environ.get(INDEX_VARIABLE)
-    return ["--extra-index-url", index] if index else []
+    return version
 
 
 def install_cpu(python: Path, requirements: Path, log: Path, say: Say) -> None:
-    """Install the CPU build of torch; without one in reach, the build that the index has, which is large.
+    """Install the pinned torch, as a CPU build if one can be had; the default build brings gigabytes of CUDA.
 
-    Raises PipError.
+    A CPU build is asked for in PyTorch's own index (through uv), then in what pip is configured to search. An index
+    that the user named stands in place of both. Raises PipError or UvError.
     """
     version = pinned(requirements)
-    if _installed(python) in (f"{version}+cpu", version):
+    if pip.installed_version(python, "torch") in (f"{version}+cpu", version):
         return
-    arguments = ["install", "--no-compile", *index_arguments()]
+    cpu_build = f"torch=={version}+cpu"
+    if index := os.environ.get(INDEX_VARIABLE):
+        say(f"torch {version}: asking the index that {INDEX_VARIABLE} names for the CPU build")
+        pip.run(python, [*_INSTALL, "--extra-index-url", index, "--no-deps", cpu_build], log, say)
+        return
+    say(f"torch {version}: asking PyTorch's index for the CPU build, through uv, for {uv.REACH_SECONDS} s at most")
     try:
-        pip.run(python, [*arguments, "--no-deps", f"torch=={version}+cpu"], log, say)
+        uv.make_ready(python, log, say)
+        uv.install_torch(python, uv.find_torch(python, f"torch=={version}", "cpu", log), "cpu", log, say)
         return
-    except pip.PipError as error:
-        if "No matching distribution" not in str(error) or os.environ.get(INDEX_VARIABLE):
-            raise
-    say(f"no CPU build of torch {version} in reach of pip: taking the default build, several gigabytes with CUDA.")
+    except uv.OutOfReach as reason:
+        say(f"  not there: {reason}")
+    say(f"torch {version}: asking pip for the CPU build")
+    try:
+        pip.run(python, [*_INSTALL, "--no-deps", cpu_build], log, say)
+        return
+    except pip.NoSuchVersion:
+        say(f"  not there: pip finds no CPU build for Python {pip.python_version(python)}")
+    say(f"torch {version}: taking the default build, several gigabytes with CUDA.")
     say(f"  To avoid that: stop (Ctrl-C), set {INDEX_VARIABLE} to the address that PyTorch's install page")
     say("  shows for pip and CPU, and run the same command again")
-    pip.run(python, [*arguments, "-c", str(requirements), f"torch=={version}"], log, say)
+    pip.run(python, [*_INSTALL, "-r", str(requirements)], log, say)
 
 
-def prepare_gpu(venv: Path, python: Path, log: Path, say: Say) -> None:
-    """Let the environment see a torch with CUDA that this machine already has; without one pip will install it.
+def prepare_gpu(venv: Path, python: Path, requirements: Path, log: Path, say: Say) -> None:
+    """Give the environment a torch with CUDA; where that fails, pip installs one with the other requirements.
 
-    A torch that is seen lives in another environment: a `.pth` file names its folder, which comes after the
-    environment's own packages, so that the pinned ones win. Raises PipError.
+    One that this machine's Python has is used where it is: a `.pth` file names its folder, which comes after the
+    environment's own packages, so that the pinned ones win. Else PyTorch's own index is asked (through uv) for the
+    newest build that the machine's driver allows. Raises PipError or UvError.
     """
-    if _installed(python).endswith("+cpu"):
-        pip.run(python, ["uninstall", "--yes", "torch"], log, say)
     link = site_packages(venv) / LINK
     link.unlink(missing_ok=True)
+    installed = pip.installed_version(python, "torch")
+    if installed.endswith("+cpu"):
+        pip.run(python, ["uninstall", "--yes", "torch"], log, say)
+    elif is_supported(installed):
+        return
     found = find_cuda_torch(pip.python_version(python))
-    if found is None:
-        say("this machine's Python has no torch with CUDA: pip installs one, several gigabytes")
-    else:
+    if found is not None:
         say(f"using torch {found['version']} (CUDA {found['cuda']}) of {found['python']}")
         link.write_text(found["folder"] + "\n")
+        return
+    say(f"torch: asking PyTorch's index for a CUDA build, through uv, for {uv.REACH_SECONDS} s at most")
+    try:
+        uv.make_ready(python, log, say)
+        version = uv.find_torch(python, wanted(requirements), "auto", log)
+        if version.endswith("+cpu"):
+            raise uv.OutOfReach("uv sees no NVIDIA driver here, and would take the CPU build")
+        uv.install_torch(python, version, "auto", log, say)
+    except uv.OutOfReach as reason:
+        say(f"  not there: {reason}")
+        say("torch: pip takes the default build, several gigabytes with CUDA")
 
 
 def forget_gpu(venv: Path) -> None:
@@ -114,10 +142,3 @@ def is_supported(version: str) -> bool:
     """Whether a version (`2.11.0+cu130`) is in the supported range."""
     match = re.match(r"(\d+)\.(\d+)", version)
     return match is not None and SUPPORTED[0] <= (int(match.group(1)), int(match.group(2))) < SUPPORTED[1]
-
-
-def _installed(python: Path) -> str:
-    """Version of torch in the environment, by its metadata; empty when there is none."""
-    code = "import importlib.metadata as m; print(m.version('torch'))"
-    done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""

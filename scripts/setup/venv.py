@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.setup import pip
-
-Say = Callable[[str], None]
+from scripts.setup.logged import Say
 
 
 class VenvError(Exception):
@@ -61,9 +60,9 @@ def make(directory: Path, say: Say) -> None:
 
 
 def remove_torn_packages(directory: Path) -> list[str]:
-    """Forget packages whose installation was cut short, so that pip installs them again; returns their names.
+    """Forget packages whose installation was interrupted, so that pip installs them again; returns their names.
 
-    pip believes a package to be there when its METADATA is; it writes RECORD last.
+    pip takes a package for installed when its METADATA is there, but writes RECORD last.
     """
     torn = []
     for info in directory.glob("lib/python3*/site-packages/*.dist-info"):
@@ -71,7 +70,7 @@ def remove_torn_packages(directory: Path) -> list[str]:
             shutil.rmtree(info)
             torn.append(info.name.removesuffix(".dist-info"))
     for rest in directory.glob("lib/python3*/site-packages/~*"):
-        shutil.rmtree(rest, ignore_errors=True)  # pip's safety copy of a package that it was replacing
+        shutil.rmtree(rest, ignore_errors=True)  # the copy that pip keeps of a package while it replaces it
     return torn
 
 

@@ -10,6 +10,8 @@ import pytest
 from broker import binary
 from broker.errors import BrokerError
 
+pytestmark = pytest.mark.broker
+
 
 def fake(path: Path, says: str, code: int = 0) -> Path:
     path.write_text(f"#!/bin/sh\necho '{says}'\nexit {code}\n")

@@ -19,6 +19,8 @@ from broker.launcher import Server, configuration, is_loopback
 from broker.settings import BrokerSettings
 from common.bus import Bus
 
+pytestmark = pytest.mark.broker
+
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[Server]:

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import aiohttp
 import psutil
+import pytest
 
 from common.bus import Bus, BusSettings
 from common.process import kill_group, spawn_child
+
+pytestmark = pytest.mark.broker
 
 ROOT = Path(__file__).parents[2]
 CODE = """

@@ -16,6 +16,8 @@ import pytest
 from common.process import die_with_parent, kill_group, spawn_child
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.process
+
 PARENT = """
     import asyncio, sys
     from common.process import spawn_child

@@ -13,6 +13,8 @@ from node.model.weights import write
 from scripts.bench.__main__ import benchmarks
 from tests.node.model.tiny import tiny_weights
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from scripts.setup import machine, pip, steps, torch, venv
 
 ROOT = Path(__file__).parents[2]
+GPU_REQUIREMENTS = ROOT / "requirements" / "gpu.txt"
 GOOD = machine.Facts("Linux", "x86_64", (2, 35), (3, 11), 50_000)
 
 
@@ -139,6 +140,7 @@ def test_large_downloads_are_announced() -> None:
     assert pip.announcement("Downloading mdurl-0.1.2-py3-none-any.whl (10.0 kB)") is None
 
 
+@pytest.mark.process
 def test_a_failure_shows_the_end_of_the_output_and_names_the_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with pytest.raises(pip.PipError) as failure:
@@ -162,6 +164,7 @@ def test_packages_that_were_cut_short_are_forgotten(tmp_path: Path) -> None:
     assert sorted(path.name for path in packages.iterdir()) == ["whole-1.0.dist-info"]
 
 
+@pytest.mark.process
 def test_a_broken_environment_does_not_work(tmp_path: Path) -> None:
     assert not venv.works(tmp_path)
     (tmp_path / "bin").mkdir()
@@ -169,6 +172,7 @@ def test_a_broken_environment_does_not_work(tmp_path: Path) -> None:
     assert not venv.works(tmp_path)
 
 
+@pytest.mark.process
 def test_a_system_where_no_way_works_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Python whose venv lacks ensurepip and that has no pip, as Debian delivers it."""
     stub = tmp_path / "python3"
@@ -216,18 +220,20 @@ def empty_venv(tmp_path: Path) -> Path:
     return tmp_path / "venv"
 
 
+@pytest.mark.process
 def test_a_torch_with_cuda_that_the_machine_has_is_seen(
     tmp_path: Path, empty_venv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHON", str(stub_python(tmp_path, "2.11.0+cu130", "13.0")))
-    monkeypatch.setattr(torch, "_installed", lambda python: "")
-    torch.prepare_gpu(empty_venv, Path(sys.executable), tmp_path / "log", lambda line: None)
+    monkeypatch.setattr(pip, "installed_version", lambda python, package: "")
+    torch.prepare_gpu(empty_venv, Path(sys.executable), GPU_REQUIREMENTS, tmp_path / "log", lambda line: None)
     link = torch.site_packages(empty_venv) / torch.LINK
     assert link.read_text() == f"{tmp_path / 'packages'}\n"
     torch.forget_gpu(empty_venv)
     assert not link.exists()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("version", "cuda"), [("2.11.0+cpu", ""), ("2.9.0+cu126", "12.6"), ("2.14.0+cu130", "13.0")])
 def test_a_torch_without_cuda_or_out_of_range_is_not_used(
     version: str, cuda: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -279,6 +285,7 @@ def test_every_transitive_dependency_is_pinned() -> None:
     assert seen - {"torch"} <= set(pins())
 
 
+@pytest.mark.process
 def test_the_start_script_refuses_an_old_python_with_advice() -> None:
     done = subprocess.run(
         ["/bin/sh", str(ROOT / "start"), "--setup"],

@@ -22,6 +22,8 @@ from common.messages import Attempt, Heartbeat, LogRecord, PauseAcknowledged, Pa
 from common.subjects import BadRunName, todo
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.broker
+
 
 def attempt(number: int) -> Attempt:
     return Attempt(

@@ -49,6 +49,7 @@ def cache(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.lean
 def test_statements_that_elaborate_are_imported_with_their_headers_and_splits(tmp_path, cache, capsys):
     source = lines(tmp_path / "mini.jsonl", BENCHMARK)
     assert command.main(["import", str(source), "--out", str(tmp_path / "bank")]) == 0
@@ -67,6 +68,7 @@ def test_statements_that_elaborate_are_imported_with_their_headers_and_splits(tm
     assert "defines data" in report["not_read"]["data"]
 
 
+@pytest.mark.lean
 def test_a_second_import_asks_lean_only_for_what_is_new(tmp_path, cache, monkeypatch):
     source = lines(tmp_path / "mini.jsonl", BENCHMARK[:3])
     argv = ["import", str(source), "--out", str(tmp_path / "bank")]
@@ -146,6 +148,7 @@ def test_lean_workbook_rows_are_read_from_json_and_parquet_alike(tmp_path):
     assert {each.theorem.header for each in found[0].statements} == {WORKBOOK_HEADER}
 
 
+@pytest.mark.lean
 def test_lean_workbook_can_be_imported_under_another_header(tmp_path, cache):
     source = tmp_path / "lean_workbook.json"
     source.write_text(json.dumps(workbook()))

@@ -25,6 +25,8 @@ from node.lean.verify.verifier import Verifier
 from tests.node.lean.backends import BACKENDS, worker
 from tests.node.lean.corpus import corpus
 
+pytestmark = pytest.mark.lean
+
 PROVED, GOALS, ERROR = OutcomeKind.PROVED, OutcomeKind.GOALS, OutcomeKind.ERROR
 REFUSED, TIMEOUT, LOST = OutcomeKind.REFUSED, OutcomeKind.TIMEOUT, OutcomeKind.LOST
 

@@ -12,6 +12,7 @@ from node.learner.errors import RunDirectoryError
 from node.learner.run.directory import RunDirectory
 
 
+@pytest.mark.process
 def test_a_directory_has_one_owner_and_says_which(tmp_path: Path) -> None:
     first = RunDirectory(tmp_path, "demo")
     first.open()
@@ -29,6 +30,7 @@ def test_a_directory_has_one_owner_and_says_which(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.process
 def test_a_killed_owner_does_not_block_the_next(tmp_path: Path) -> None:
     program = (
         "import os, sys; from pathlib import Path; from node.learner.run.directory import RunDirectory\n"

@@ -25,7 +25,7 @@ from tests.node.learner.builders import examples
 
 TINY = ModelConfig(vocab_size=320, depth=1, width=16, heads=2, kv_heads=2, hidden=32, context=64)
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Linux only")
+pytestmark = [pytest.mark.process, pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Linux only")]
 
 
 def settings(ranks: int = 1, timeout: float = 60.0) -> TrainerSettings:

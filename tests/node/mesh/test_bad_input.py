@@ -44,6 +44,8 @@ from node.mesh.supervisor import ChildState
 from node.model import weights
 from tests.node.model.tiny import tiny_weights
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[3]
 
 BAD = {

@@ -12,6 +12,8 @@ import pytest
 
 from node.mesh.commands import COMMANDS, ROLES, exists
 
+pytestmark = pytest.mark.process
+
 HEAVY = ("torch", "nats", "aiohttp", "tokenizers", "datasets")
 """Packages that take longer to import than anybody wants to wait for help (numpy's 0.1 s may pass)."""
 

@@ -6,7 +6,11 @@ import subprocess
 import sys
 import urllib.request
 
+import pytest
+
 from tests.waiting import until
+
+pytestmark = pytest.mark.process
 
 
 def command(*arguments):

@@ -12,6 +12,8 @@ from common.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanV
 from tests import lean_project
 from tests.conftest import lean_proxy_process
 
+pytestmark = pytest.mark.lean
+
 PROOF = "theorem t : double 0 = 0 := by\n  exact double_zero\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -37,13 +38,14 @@ def prove(*arguments: str, folder: Path, limit: float = 90) -> subprocess.Comple
 
 def descendants() -> list[str]:
     """Children of this process that belong to a private mesh."""
-    return [
-        " ".join(child.cmdline())
-        for child in psutil.Process(os.getpid()).children(recursive=True)
-        if "proofmesh-prove-" in " ".join(child.cmdline())
-    ]
+    commands = []
+    for child in psutil.Process(os.getpid()).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ended while we looked, or is a zombie
+            commands.append(" ".join(child.cmdline()))
+    return [command for command in commands if "proofmesh-prove-" in command]
 
 
+@pytest.mark.process
 def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path) -> None:
     run = prove(SWAP, folder=tmp_path)
     assert run.returncode == PROVED, run.stderr
@@ -53,6 +55,7 @@ def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path
     assert "accepted by Lean 4." in run.stderr
 
 
+@pytest.mark.process
 def test_false_statement_is_not_proved(tmp_path: Path) -> None:
     run = prove("theorem t (p q : Prop) : p → q", "--simulations", "6", "--json", folder=tmp_path)
     assert run.returncode == NOT_PROVED, run.stderr
@@ -61,6 +64,7 @@ def test_false_statement_is_not_proved(tmp_path: Path) -> None:
     assert 1 <= answer["simulations"] <= 6
 
 
+@pytest.mark.process
 def test_ill_typed_statement_is_refused_with_leans_own_message(tmp_path: Path) -> None:
     run = prove("theorem t (p : Prop) : p ∧ nonsense", folder=tmp_path)
     assert run.returncode == BAD_STATEMENT
@@ -74,6 +78,7 @@ def test_text_that_is_no_statement_is_refused_at_once(text: str, capsys: pytest.
     assert printed.err.startswith("proofmesh prove: ") and printed.out == ""
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 async def test_command_that_is_ended_takes_its_mesh_with_it(number: signal.Signals, tmp_path: Path) -> None:
     endless = "theorem t (f : Nat → Nat) (n m : Nat) : f (n + m) = f m + n"
@@ -99,6 +104,7 @@ def alive(process: psutil.Process) -> bool:
         return False
 
 
+@pytest.mark.process
 def test_named_model_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
     run = prove(SWAP, "--checkpoint", "no/such/folder", folder=tmp_path)
     assert run.returncode == MESH_FAILED
@@ -128,6 +134,7 @@ async def test_theorem_is_given_to_a_running_mesh(
     assert "private mesh" not in run.stderr
 
 
+@pytest.mark.process
 def test_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     run = prove(SWAP, "--url", "nats://127.0.0.1:1", folder=tmp_path)
     assert run.returncode == MESH_FAILED

@@ -16,6 +16,8 @@ from node.mesh.restarts import RestartRules
 from node.mesh.supervisor import ChildFailed, ChildSpec, ChildState, Supervisor
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.process
+
 QUICK = RestartRules(first_delay=0.01, longest_delay=0.05, limit=3)
 SLEEPER = "import time; print('awake', flush=True); time.sleep(600)"
 

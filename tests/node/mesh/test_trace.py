@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
 from node.mesh import trace
 from tests.lean_project import environ, make_elan, make_project
+
+pytestmark = pytest.mark.lean
 
 GOOD = "theorem {name} (n m : Nat) (h : n = m) : n + 0 = m := by\n  rw [Nat.add_zero, h]\n"
 BAD = "theorem broken (n : Nat) : n = n + 1 := by\n  rw [Nat.add_zero]\n"

@@ -24,6 +24,8 @@ from node.mesh.plan import free_port
 from node.mesh.supervisor import ChildState
 from tests.waiting import eventually, until
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[3]
 
 MESH = """

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.lean
+
 
 def verify(*arguments):
     command = [sys.executable, "-m", "node.mesh.cli", "verify", *map(str, arguments)]

@@ -25,6 +25,8 @@ from node.prover.settings import ProverSettings
 from tests.conftest import lean_proxy_process
 from tests.waiting import eventually, until
 
+pytestmark = pytest.mark.broker
+
 # Nothing closes it at once, so that a search is under way when something dies.
 THEOREM = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) → (∃ x, P x) ∧ (∃ x, Q x)")
 

@@ -15,6 +15,8 @@ from node.training.stage import run_stage
 from tests.node.training.small import curve, small
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.process
+
 
 async def test_a_stage_is_on_the_page_and_the_page_ends_with_it(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]

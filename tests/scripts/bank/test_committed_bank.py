@@ -110,12 +110,14 @@ def goals(statements, truth):
     return {theorem.name: theorem for theorem in rows}
 
 
+@pytest.mark.lean
 def test_lean_accepts_a_sample_of_the_proofs(statements, truth):
     everything = [statement.theorem for split in SPLITS for statement in statements[split]]
     sample = random.Random(1).sample(everything, 240)
     assert refused([(truth[t.name].goal(t), truth[t.name].script) for t in sample]) == []
 
 
+@pytest.mark.lean
 async def test_the_lean_proxy_shows_the_recorded_states_of_a_sample(statements, transitions, truth):
     theorems, groups = goals(statements, truth), grouped(transitions)
     async with local_requests() as requests:
@@ -123,6 +125,7 @@ async def test_the_lean_proxy_shows_the_recorded_states_of_a_sample(statements, 
             assert await replay(requests, theorems[name], groups[name]) == ""
 
 
+@pytest.mark.lean
 def test_a_changed_transition_does_not_replay(statements, transitions, truth):
     import msgspec
 
@@ -141,6 +144,7 @@ def test_a_changed_transition_does_not_replay(statements, transitions, truth):
     assert "error" in asyncio.run(play(wrong_tactic))
 
 
+@pytest.mark.lean
 def test_a_sample_of_the_test_split_does_not_fall_to_single_tactics(statements):
     sample = random.Random(3).sample(statements["test"], 100)
     assert floors(sample)["any"] <= MOST_BY_ANY

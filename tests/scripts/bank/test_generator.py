@@ -27,6 +27,7 @@ from scripts.bank.terms import (
 P, Q, R = ("atom", "p"), ("atom", "q"), ("atom", "r")
 
 
+@pytest.mark.lean
 def test_equal_seeds_give_equal_banks():
     def rows(seed):
         return [(item.theorem, item.proof, item.checked.states) for item in build.fill_family("nat-order", 0.003, seed)]
@@ -34,6 +35,7 @@ def test_equal_seeds_give_equal_banks():
     assert rows(5) == rows(5) != rows(6)
 
 
+@pytest.mark.lean
 @pytest.mark.parametrize("family", sorted(families.MAKERS))
 def test_lean_accepts_most_of_what_a_family_proposes(family):
     rng = random.Random(11)
@@ -46,6 +48,7 @@ def test_lean_accepts_most_of_what_a_family_proposes(family):
     assert sum(result.proved for result in lean_check.check(items)) >= 12
 
 
+@pytest.mark.lean
 @pytest.mark.parametrize("family", sorted(families.FALSE_MAKERS))
 def test_lean_refutes_what_is_meant_to_be_false(family):
     rng = random.Random(12)
@@ -58,6 +61,7 @@ def test_lean_refutes_what_is_meant_to_be_false(family):
     assert all(result.proved for result in lean_check.check(items))
 
 
+@pytest.mark.lean
 def test_simulated_rewriting_is_what_lean_does():
     """For random equations and lemmas, `rw` leaves the goal that the simulation says (shown by `trace_state`)."""
     rng = random.Random(13)

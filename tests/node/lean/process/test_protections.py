@@ -12,6 +12,8 @@ import pytest
 from common.process import kill_group, spawn_child
 from node.lean.process.protections import Protections, detect
 
+pytestmark = pytest.mark.lean
+
 ROOT = Path(__file__).parents[4]
 FORBID = Path(__file__).with_name("forbid.py")
 FOUND = asyncio.run(detect())

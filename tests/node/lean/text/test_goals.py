@@ -57,6 +57,7 @@ def test_no_goals():
     assert factorise([]) == ()
 
 
+@pytest.mark.lean
 def test_one_goal_keeps_its_text(printed):
     assert states(printed["one goal"]) == ["p : Prop\nh : p\n⊢ p"]
     assert layout(printed["one goal"]) == ((0,),)

@@ -7,6 +7,8 @@ from node.lean.toolchain.find import find
 from node.lean.toolchain.problems import LeanProblem
 from tests import lean_project
 
+pytestmark = pytest.mark.lean
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):

@@ -16,6 +16,8 @@ from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 from tests import lean_project
 
+pytestmark = pytest.mark.lean
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):

@@ -23,6 +23,8 @@ from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 from scripts.bank.replay import replay
 
+pytestmark = pytest.mark.lean
+
 CHUNK = 100
 """Theorems in one file: enough to hide Lean's start."""
 

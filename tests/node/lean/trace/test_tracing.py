@@ -8,6 +8,8 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.elaborating import TraceFailed
 from node.lean.trace.tracing import Tracer
 
+pytestmark = pytest.mark.lean
+
 
 def tactics(theorems, name, block=0):
     return [step.tactic for step in theorems[name].blocks[block].steps]

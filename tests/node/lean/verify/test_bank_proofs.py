@@ -16,6 +16,8 @@ from node.lean.verify.verifier import Verifier
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 
+pytestmark = pytest.mark.lean
+
 
 def sample(number: int) -> list[tuple[Theorem, list[BankTransition]]]:
     """Theorems of the train set with all their transitions."""

@@ -17,6 +17,8 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import STATEMENT, check_text, messages, proof_text, statement_text, verdict
 from node.lean.verify.verifier import Verifier
 
+pytestmark = pytest.mark.lean
+
 NUMBER = 320
 
 

@@ -8,6 +8,8 @@ from common.lean import Theorem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verifier import Verifier
 
+pytestmark = pytest.mark.lean
+
 TRUE = Theorem("t", "", "True")
 
 

@@ -53,6 +53,7 @@ def verifier(toolchain):
     verifier.close()
 
 
+@pytest.mark.lean
 async def test_honest_proofs_are_accepted_with_their_axioms(verifier):
     verdicts = await asyncio.gather(*(verifier.verify(theorem, script) for theorem, script, _ in HONEST))
     for (theorem, script, axioms), reply in zip(HONEST, verdicts, strict=True):
@@ -60,6 +61,7 @@ async def test_honest_proofs_are_accepted_with_their_axioms(verifier):
         assert reply.axioms == axioms and reply.lean_version == "4.35.0"
 
 
+@pytest.mark.lean
 @pytest.mark.timeout(900)  # dozens of Lean processes: about 8 s of CPU
 async def test_what_is_no_proof_is_rejected_with_its_reason(verifier):
     cheats = [cheat for group in BY_LEAN.values() for cheat in group]
@@ -103,11 +105,13 @@ async def test_a_header_cannot_switch_checks_off_or_run_code(verifier):
         assert failure.value.kind == "bad-statement" and says in str(failure.value)
 
 
+@pytest.mark.lean
 async def test_comments_are_not_shown_to_lean(verifier):
     reply = await verifier.verify(AND, "intro h /- ( -/\nexact ⟨h.2, -- ⟩ sorry\n  h.1⟩")
     assert reply.accepted, reply.reason
 
 
+@pytest.mark.lean
 async def test_a_statement_that_lean_refuses_has_no_verdict(verifier):
     for theorem, says in BAD_STATEMENTS:
         with pytest.raises(VerificationFailed) as failure:
@@ -115,12 +119,14 @@ async def test_a_statement_that_lean_refuses_has_no_verdict(verifier):
         assert failure.value.kind == "bad-statement" and says in str(failure.value), theorem
 
 
+@pytest.mark.lean
 async def test_an_axiom_of_the_header_is_no_proof(verifier):
     theorem = Theorem("t", "", "1 = 2", header="axiom mine : 1 = 2")
     reply = await verifier.verify(theorem, "exact mine")
     assert not reply.accepted and "other axioms than Lean's own: mine" in reply.reason
 
 
+@pytest.mark.lean
 async def test_the_scratch_folder_holds_statements_only_and_goes_in_the_end(toolchain):
     verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
     folder = verifier.folder
@@ -132,6 +138,7 @@ async def test_the_scratch_folder_holds_statements_only_and_goes_in_the_end(tool
     assert not folder.exists()
 
 
+@pytest.mark.lean
 async def test_a_proof_that_never_ends_is_rejected(toolchain):
     verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
     await verifier.verify(AND, "skip")  # the statement is compiled: it has the same limit
@@ -141,6 +148,7 @@ async def test_a_proof_that_never_ends_is_rejected(toolchain):
     assert not reply.accepted and "not done after 2 s" in reply.reason
 
 
+@pytest.mark.lean
 async def test_a_proof_that_eats_memory_is_rejected(toolchain):
     verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=200)
     eats = "have h : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"

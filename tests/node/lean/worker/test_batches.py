@@ -15,6 +15,8 @@ from node.lean.worker.pool import Pool
 from node.lean.worker.process import LeanProcess
 from tests.node.lean.corpus import PARSER, Case, asked_alone, corpus
 
+pytestmark = pytest.mark.lean
+
 
 @pytest.fixture
 async def pool():

@@ -18,6 +18,8 @@ from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool
 
+pytestmark = pytest.mark.lean
+
 TRUE = Theorem("t", "", "True")
 FOR_EVER = "repeat (have := trivial)"
 EATS_MEMORY = "have h : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"

@@ -10,6 +10,8 @@ from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.runner import BadHeader, Runner, imports
 
+pytestmark = pytest.mark.lean
+
 
 @pytest.fixture
 async def runner():

@@ -40,6 +40,7 @@ def kinds(result) -> list[str]:
     return [str(outcome.kind) for outcome in result.outcomes]
 
 
+@pytest.mark.lean
 async def test_it_is_a_backend(backend):
     assert isinstance(backend, Backend)
     opened = await backend.attempt(TacticBatch(AND))
@@ -49,6 +50,7 @@ async def test_it_is_a_backend(backend):
     assert result.outcomes[0].branches[0].state == "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
 
 
+@pytest.mark.lean
 async def test_paths_are_walked_on_a_process_that_has_never_seen_them(backend):
     intro, split = Step("intro h"), "constructor"
     result = await backend.attempt(TacticBatch(AND, (intro,), (split,), 10.0))
@@ -60,12 +62,14 @@ async def test_paths_are_walked_on_a_process_that_has_never_seen_them(backend):
     assert result.state == outcome.branches[1].state and kinds(result) == ["proved"]
 
 
+@pytest.mark.lean
 async def test_a_path_that_does_not_replay_is_lost(backend):
     for step in (Step("intro nothing nowhere no"), Step("intro h", 0, ((0,), (1,)))):
         result = await backend.attempt(TacticBatch(AND, (step,), ("rfl", "simp"), 10.0))
         assert kinds(result) == ["lost", "lost"] and "did not replay" in result.outcomes[0].message
 
 
+@pytest.mark.lean
 async def test_statements_and_headers_that_lean_refuses(backend):
     for theorem, says in (
         (Theorem("t", "(p : Prop)", "p ∧ q"), "q"),
@@ -99,6 +103,7 @@ async def test_batches_run_side_by_side_and_wait_in_a_bounded_queue():
         await eventually(lambda: len(server.sessions) == 0, what="processes given back")
 
 
+@pytest.mark.lean
 async def test_a_server_without_a_free_process_is_busy(monkeypatch):
     monkeypatch.setattr("node.lean.adapters.leantree.backend.PROCESS_WAIT", 0.05)
     async with serving(processes=1) as (url, _), backend_of(url) as one, backend_of(url) as other:
@@ -117,6 +122,7 @@ async def test_a_server_that_is_not_there_is_down_and_no_tactic_failed(url):
             await backend.attempt(TacticBatch(AND, (), ("rfl",)))
 
 
+@pytest.mark.lean
 async def test_a_killed_server_is_down_until_it_is_there_again():
     child, url = await start_server()
     async with backend_of(url) as backend:

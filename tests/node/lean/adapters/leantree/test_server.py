@@ -17,6 +17,8 @@ from node.mesh.cli import main
 from tests.node.lean.adapters.leantree.conftest import Wire, serving, wired
 from tests.waiting import eventually, until
 
+pytestmark = pytest.mark.lean
+
 AND = "theorem t (p q : Prop) : p ∧ q → q ∧ p := by sorry"
 
 

@@ -12,6 +12,8 @@ from node.lean.adapters.repl import backend as module
 from node.lean.backend import Backend, BackendDown, TacticBatch
 from tests.node.lean.backends import repl
 
+pytestmark = pytest.mark.lean
+
 PROVED, GOALS, ERROR = OutcomeKind.PROVED, OutcomeKind.GOALS, OutcomeKind.ERROR
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 PATIENCE = 60.0

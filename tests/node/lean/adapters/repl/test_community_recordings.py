@@ -12,7 +12,10 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 FOLDER = Path(__file__).parents[6] / "shared" / "data" / "repl-transcripts"
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no recordings in ../shared/data/repl-transcripts")
+pytestmark = [
+    pytest.mark.lean,
+    pytest.mark.skipif(not FOLDER.is_dir(), reason="no recordings in ../shared/data/repl-transcripts"),
+]
 
 EXACT = [
     "app_type_mismatch",

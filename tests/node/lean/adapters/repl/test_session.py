@@ -13,6 +13,8 @@ from node.lean.adapters.repl.elaborator import Elaborator, ReplOptions
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
+pytestmark = pytest.mark.lean
+
 RECORDINGS = json.loads(Path(__file__).with_name("recordings.json").read_text(encoding="utf-8"))
 """Exchanges with this REPL that were read and found right; in the form of the community's recordings."""
 

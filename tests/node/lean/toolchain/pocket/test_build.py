@@ -29,6 +29,7 @@ def build_program(sources: Path, out: Path) -> str:
     )
 
 
+@pytest.mark.lean
 def test_a_build_is_made_once_per_text(sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
     lines: list[str] = []
@@ -52,6 +53,7 @@ def test_the_key_depends_on_wheel_names_and_texts(sources: Path) -> None:
     assert len({key, renamed, build.library_key(sources, "1.0")}) == 3
 
 
+@pytest.mark.lean
 def test_a_module_that_fails_is_named_with_leans_message_and_leaves_nothing(sources: Path, tmp_path: Path) -> None:
     (sources / "Deep" / "User.lean").write_text(USER + "def broken : Answer := Question.yes\n")
     with pytest.raises(build.PocketBuildError, match=r"Deep\.User(.|\n)*Question") as caught:
@@ -74,6 +76,7 @@ def test_a_directory_with_other_contents_is_left_alone(sources: Path, tmp_path: 
     assert (tmp_path / "out" / "thesis.txt").read_text() == "years of work"
 
 
+@pytest.mark.lean
 def test_an_older_build_in_the_same_place_is_replaced(sources: Path, tmp_path: Path) -> None:
     out = build.build(tmp_path / "out", sources=sources)
     before = build.built_key(out)
@@ -81,6 +84,7 @@ def test_an_older_build_in_the_same_place_is_replaced(sources: Path, tmp_path: P
     assert build.built_key(build.build(tmp_path / "out", sources=sources)) != before
 
 
+@pytest.mark.lean
 def test_a_damaged_build_is_made_again(sources: Path, tmp_path: Path) -> None:
     out = build.build(tmp_path / "out", sources=sources)
     whole = (out / "Base.olean").read_bytes()
@@ -96,6 +100,7 @@ def test_a_place_that_cannot_hold_a_build_is_explained(sources: Path, tmp_path: 
         build.build(tmp_path / "file" / "out", sources=sources)
 
 
+@pytest.mark.lean
 def test_concurrent_builds_share_one(sources: Path, tmp_path: Path) -> None:
     program = build_program(sources, tmp_path / "out")
     started = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(4)]
@@ -105,6 +110,7 @@ def test_concurrent_builds_share_one(sources: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "Deep" / "User.olean").exists()
 
 
+@pytest.mark.lean
 def test_a_build_killed_half_way_leaves_nothing_half_done(sources: Path, tmp_path: Path) -> None:
     program = build_program(sources, tmp_path / "out")
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)

@@ -9,6 +9,8 @@ import pytest
 
 from node.lean.toolchain.pocket import build, builds
 
+pytestmark = pytest.mark.lean
+
 HOLD = """
 import sys
 from pathlib import Path

@@ -6,7 +6,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from node.lean.toolchain.pocket import launcher, toolchain
+
+pytestmark = pytest.mark.lean
 
 
 def run_lean(*arguments: str, text: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

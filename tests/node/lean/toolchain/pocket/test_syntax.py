@@ -3,9 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 from scripts import pocket_syntax
 
 
+@pytest.mark.lean
 def test_the_checked_in_modules_are_as_generated() -> None:
     outcome = subprocess.run(
         [sys.executable, "-m", "scripts.pocket_syntax", "--check"],

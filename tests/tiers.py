@@ -1,0 +1,68 @@
+"""Which tests start programs: the tiers of the suite, and the guard that keeps them honest.
+
+A test is marked `broker` (a real nats-server), `lean` (real Lean) or `process` (any other program, which may start
+these). A test that uses a fixture which starts one is marked by that; the others say it themselves. A test with none of
+these marks that is not `slow` is a unit test: it may start no program at all, in whichever run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+MARKS = ("broker", "lean", "process")
+
+FIXTURES = {
+    "broker": ("broker", "own_broker"),
+    "lean": ("lean_proxy", "traced", "elaborate", "elaborate_each", "printed", "wire"),
+}
+"""Fixtures that start a program, by the mark that they give; tests may use them through other fixtures."""
+
+_EVENTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "os.exec", "os.spawn")
+"""Python's audit events of programs that are started; asyncio's and multiprocessing's go through these."""
+
+
+class ProgramStarted(Exception):
+    """A unit test started a program."""
+
+
+class Guard:
+    """Refuses programs while a unit test runs, also in other threads than the test's."""
+
+    def __init__(self) -> None:
+        self._unit_test = ""
+        self._started: list[str] = []
+        self._main_process = os.getpid()
+        sys.addaudithook(self._hear)
+
+    def begin(self, test: str, marks: Sequence[str]) -> None:
+        """A test begins: without a mark it may start nothing."""
+        self._unit_test = "" if marks else test
+        self._started = []
+
+    def check(self) -> None:
+        """Raise ProgramStarted if the test has started a program: the code under test may have caught that already."""
+        if self._started:
+            raise ProgramStarted(f"{self._started[0]}: mark this test {', '.join(MARKS[:-1])} or {MARKS[-1]}")
+
+    def end(self) -> None:
+        """No test runs."""
+        self._unit_test = ""
+
+    def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
+        if self._unit_test and event in _EVENTS and os.getpid() == self._main_process:
+            self._started.append(f"{self._unit_test} starts a program ({event} {str(arguments[:2])[:200]})")
+            self.check()
+
+
+def marks_of(item: pytest.Item) -> list[str]:
+    """The marks by which a test may start programs: its own, and those of its fixtures."""
+    names = set(getattr(item, "fixturenames", ()))
+    return [
+        mark
+        for mark in MARKS
+        if item.get_closest_marker(mark) is not None or not names.isdisjoint(FIXTURES.get(mark, ()))
+    ]
