@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from broker.settings import BrokerSettings
 from common.node import NodeContext, NodeFailure, NodeSettings, run_node
 from common.settings import BusSettings
+from common.waiting import wait_first
 
 
 def main(settings: BrokerSettings, node: NodeSettings) -> int:
@@ -37,8 +37,7 @@ def main(settings: BrokerSettings, node: NodeSettings) -> int:
         ctx.log.info("streams are ready", run=ctx.settings.run)
         ctx.spawn(watch(ctx, server.monitor_url), "limits")
         ended = ctx.spawn(server.wait(), "nats-server")
-        stopping = ctx.spawn(ctx.stopping.wait(), "stopping")
-        await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await wait_first(ended, ctx.stopping)
         if not ctx.stopping.is_set():
             raise NodeFailure(f"nats-server ended with code {ended.result()}; its log ends:\n{server.last_words()}")
 

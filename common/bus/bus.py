@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -68,10 +68,6 @@ class Bus:
     def given_up(self) -> asyncio.Event:
         """Set when the connection is closed for good without `close`: the node must end and be started again."""
         return self._connection.given_up
-
-    def on_reconnect(self, hook: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Call `hook` after every reconnect."""
-        self._connection.on_returned.append(hook)
 
     async def close(self) -> None:
         """Answer the requests at work, hand back leases that were delivered but not taken, flush, leave."""
@@ -239,10 +235,6 @@ class Bus:
     async def put_state(self, key: str, message: Message) -> None:
         """Set a key of the run's state. Raises Unanswered."""
         await state.put(self._replies, names.state_bucket(self.run), key, encode(message))
-
-    async def delete_state(self, key: str) -> None:
-        """Remove a key of the run's state. Raises Unanswered."""
-        await state.delete(self._replies, names.state_bucket(self.run), key)
 
     async def watch_state(self, key: str, type: type[R], callback: Callable[[R | None], None]) -> state.Watch[R]:
         """Call `callback` with the current value, with every change, and with the current value again after a

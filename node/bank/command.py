@@ -9,7 +9,6 @@ Exit code: 0 statements were imported, 1 none of them elaborates, 2 the source o
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 import tyro
 
+from common.cache import cache_directory
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 
@@ -146,9 +146,8 @@ def _checked(settings: ImportSettings, toolchain: LeanToolchain, reading: Source
 
 
 def cache() -> Path:
-    """Where whitelists are kept: $PROOFMESH_CACHE, or ~/.cache/proofmesh."""
-    named = os.environ.get("PROOFMESH_CACHE")
-    return (Path(named) if named else Path.home() / ".cache" / "proofmesh") / "whitelists"
+    """Where whitelists are kept."""
+    return cache_directory() / "whitelists"
 
 
 def _failed(toolchain: LeanToolchain, whitelist: Whitelist, reading: SourceReading) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from common.files import write_whole
 from common.lean import Theorem
 from node.bank.bank import SPLITS
 from node.bank.formats import NoFormat, format_of
@@ -125,6 +126,4 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     text = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(gzip.compress(text, mtime=0))  # equal rows give equal bytes
-    partial.replace(path)
+    write_whole(path, gzip.compress(text, mtime=0))  # equal rows give equal bytes

@@ -8,6 +8,7 @@ import time
 
 import msgspec
 
+from common.files import write_whole
 from common.messages import Heartbeat
 from node.learner import phases, summary
 from node.learner.collector import Collector
@@ -218,9 +219,7 @@ class Learner:
         content = await self._summary()
         path = self._run.directory.summary
         with explained(path):
-            temporary = path.with_suffix(".part")
-            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
-            temporary.replace(path)
+            write_whole(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
         self._run.log.info("summary written", path=str(path))
 
     async def _summary(self) -> dict[str, object]:

@@ -177,7 +177,7 @@ def _ids(database: Path) -> set[str]:
 
 
 def test_the_recipe_is_a_configuration_that_every_role_reads() -> None:
-    content = demo.read_recipe()
+    content = config.read(demo.RECIPE)
     settings = config.convert(LearnerSettings, content["learner"], "demo.toml: [learner]")
     assert settings.plan.evaluate and 150 <= settings.evaluation.statements <= 200
     assert settings.evaluation.simulations == 16 and settings.plan.limit_minutes is not None
@@ -186,10 +186,10 @@ def test_the_recipe_is_a_configuration_that_every_role_reads() -> None:
 
 def test_minutes_from_the_environment_replace_the_recipes_and_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(demo.MINUTES_VARIABLE, "0.5")
-    content = mesh_config(DemoSettings(run="demo", port=0), demo.read_recipe())
+    content = mesh_config(DemoSettings(run="demo", port=0), config.read(demo.RECIPE))
     assert content["learner"]["plan"] == {"evaluate": True, "minutes": 0.5, "repeat": False}
     monkeypatch.delenv(demo.MINUTES_VARIABLE)
-    content = mesh_config(DemoSettings(run="demo", port=0), demo.read_recipe())
+    content = mesh_config(DemoSettings(run="demo", port=0), config.read(demo.RECIPE))
     assert content["learner"]["plan"]["limit_minutes"] < 12
 
 
@@ -205,10 +205,10 @@ def test_minutes_that_are_none_are_refused(
 def test_a_control_takes_the_steps_of_the_demo(tmp_path: Path) -> None:
     settings = DemoSettings(run="demo-control", control=True, directory=str(tmp_path), port=0)
     with pytest.raises(config.ConfigError, match=r"run `proofmesh demo` first, or give --steps"):
-        mesh_config(settings, demo.read_recipe())
+        mesh_config(settings, config.read(demo.RECIPE))
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "summary.json").write_text('{"train_steps": 321}')
-    assert mesh_config(settings, demo.read_recipe())["learner"]["plan"]["control_steps"] == 321
+    assert mesh_config(settings, config.read(demo.RECIPE))["learner"]["plan"]["control_steps"] == 321
 
 
 def test_a_bad_run_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
