@@ -12,15 +12,14 @@ from common.files import write_whole
 from common.messages import Heartbeat
 from node.learner import phases, summary
 from node.learner.collector import Collector
+from node.learner.compute_hold import ComputeHolder
 from node.learner.dispatcher import Dispatcher
 from node.learner.evaluator import Evaluator, solved_by
-from node.learner.holder import Holder
 from node.learner.learning import Learning
 from node.learner.phases import Progress, RunPlan
 from node.learner.publisher import Publisher
 from node.learner.run.directory import explained
-from node.learner.run.retrying import Stopping
-from node.learner.run.run import Run
+from node.learner.run.run import Run, Stopping
 from node.learner.statistics import compare
 from node.learner.store.store import Store
 from node.learner.trainer.resilient import ResilientTrainer
@@ -59,7 +58,7 @@ class Learner:
         self._heard: summary.Totals = {}
         self._warm: WarmStart | None = None
         self._warm_steps = 0
-        self._holder = Holder(run)
+        self._holder = ComputeHolder(run)
         self._publisher = Publisher(run, trainer)
         self._collector = Collector(run)
         self._learning = Learning(run, self._plan, trainer, self._publisher, self._holder)

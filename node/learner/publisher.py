@@ -10,7 +10,6 @@ from common import faults
 from common.bus import BusError, file_digest
 from common.messages import PinnedWeights, WeightsState
 from node.learner.errors import LearnerError
-from node.learner.run.retrying import persistently
 from node.learner.run.run import Run, now
 from node.learner.store.records import WeightsRow
 from node.learner.store.store import Store
@@ -90,7 +89,7 @@ class Publisher:
         async def put() -> None:
             await self._run.bus.put_object(row.object_name, self._file(row.version))
 
-        await persistently(put, self._run, "weights not stored yet")
+        await self._run.persistently(put, "weights not stored yet")
 
     async def _announce(self) -> None:
         latest = self.latest
@@ -106,7 +105,7 @@ class Publisher:
         async def announce() -> None:
             await self._run.bus.put_state(KEY, state)
 
-        await persistently(announce, self._run, "weights not announced yet")
+        await self._run.persistently(announce, "weights not announced yet")
 
     async def _prune(self) -> None:
         """Old versions that nobody needs go, here and in the object store."""

@@ -47,6 +47,10 @@ class LearnerJournal:
         if purpose == "train" and outcome != "error":
             self._solved.append(outcome == "proved")
 
+    def paused(self, fraction: float) -> None:
+        """The share of the time of reinforcement learning in which inference was paused so far."""
+        PAUSED.set(fraction)
+
     def speed(self) -> float:
         """Expansions per second since the last call, as recorded results tell it."""
         now = time.monotonic()
