@@ -22,6 +22,7 @@ from node.inference.engine import Engine
 from node.inference.engine_set import JobAnswer
 from node.inference.follower import WeightsFollower
 from node.inference.job import Job
+from node.inference.pause import WorkerPause
 from node.inference.settings import InferenceSettings
 from node.inference.shelf import WeightsId
 from node.inference.telemetry import Telemetry

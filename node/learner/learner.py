@@ -20,7 +20,7 @@ from node.learner.phases import Progress, RunPlan
 from node.learner.publisher import Publisher
 from node.learner.run.directory import explained
 from node.learner.run.run import Run, Stopping
-from node.learner.statistics import compare
+from node.learner.settings import LearnerSettings
 from node.learner.store.store import Store
 from node.learner.trainer.resilient import ResilientTrainer
 from node.learner.warm_start import WarmStart, warm_start
@@ -36,11 +36,8 @@ SETTLE = 1.5
 """Seconds at the end for the last heartbeats of the other nodes, which come every second."""
 
 
-def plan_of(settings: object) -> RunPlan:
+def plan_of(settings: LearnerSettings) -> RunPlan:
     """The plan that the settings ask for."""
-    from node.learner.settings import LearnerSettings
-
-    assert isinstance(settings, LearnerSettings)
     plan = settings.plan
     limit = plan.limit_minutes * 60 if plan.limit_minutes is not None else None
     return RunPlan(plan.evaluate, plan.repeat, plan.minutes, plan.control_steps, limit)
@@ -146,7 +143,7 @@ class Learner:
     async def _evaluate(self, label: str) -> bool:
         finished = await self._evaluator.evaluate(label)
         if finished:
-            rate = self._evaluator.solved / max(1, len(self._run.data.test))
+            rate = self._evaluator.tally.solve_rate
             await self._run.journal.point(self._trainer.step_number, {"eval_solve_rate": rate})
         return finished
 
@@ -229,7 +226,7 @@ class Learner:
             if row is not None and row.finished is not None:
                 outcomes[label] = solved_by(await store.call(Store.evaluated, row.evaluation_id))
         before, after = outcomes["before"], outcomes["after"]
-        found = compare(before, after, settings.seed)
+        found = summary.compare(before, after, settings.seed)
         counts = await store.call(Store.counts)
         audit = await store.call(Store.audit)
         mesh = summary.mesh_totals(self._heard)
@@ -265,11 +262,12 @@ class Learner:
                 "valid_loss": self._warm.losses[-1][1] if self._warm and self._warm.losses else None,
             },
             "seed": settings.seed,
+            "costs": await store.call(Store.costs),
             "solved_by": summary.by_group(self._run.data.test, before, after),
             "outcomes": {key: value for key, value in sorted(counts.items()) if ":" in key},
         }
         if "before-again" in outcomes:
-            again = compare(before, outcomes["before-again"], settings.seed)
+            again = summary.compare(before, outcomes["before-again"], settings.seed)
             content["before_again"] = {"solved": again.after, "both_solved": again.both}
         return content
 

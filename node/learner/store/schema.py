@@ -93,7 +93,17 @@ CREATE TABLE notes (                -- small facts of the run: phase, clocks, co
 ) STRICT;
 """
 
-MIGRATIONS: tuple[str, ...] = (_INITIAL,)
+_COSTS_OF_ATTEMPTS = """
+ALTER TABLE results ADD COLUMN nodes INTEGER NOT NULL DEFAULT 0;            -- of the search's tree
+ALTER TABLE results ADD COLUMN tactics_tried INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE results ADD COLUMN tactics_failed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE results ADD COLUMN expansions_lost INTEGER NOT NULL DEFAULT 0;  -- given up: infrastructure lost them
+ALTER TABLE results ADD COLUMN seconds_policy REAL NOT NULL DEFAULT 0;      -- summed over expansions, which overlap
+ALTER TABLE results ADD COLUMN seconds_lean REAL NOT NULL DEFAULT 0;
+"""
+"""What results of earlier versions do not say of themselves counts as 0."""
+
+MIGRATIONS: tuple[str, ...] = (_INITIAL, _COSTS_OF_ATTEMPTS)
 """MIGRATIONS[n] takes schema version n to n + 1."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

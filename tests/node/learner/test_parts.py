@@ -1,4 +1,4 @@
-"""Small pure parts of the learner: plateau, held-out theorems, evaluation bookkeeping, totals of the mesh."""
+"""Small pure parts of the learner: plateau, held-out theorems, data of the bank."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from common.messages import Heartbeat
 from node.bank.bank import BankTransition
-from node.learner import data, summary
+from node.learner import data
 from node.learner.errors import DataError
-from node.learner.evaluator import needs_attempt, solved_by
 from node.learner.settings import LearnerSettings
 from node.learner.warm_start import Plateau, key
-from tests.node.learner.builders import row, write_bank
+from tests.node.learner.builders import write_bank
 
 
 def test_a_plateau_is_reached_after_some_measurements_without_gain() -> None:
@@ -66,54 +64,3 @@ def test_a_warm_start_is_named_by_all_it_depends_on(tmp_path: Path) -> None:
     second = key(settings, loaded)
     settings.seed += 1
     assert len({first, second, key(settings, loaded)}) == 3
-
-
-@pytest.mark.parametrize(
-    ("attempts", "needed"),
-    [
-        ([], True),
-        ([None], False),
-        (["failed"], False),
-        (["proved"], False),
-        (["error"], True),
-        (["error", "poisoned"], True),
-        (["error", None], False),
-        (["error", "error", "error"], False),
-    ],
-)
-def test_a_statement_is_tried_again_only_when_infrastructure_failed(attempts: list[str | None], needed: bool) -> None:
-    assert needs_attempt(attempts, retries=2) is needed
-
-
-def test_a_statement_is_solved_by_a_verified_proof_alone() -> None:
-    assert solved_by({"a": ["proved"], "b": ["rejected"], "c": ["error", "proved"], "d": [None]}) == {
-        "a": True,
-        "b": False,
-        "c": True,
-        "d": False,
-    }
-
-
-def test_counts_of_other_processes_are_kept_when_they_have_gone() -> None:
-    totals: summary.Totals = {}
-
-    def beat(node: str, role: str, **values: float) -> None:
-        summary.hear(totals, Heartbeat(node_id=node, role=role, time=0.0, state="running", values=values))
-
-    beat("p1", "prover", roots_solved=3, searches=8)
-    beat("p1", "prover", roots_solved=5)
-    beat("p2", "prover", roots_solved=2)
-    beat("p1", "prover", roots_solved=4)  # a late heartbeat
-    beat("l1", "lean-proxy", proofs_accepted=7, proofs_rejected=1)
-    beat("u1", "ui", roots_solved=100)
-    assert summary.mesh_totals(totals) == {
-        "prover.roots_solved": 7,
-        "lean-proxy.proofs_accepted": 7,
-        "lean-proxy.proofs_rejected": 1,
-    }
-
-
-def test_tables_count_by_family_and_level() -> None:
-    rows = [row("a", level=1), row("b", level=2), row("c", level=2)]
-    tables = summary.by_group(rows, {"a": True, "b": False, "c": False}, {"a": True, "b": True, "c": False})
-    assert tables == {"family": {"logic": [3, 1, 2]}, "level": {"1": [1, 1, 1], "2": [2, 0, 1]}}

@@ -16,7 +16,7 @@ import pytest
 from common import config
 from common.process import kill_group, spawn_child
 from node.learner.settings import LearnerSettings
-from node.mesh import demo
+from node.mesh import demo, demo_view
 from node.mesh.demo import DemoSettings, mesh_config
 from tests.node.learner.builders import write_bank
 
@@ -235,3 +235,25 @@ def test_a_finished_run_is_put_aside_and_an_unfinished_one_is_kept(tmp_path: Pat
     demo._put_aside(folder)
     assert not folder.exists()
     assert len(list(tmp_path.glob("demo-*/summary.json"))) == 1
+
+
+SUMMARY: dict[str, Any] = dict.fromkeys((key for _, key in demo_view.ROWS), 0) | {
+    "run": "demo",
+    "kind": "rl",
+    "undecided_before": 0,
+    "undecided_after": 0,
+    "difference": 0.25,
+    "ci_low": 0.125,
+    "ci_high": 0.5,
+    "solved_by": {"family": {"logic": [4, 1, 2]}},
+}
+
+
+@pytest.mark.parametrize(("undecided", "shown"), [(0, False), (3, True)])
+def test_the_table_shows_undecided_statements_when_there_are_any(
+    undecided: int, shown: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo_view.show_summary(SUMMARY | {"undecided_after": undecided})
+    said = capsys.readouterr().out
+    assert ("undecided" in said) is shown and ("0 before, 3 after" in said) is shown
+    assert "+25.0 (+12.5 to +50.0)" in said
