@@ -35,7 +35,7 @@ def main(settings: BrokerSettings, node: NodeSettings) -> int:
 
         await streams.ensure(ctx.bus)
         ctx.log.info("streams are ready", run=ctx.settings.run)
-        ctx.spawn(watch(ctx, server.monitor_url), "limits")
+        ctx.spawn(watch(ctx, server.monitor_url, server.log_file), "limits")
         ended = ctx.spawn(server.wait(), "nats-server")
         await wait_first(ended, ctx.stopping)
         if not ctx.stopping.is_set():

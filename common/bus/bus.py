@@ -271,6 +271,13 @@ class Bus:
 
     # --- objects -----------------------------------------------------------------------------------------------------
 
+    async def grow_objects(self, max_bytes: int) -> None:
+        """Let the run's object store hold at least so many bytes; it never shrinks.
+
+        Raises NotThere, NoRoom (the broker's own limit is lower), Unanswered.
+        """
+        await admin.grow_object_store(self._jetstream, names.weights_bucket(self.run), max_bytes)
+
     async def put_object(self, name: str, path: Path) -> str:
         """Store a file for all nodes of the run; returns its blake2b digest. Raises NotThere, Unanswered, OSError."""
         return await objects.put(self._jetstream, names.weights_bucket(self.run), name, path)

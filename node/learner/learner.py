@@ -9,6 +9,7 @@ import time
 import msgspec
 
 from common.files import write_whole
+from common.logging import keep_small
 from common.messages import Heartbeat
 from node.learner import phases, summary
 from node.learner.collector import Collector
@@ -204,6 +205,8 @@ class Learner:
                 kept = time.monotonic()
                 self._tick()
                 await self._keep()
+                for log in self._run.directory.logs.glob("trainer-*.log"):
+                    await asyncio.to_thread(keep_small, log)
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

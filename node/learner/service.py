@@ -67,7 +67,7 @@ async def _in_directory(
         loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
     store = await StoreThread.open(directory.database)
     trainer = ResilientTrainer(
-        settings.trainer, directory.checkpoints, directory.path / "logs", settings.keep_checkpoints, ctx.log
+        settings.trainer, directory.checkpoints, directory.logs, settings.keep_checkpoints, ctx.log
     )
     try:
         await store.call(Store.add_theorems, [*loaded.train, *loaded.test])
