@@ -109,7 +109,7 @@ async def warm_start(
 async def _given(
     settings: LearnerSettings, data: Data, trainer: ResilientTrainer, report: Report, log: Any
 ) -> WarmStart:
-    """The network of another run. Its step number goes on."""
+    """The network of another run. Its step number goes on. A bank without transitions has nothing to measure it on."""
     source = Path(settings.warm_start.checkpoint)
     try:
         steps = int((await asyncio.to_thread(check, source))["step"])
@@ -121,6 +121,9 @@ async def _given(
     except OSError as error:
         raise LearnerError(f"warm_start.checkpoint: {source} cannot be copied ({error.strerror})") from error
     await trainer.start()
+    if not data.validation:
+        log.info("network of a checkpoint", folder=str(source), step=steps)
+        return WarmStart(steps, 0.0, [])
     metrics = await trainer.evaluate(_sampled(data.validation, settings.warm_start.validation, settings.seed))
     await report(steps, {"valid_loss": metrics["loss"], "value_loss": metrics["value_loss"]})
     log.info("network of a checkpoint", folder=str(source), step=steps, valid_loss=round(metrics["loss"], 4))

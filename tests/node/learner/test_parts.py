@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,52 @@ def test_a_test_statement_among_the_train_statements_is_refused(tmp_path: Path) 
 def test_a_missing_bank_is_said_clearly(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         data.load(LearnerSettings(bank=str(tmp_path)), tmp_path / "segments")
+
+
+def settings_for(folder: Path, **changes: bool | int | str) -> LearnerSettings:
+    """Settings for a bank, without its transitions when `checkpoint` is given or `bare`."""
+    bank = write_bank(folder / "bank")
+    (bank / "transitions.jsonl.gz").unlink()
+    settings = LearnerSettings(bank=str(bank))
+    settings.warm_start.checkpoint = str(changes.get("checkpoint", ""))
+    settings.plan.evaluate = bool(changes.get("evaluate", False))
+    settings.plan.control_steps = 3 if changes.get("control") else None
+    return settings
+
+
+def test_a_bank_without_transitions_needs_a_network_to_begin_with(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"too few transitions for a warm start.*warm_start\] checkpoint"):
+        data.load(settings_for(tmp_path), tmp_path / "segments")
+    loaded = data.load(settings_for(tmp_path, checkpoint="some/where", evaluate=True), tmp_path / "segments")
+    assert (len(loaded.train), len(loaded.test), loaded.supervised, loaded.validation) == (24, 8, [], [])
+    with pytest.raises(DataError, match="control's supervised steps"):
+        data.load(settings_for(tmp_path, checkpoint="some/where", control=True), tmp_path / "segments")
+
+
+def test_a_missing_split_is_named_where_it_is_needed(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, checkpoint="some/where")
+    (tmp_path / "bank" / "test.jsonl.gz").rename(tmp_path / "scored.jsonl.gz")
+    assert data.load(settings, tmp_path / "segments").test == []
+    settings.plan.evaluate = True
+    with pytest.raises(DataError, match=r"test\.jsonl\.gz: no such file \(splits in this bank: train, valid\)"):
+        data.load(settings, tmp_path / "segments")
+    (tmp_path / "bank" / "test.jsonl.gz").write_bytes(gzip.compress(b""))
+    with pytest.raises(DataError, match=r"no test statements.*--split test"):
+        data.load(settings, tmp_path / "segments")
+    settings.evaluation.split = "valid"
+    (tmp_path / "scored.jsonl.gz").rename(tmp_path / "bank" / "valid.jsonl.gz")
+    assert {row.split for row in data.load(settings, tmp_path / "segments").test} == {"valid"}
+    (tmp_path / "bank" / "train.jsonl.gz").write_bytes(gzip.compress(b""))
+    with pytest.raises(DataError, match=r"no train statements.*--split train"):
+        data.load(settings, tmp_path / "segments")
+
+
+def test_a_name_that_stands_for_two_statements_is_refused(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, checkpoint="some/where")
+    file = tmp_path / "bank" / "test.jsonl.gz"
+    file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()).replace(b"test_0", b"train_0")))
+    with pytest.raises(DataError, match="1 names stand for several statements, first train_0"):
+        data.load(settings, tmp_path / "segments")
 
 
 def test_a_warm_start_is_named_by_all_it_depends_on(tmp_path: Path) -> None:
