@@ -51,9 +51,11 @@ async def _in_directory(
 
     from common import config
     from node.learner import data
+    from node.learner.errors import RunDirectoryError
     from node.learner.learner import Learner
     from node.learner.matchmaker import Matchmaker
     from node.learner.replay.replay import Replay
+    from node.learner.replay.segments import SegmentError
     from node.learner.run.directory import explained
     from node.learner.run.journal import LearnerJournal
     from node.learner.run.run import Run
@@ -73,8 +75,11 @@ async def _in_directory(
         await store.call(Store.add_theorems, [*loaded.train, *loaded.test])
         matchmaker = Matchmaker([row.theorem.name for row in loaded.train], settings.matchmaker, settings.seed)
         matchmaker.restore(await store.call(Store.history))
-        with explained(directory.replay):
-            replay = await asyncio.to_thread(Replay, directory.replay, settings.replay)
+        try:
+            with explained(directory.replay):
+                replay = await asyncio.to_thread(Replay, directory.replay, settings.replay)
+        except SegmentError as error:
+            raise RunDirectoryError(str(error)) from error
         journal = LearnerJournal(ctx, directory.metrics)
         run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal)
         await Learner(run, trainer).work()
