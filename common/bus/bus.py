@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from common.bus import admin, counters, history, leases, names, objects, state, traffic
 from common.bus.connection import DRAIN_SECONDS, Connection
-from common.bus.errors import BusyError, RemoteFailure, Unanswered
+from common.bus.errors import BusyError, NotThere, RemoteFailure, Unanswered
 from common.bus.leases import Lease, Puller
 from common.bus.replies import Replies
 from common.bus.retries import RetryDelay
@@ -216,7 +216,7 @@ class Bus:
                 return self._pullers[consumer]
             try:
                 info = await self._consumer_info(consumer)
-            except (leases.NotThere, Unanswered) as error:
+            except (NotThere, Unanswered) as error:
                 counters.warn_sometimes("pull refused", consumer, reason=leases.MISSING, error=str(error))
                 await asyncio.sleep(min(wait, leases.REFUSED_PAUSE))
                 return None

@@ -86,7 +86,7 @@ def resolve(target: str) -> Callable[..., Any]:
     module, _, name = target.partition(":")
     if not exists(target):
         raise MissingPart(f"this installation has no {module}; run `just setup` in a complete checkout")
-    found = getattr(importlib.import_module(module), name, None)
+    found: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
     if found is None:
         raise MissingPart(f"{module} has no `{name}`; the checkout is a mixture of versions")
     return found

@@ -111,7 +111,7 @@ def write_config(settings: DemoSettings, folder: Path) -> Path:
 
 def mesh_config(settings: DemoSettings, recipe: dict[str, Any]) -> dict[str, Any]:
     """The recipe with what the command line says. Raises ConfigError."""
-    content = json.loads(json.dumps(recipe))
+    content: dict[str, Any] = json.loads(json.dumps(recipe))
     content["run"] = {**content.get("run", {}), "name": settings.run, "dir": str(Path(settings.directory).absolute())}
     learner = content.setdefault("learner", {})
     learner["seed"] = settings.seed
