@@ -11,10 +11,10 @@ from pathlib import Path
 from common.bus import file_digest
 from node.learner.replay.replay import Ref
 from node.learner.settings import TrainerSettings
-from node.learner.trainer.trainer import Trainer
+from node.learner.trainer.resilient import ResilientTrainer
 
 
-class StandInTrainer(Trainer):
+class StandInTrainer(ResilientTrainer):
     """Steps at once. `batches` holds what it was given; `lose` steps fail, as when the group was started again."""
 
     def __init__(self, folder: Path, weights_bytes: int = 1000) -> None:
