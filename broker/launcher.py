@@ -92,7 +92,8 @@ class Server:
         try:
             with tempfile.TemporaryDirectory(prefix="proofmesh-ports-") as ports:
                 config = self._write_configuration(Path(ports))
-                with self.log_file.open("wb") as output:
+                self.log_file.unlink(missing_ok=True)
+                with self.log_file.open("ab") as output:  # for appending: `broker.watch` empties it when it is large
                     self.process = await spawn_child([program, "--config", config], stdout=output, stderr=output)
                 await self._wait_for_ports(Path(ports))
         except BaseException:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from broker.settings import BrokerSettings
 from common.node import NodeContext, NodeFailure, NodeSettings, run_node
 from common.settings import BusSettings
+from common.waiting import wait_first
 
 
 def main(settings: BrokerSettings, node: NodeSettings) -> int:
@@ -35,10 +35,9 @@ def main(settings: BrokerSettings, node: NodeSettings) -> int:
 
         await streams.ensure(ctx.bus)
         ctx.log.info("streams are ready", run=ctx.settings.run)
-        ctx.spawn(watch(ctx, server.monitor_url), "limits")
+        ctx.spawn(watch(ctx, server.monitor_url, server.log_file), "limits")
         ended = ctx.spawn(server.wait(), "nats-server")
-        stopping = ctx.spawn(ctx.stopping.wait(), "stopping")
-        await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await wait_first(ended, ctx.stopping)
         if not ctx.stopping.is_set():
             raise NodeFailure(f"nats-server ended with code {ended.result()}; its log ends:\n{server.last_words()}")
 

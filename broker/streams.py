@@ -31,6 +31,10 @@ DUPLICATE_WINDOW = 600.0
 """Seconds in which an attempt or result that is published again (after an outage) is dropped by its id. Later copies
 are harmless, only wasteful: the learner counts an attempt id once."""
 
+WEIGHTS_BYTES = 256 * MIB
+"""Versions of the weights, to begin with: those of a small network. The learner knows how large its own are, lets the
+store grow to hold the versions that it keeps, and deletes the others. [broker] max_store_mb bounds all of it."""
+
 HISTORY_MESSAGES = 20_000
 HISTORY_BYTES = 64 * MIB
 """Points of the curves and proofs, kept for monitors that start late: days of points, the latest proofs."""
@@ -69,8 +73,7 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
             # Some 500 bytes for each node; entries of nodes that are gone expire.
             BucketSpec(names.nodes_bucket(run), max_bytes=16 * MIB, max_value_bytes=64 * 1024, ttl=node_ttl),
         ),
-        # Some versions of some 100 MiB; the learner deletes those that nobody needs.
-        objects=(ObjectStoreSpec(names.weights_bucket(run), max_bytes=4096 * MIB),),
+        objects=(ObjectStoreSpec(names.weights_bucket(run), WEIGHTS_BYTES),),
     )
 
 

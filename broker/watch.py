@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import aiohttp
 
 from broker.streams import MAX_ACK_PENDING
 from common.bus import BusError
+from common.logging import keep_small
 from common.metrics import gauge
 from common.node import NodeContext
 
@@ -21,8 +23,9 @@ _slow = gauge("server_slow_consumers", "Connections that nats-server dropped bec
 _connections = gauge("server_connections", "Connections to nats-server")
 
 
-async def watch(ctx: NodeContext, monitor_url: str) -> None:
-    """Read the queues and the server's own numbers every few seconds, for metrics, heartbeat and log."""
+async def watch(ctx: NodeContext, monitor_url: str, log_file: Path) -> None:
+    """Read the queues and the server's own numbers every few seconds, for metrics, heartbeat and log; keep the server's
+    log small."""
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=EVERY_SECONDS)) as session:
         while True:
             try:
@@ -30,6 +33,7 @@ async def watch(ctx: NodeContext, monitor_url: str) -> None:
                 await _look_at_server(ctx, session, monitor_url)
             except (BusError, aiohttp.ClientError, TimeoutError) as error:
                 ctx.log.warning("limits not seen", error=str(error))
+            await asyncio.to_thread(keep_small, log_file)
             await asyncio.sleep(EVERY_SECONDS)
 
 

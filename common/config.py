@@ -28,9 +28,6 @@ T = TypeVar("T")
 SECTIONS = ("run", "bus", "node", "lean", "broker", "learner", "inference", "prover", "lean_proxy", "ui", "up", "demo")
 """The sections that a file may have."""
 
-SHARED: dict[str, type] = {"run": RunSettings, "bus": BusSettings, "node": LifeSettings}
-"""The sections that every role reads."""
-
 
 class ConfigError(ValueError):
     """Something in a configuration file is wrong; the message says where, and what was meant perhaps."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from common.files import write_whole
 from common.messages import Point
 
 METRICS = "metrics.jsonl"
@@ -41,9 +42,7 @@ _line = msgspec.json.Decoder(_Line)
 
 def write_about(directory: Path, about: About) -> None:
     """Whole or not at all. Raises OSError."""
-    temporary = directory / f".{ABOUT}.part"
-    temporary.write_bytes(msgspec.json.encode(about) + b"\n")
-    temporary.replace(directory / ABOUT)
+    write_whole(directory / ABOUT, msgspec.json.encode(about) + b"\n")
 
 
 def read_about(directory: Path) -> About | None:

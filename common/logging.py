@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import logging.handlers
+import os
+import shutil
 import sys
 import threading
 import time
@@ -10,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 import structlog
@@ -29,6 +32,12 @@ FIELD_CHARACTERS = 2_000
 
 FIELDS = 24
 """Fields of one record in telemetry, at most: with the length above a record stays far below the largest message."""
+
+FILE_BYTES = 32 * 1024 * 1024
+"""Size at which a log file is put aside and a new one begun: some 100,000 lines, which an editor still opens."""
+
+FILE_BACKUPS = 3
+"""Log files that are kept beside the current one."""
 
 _unwritten = metrics.counter("log_lines_unwritten", "Log lines that standard error or the log file did not take")
 _dropped = metrics.counter("log_records_dropped", "Log records that were not sent as telemetry: the queue was full")
@@ -85,19 +94,49 @@ class _Printer(structlog.PrintLogger):
     fatal = failure = err = error = critical = exception = msg
 
 
+class _File(logging.handlers.RotatingFileHandler):
+    """A log file of this process. A line that it does not take is counted: no node dies of its log."""
+
+    def write(self, line: str) -> None:
+        """Append a line, to a new file when this one is full."""
+        self.handle(logging.LogRecord("", logging.INFO, "", 0, line, None, None))
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        _unwritten.inc()
+
+
+def keep_small(path: Path, limit: int | None = None) -> bool:
+    """Put aside what a log file of another process holds, if it has more than `limit` bytes (FILE_BYTES); returns
+    whether it did.
+
+    For a child's standard error, which the child cannot reopen: the content is copied to `NAME.1` (what was there to
+    `NAME.2`, and so on) and the file is emptied. The child must have opened it for appending. A line that is written
+    between the copy and the emptying is lost. Does nothing where there is no such file, or it cannot be done.
+    """
+    with _not_fatal():
+        if not path.exists() or path.stat().st_size <= (FILE_BYTES if limit is None else limit):
+            return False
+        for number in range(FILE_BACKUPS - 1, 0, -1):
+            older = path.with_name(f"{path.name}.{number}")
+            if older.exists():
+                older.replace(path.with_name(f"{path.name}.{number + 1}"))
+        shutil.copyfile(path, path.with_name(f"{path.name}.1"))
+        os.truncate(path, 0)
+        return True
+    return False
+
+
 class _Tee:
     """A structlog processor that also gives every event to the file and the forwarder."""
 
-    def __init__(self, file: IO[bytes] | None, forwarder: Forwarder | None) -> None:
+    def __init__(self, file: _File | None, forwarder: Forwarder | None) -> None:
         self._file = file
         self._forwarder = forwarder
         self._encoder = msgspec.json.Encoder(enc_hook=str)
 
     def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         if self._file is not None:
-            with _not_fatal():
-                self._file.write(self._encoder.encode({"time": time.time(), **event}) + b"\n")
-                self._file.flush()
+            self._file.write(self._encoder.encode({"time": time.time(), **event}).decode())
         if self._forwarder is not None:
             fields = {key: value for key, value in event.items() if key not in ("event", "level", "timestamp")}
             self._forwarder.add(str(event.get("level", method)), str(event.get("event", "")), fields)
@@ -126,7 +165,7 @@ def configure(
     output = None
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        output = file.open("ab")
+        output = _File(file, maxBytes=FILE_BYTES, backupCount=FILE_BACKUPS, encoding="utf-8")
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(**(bound or {}))
     structlog.configure(

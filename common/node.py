@@ -10,11 +10,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from common.context import NodeContext
 from common.endpoints import Endpoints
 from common.settings import BusSettings, NodeSettings
 from common.subjects import BadRunName, check_run_name
+from common.waiting import unless_stopped, wait_first
+
+if TYPE_CHECKING:
+    from common.logging import Forwarder
 
 __all__ = ["NodeContext", "NodeFailure", "NodeSettings", "run_node"]
 
@@ -135,9 +140,8 @@ async def _endpoints(ctx: NodeContext) -> AsyncIterator[None]:
         await endpoints.start(host, port)
     except OSError as error:
         raise NodeFailure(
-            f"cannot serve /metrics on {host}:{port} ({error.strerror}); choose another with --node.metrics-port, 0 "
-            f"for a "
-            "free one"
+            f"cannot serve /metrics on {host}:{port} ({error.strerror}); choose another with --node.metrics-port, "
+            "0 for a free one"
         ) from error
     ctx.metrics_url = f"{endpoints.url}/metrics"
     try:
@@ -152,25 +156,18 @@ async def _connect(ctx: NodeContext, settings: BusSettings) -> bool:
 
     ctx.health("broker", f"not connected to {settings.url} yet")
     run, wait = ctx.settings.run, ctx.settings.broker_wait
-    connecting = asyncio.create_task(Bus.connect(settings, run=run, name=ctx.id, wait=wait))
-    stopping = asyncio.create_task(ctx.stopping.wait())
-    await asyncio.wait({connecting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if not connecting.done():
-        connecting.cancel()
-        await asyncio.gather(connecting, return_exceptions=True)
+    bus = await unless_stopped(Bus.connect(settings, run=run, name=ctx.id, wait=wait), ctx.stopping)
+    if bus is None:
         return False
-    ctx.bus = connecting.result()
+    ctx.bus = bus
     ctx.settings = replace(ctx.settings, bus=settings)
     ctx.health("broker", None)
     return True
 
 
-async def _work(ctx: NodeContext, main: Main, forwarder: object) -> None:
+async def _work(ctx: NodeContext, main: Main, forwarder: Forwarder) -> None:
     from common import pulse
-    from common.logging import Forwarder
 
-    assert isinstance(forwarder, Forwarder)
     beside = [
         ctx.spawn(pulse.measure_lag(ctx), "loop lag"),
         ctx.spawn(pulse.beat(ctx), "heartbeat"),
@@ -194,16 +191,14 @@ async def _work(ctx: NodeContext, main: Main, forwarder: object) -> None:
 async def _run_main(ctx: NodeContext, main: Main) -> None:
     """Run main to its end; after `stopping`, no longer than DRAIN_SECONDS. What it raises ends the node."""
     work = asyncio.create_task(_guarded(ctx, main), name=f"{ctx.role} main")
-    stopping = asyncio.create_task(ctx.stopping.wait())
     try:
-        await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await wait_first(work, ctx.stopping)
         if not work.done():
             await asyncio.wait({work}, timeout=DRAIN_SECONDS)
         if not work.done():
             raise NodeFailure(f"not drained after {DRAIN_SECONDS:g} s; what it held is delivered to others")
         work.result()
     finally:
-        stopping.cancel()
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
         ctx.stopping.set()
@@ -218,12 +213,10 @@ async def _guarded(ctx: NodeContext, main: Main) -> None:
             raise NodeFailure(str(error.code)) from error
 
 
-async def _farewell(ctx: NodeContext, forwarder: object) -> None:
+async def _farewell(ctx: NodeContext, forwarder: Forwarder) -> None:
     from common import pulse
     from common.bus import BusError
-    from common.logging import Forwarder
 
-    assert isinstance(forwarder, Forwarder)
     try:
         async with asyncio.timeout(FAREWELL_SECONDS):
             await pulse.send_logs(ctx, forwarder)

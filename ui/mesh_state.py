@@ -6,7 +6,7 @@ has departed: the totals of the mesh never go down when a prover is killed.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,9 @@ RATE_WINDOW = 10.0
 GONE_AFTER = 60.0
 """Seconds for which a node that left is still listed, so that a person sees that it was there."""
 
+KNOWN_POINTS = 40_000
+"""Points by which repeated ones are known: twice what the broker's history holds, which may bring them all again."""
+
 
 @dataclass
 class NodeView:
@@ -57,7 +60,7 @@ class MeshState:
         self.proofs: deque[ProofFound] = deque(maxlen=proofs)
         self.points: deque[Point] = deque(maxlen=points)
         self.speeds: deque[dict[str, float]] = deque(maxlen=speeds)
-        self._known_points: set[tuple[float, int]] = set()
+        self._known_points: OrderedDict[tuple[float, int], None] = OrderedDict()
         self._departed: Counter[str] = Counter()
         self._recent: deque[tuple[float, dict[str, float]]] = deque()
 
@@ -99,8 +102,10 @@ class MeshState:
         known = (point.time, point.step)
         new = known not in self._known_points
         if new:
-            self._known_points.add(known)
+            self._known_points[known] = None
             self.points.append(point)
+            if len(self._known_points) > KNOWN_POINTS:
+                self._known_points.popitem(last=False)
         return new
 
     def tick(self, now: float) -> None:

@@ -17,7 +17,7 @@ from nats.js.api import (
 )
 from nats.js.errors import APIError, NotFoundError
 
-from common.bus.errors import StreamConflict, Unanswered
+from common.bus.errors import NoRoom, NotThere, StreamConflict, Unanswered
 
 _EXISTS_DIFFERENTLY = 10058
 """The server's error code for `stream name already in use with a different configuration`."""
@@ -73,6 +73,7 @@ class ObjectStoreSpec:
 
     name: str
     max_bytes: int
+    """To begin with; who stores objects lets it grow (`grow_object_store`), and it never shrinks."""
 
 
 @dataclass(frozen=True)
@@ -163,14 +164,11 @@ def _consumer(spec: ConsumerSpec) -> ConsumerConfig:
 
 async def ensure(jetstream: Any, spec: RunSpec) -> None:
     """Create what is missing and bring the rest to these limits. Raises StreamConflict, Unanswered."""
-    configs = [
-        *map(_work_queue, spec.streams),
-        *map(_history, spec.histories),
-        *map(_bucket, spec.buckets),
-        *map(_object_store, spec.objects),
-    ]
+    configs = [*map(_work_queue, spec.streams), *map(_history, spec.histories), *map(_bucket, spec.buckets)]
     for config in configs:
         await _ensure_stream(jetstream, config)
+    for store in spec.objects:
+        await _ensure_stream(jetstream, _object_store(store), shrink=False)
     for consumer in spec.consumers:
         try:
             await jetstream.add_consumer(consumer.stream, _consumer(consumer))
@@ -180,12 +178,34 @@ async def ensure(jetstream: Any, spec: RunSpec) -> None:
             raise Unanswered(f"consumer {consumer.name} of {consumer.stream}: {error}") from error
 
 
-async def _ensure_stream(jetstream: Any, config: StreamConfig) -> None:
+async def grow_object_store(jetstream: Any, name: str, max_bytes: int) -> None:
+    """Let an object store hold at least so many bytes.
+
+    Raises NotThere, NoRoom (with the broker's words), Unanswered.
+    """
+    try:
+        found = (await jetstream.stream_info(f"OBJ_{name}")).config
+        if 0 <= found.max_bytes < max_bytes:
+            await jetstream.update_stream(found.evolve(max_bytes=max_bytes))
+    except NotFoundError as error:
+        raise NotThere(f"no object store {name}; has the broker created this run's streams?") from error
+    except APIError as error:
+        raise NoRoom(f"object store {name} cannot hold {max_bytes / 2**20:.0f} MiB: {error.description}") from error
+    except NatsError as error:
+        raise Unanswered(f"object store {name}: {error}") from error
+
+
+async def _ensure_stream(jetstream: Any, config: StreamConfig, *, shrink: bool = True) -> None:
+    """Create a stream or bring it to this configuration. `shrink`: also to a smaller size than it has; the server would
+    delete what is beyond it."""
     try:
         await jetstream.add_stream(config)
     except APIError as error:
         if error.err_code != _EXISTS_DIFFERENTLY:
             raise StreamConflict(f"stream {config.name}: {error.description}") from error
+        if not shrink:
+            found = (await jetstream.stream_info(config.name)).config
+            config = config.evolve(max_bytes=max(found.max_bytes, config.max_bytes or 0))
         await _update_stream(jetstream, config)
     except NatsError as error:
         raise Unanswered(f"stream {config.name}: {error}") from error

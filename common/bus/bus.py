@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from common.bus import admin, counters, history, leases, names, objects, state, traffic
 from common.bus.connection import DRAIN_SECONDS, Connection
-from common.bus.errors import BusyError, RemoteFailure, Unanswered
+from common.bus.errors import BusyError, NotThere, RemoteFailure, Unanswered
 from common.bus.leases import Lease, Puller
 from common.bus.replies import Replies
 from common.bus.retries import RetryDelay
@@ -76,10 +76,6 @@ class Bus:
     def given_up(self) -> asyncio.Event:
         """Set when the connection is closed for good without `close`: the node must end and be started again."""
         return self._connection.given_up
-
-    def on_reconnect(self, hook: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Call `hook` after every reconnect."""
-        self._connection.on_returned.append(hook)
 
     async def close(self) -> None:
         """Answer the requests at work, hand back leases that were delivered but not taken, flush, leave."""
@@ -236,7 +232,7 @@ class Bus:
                 return self._pullers[consumer]
             try:
                 info = await self._consumer_info(consumer)
-            except (leases.NotThere, Unanswered) as error:
+            except (NotThere, Unanswered) as error:
                 counters.warn_sometimes("pull refused", consumer, reason=leases.MISSING, error=str(error))
                 await asyncio.sleep(min(wait, leases.REFUSED_PAUSE))
                 return None
@@ -255,10 +251,6 @@ class Bus:
     async def put_state(self, key: str, message: Message) -> None:
         """Set a key of the run's state. Raises Unanswered."""
         await state.put(self._replies, names.state_bucket(self.run), key, encode(message))
-
-    async def delete_state(self, key: str) -> None:
-        """Remove a key of the run's state. Raises Unanswered."""
-        await state.delete(self._replies, names.state_bucket(self.run), key)
 
     async def watch_state(self, key: str, type: type[R], callback: Callable[[R | None], None]) -> state.Watch[R]:
         """Call `callback` with the current value, with every change, and with the current value again after a
@@ -294,6 +286,13 @@ class Bus:
         return await history.read(self._replies, names.history_stream(self.run), accepted)
 
     # --- objects -----------------------------------------------------------------------------------------------------
+
+    async def grow_objects(self, max_bytes: int) -> None:
+        """Let the run's object store hold at least so many bytes; it never shrinks.
+
+        Raises NotThere, NoRoom (the broker's own limit is lower), Unanswered.
+        """
+        await admin.grow_object_store(self._jetstream, names.weights_bucket(self.run), max_bytes)
 
     async def put_object(self, name: str, path: Path) -> str:
         """Store a file for all nodes of the run; returns its blake2b digest. Raises NotThere, Unanswered, OSError."""

@@ -50,7 +50,7 @@ RECONNECT_LONGEST = 3.0
 
 def reconnect_delay(failures: int, jitter: float) -> float:
     """Seconds to wait before the next attempt after so many failed ones; `jitter` in [0, 1) spreads a mesh's nodes."""
-    return min(RECONNECT_LONGEST, 0.05 * 2 ** min(failures, 10)) * (0.5 + 0.5 * jitter)
+    return min(RECONNECT_LONGEST, 0.05 * 2.0 ** min(failures, 10)) * (0.5 + 0.5 * jitter)
 
 
 CANCEL_SECONDS = 0.5

@@ -46,5 +46,9 @@ class DigestMismatch(BusError):
     """An object is not what its digest promised. Nothing was written."""
 
 
+class NoRoom(BusError):
+    """The broker's disk limit does not allow what is to be kept. Asking again will not help."""
+
+
 class StreamConflict(BusError):
     """A stream or consumer exists with a configuration that cannot be changed into the wanted one."""

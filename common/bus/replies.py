@@ -48,7 +48,7 @@ class Replies:
         try:
             async with asyncio.timeout(timeout):
                 await self._connection.publish(subject, payload, f"{self._inbox}.{token}", headers)
-                answer = await future
+                answer: Msg = await future
         except TimeoutError:
             raise Unanswered(f"{subject}: no answer within {timeout:g} s") from None
         finally:

@@ -12,35 +12,25 @@ import random
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from common.lean import Theorem
 from common.recipes import bundled_bank
+from node.bank import manifest
+from node.bank.manifest import Manifest
 
 DIRECTORY = bundled_bank()
 SPLITS = ("train", "valid", "test")
+TRANSITIONS = "transitions"
 
-WARM_START_LEVELS = frozenset({1, 2})
-"""The warm start sees nothing of the longer proofs; reinforcement learning has to find them."""
-
-HELD_OUT = (
-    "Nat.mul_left_comm",
-    "Nat.add_right_comm",
-    "Nat.mul_assoc",
-    "Nat.mul_le_mul",
-    "Nat.lt_of_lt_of_le",
-    "List.map_reverse",
-    "exfalso",
-    "rw [← h",
-)
-"""Part of the vocabulary that the warm start never sees: transitions with one of these in their tactic are left out."""
+T = TypeVar("T")
 
 
 class BankError(ValueError):
-    """A file of the bank is missing or corrupt; the message names the file and the line."""
+    """A file of the bank is missing or corrupt; the message names the file and the line, and says what to do."""
 
 
 class BankTheorem(msgspec.Struct, frozen=True):
@@ -76,21 +66,35 @@ def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem
     """The statements of `train`, `valid` or `test`. Raises BankError."""
     if split not in SPLITS:
         raise BankError(f"no split {split!r}; there are {', '.join(SPLITS)}")
-    rows = _rows(directory / f"{split}.jsonl.gz", _Statement)
+    rows = _decode(_file(directory, split), _Statement)
     return [
         BankTheorem(Theorem(row.name, row.binders, row.conclusion, row.header), row.family, row.level) for row in rows
     ]
 
 
+def splits(directory: Path = DIRECTORY) -> tuple[str, ...]:
+    """The splits that a bank has: an imported one may have some of them only."""
+    return tuple(split for split in SPLITS if _file(directory, split).exists())
+
+
 def load_transitions(directory: Path = DIRECTORY, *, warm_start: bool = False) -> list[BankTransition]:
-    """Supervised transitions of the train split; for the warm start, of its levels and vocabulary. Raises BankError."""
-    rows = _rows(directory / "transitions.jsonl.gz", BankTransition)
-    return [row for row in rows if not warm_start or in_warm_start(row)]
+    """Supervised transitions of the train split; for the warm start, those that the bank's manifest allows it.
+
+    Empty for a bank that has none. Raises BankError.
+    """
+    path = _file(directory, TRANSITIONS)
+    if not path.exists() and not _bundled(directory):
+        return []
+    rule = manifest_of(directory).warm_start if warm_start else None
+    return [row for row in _decode(path, BankTransition) if rule is None or rule.takes(row.level, row.tactic)]
 
 
-def in_warm_start(row: BankTransition) -> bool:
-    """Is a transition part of the warm start's data?"""
-    return row.level in WARM_START_LEVELS and not any(text in row.tactic for text in HELD_OUT)
+def manifest_of(directory: Path = DIRECTORY) -> Manifest:
+    """What the bank says of itself. Raises BankError."""
+    try:
+        return manifest.read(directory)
+    except manifest.ManifestError as error:
+        raise BankError(f"{error}; {_remedy(directory)}") from error
 
 
 def stratified(statements: Sequence[BankTheorem], n: int, seed: int) -> list[BankTheorem]:
@@ -110,37 +114,57 @@ def stratified(statements: Sequence[BankTheorem], n: int, seed: int) -> list[Ban
 
 
 def digest(directory: Path = DIRECTORY) -> str:
-    """Names the content of the bank and the choice of the warm start: a key for what is trained on it."""
+    """Names the content of the bank and the choice of the warm start: a key for what is trained on it.
+
+    Equal content gives equal digests, wherever the bank lies and whatever made it. Raises BankError.
+    """
     total = hashlib.blake2b(digest_size=16)
-    for name in (*(f"{split}.jsonl.gz" for split in SPLITS), "transitions.jsonl.gz"):
-        total.update(name.encode() + b"\0" + hashlib.blake2b(_read(directory / name)).digest())
-    total.update(repr((sorted(WARM_START_LEVELS), HELD_OUT)).encode())
+    for name in (*SPLITS, TRANSITIONS):
+        path = _file(directory, name)
+        if path.exists():
+            total.update(path.name.encode() + b"\0" + hashlib.blake2b(_read(path)).digest())
+    rule = manifest_of(directory).warm_start
+    total.update(repr((sorted(rule.levels), rule.held_out) if rule is not None else None).encode())
     return total.hexdigest()
+
+
+def _file(directory: Path, name: str) -> Path:
+    """The file of a split, or of the transitions."""
+    return directory / f"{name}.jsonl.gz"
+
+
+def _bundled(directory: Path) -> bool:
+    """Whether this is the bank that comes with proofmesh."""
+    return directory.resolve() == DIRECTORY.resolve()
+
+
+def _remedy(directory: Path) -> str:
+    """What to do about a file that is missing or damaged."""
+    if _bundled(directory):
+        return "restore it with `git checkout -- data/pocket`, or make it anew with `python -m scripts.bank.build`"
+    try:
+        commands = list(manifest.read(directory).commands.values())
+    except manifest.ManifestError:
+        commands = []
+    anew = "; ".join(f"`{command}`" for command in commands)
+    return f"make the bank anew with {anew}" if anew else "restore it, or make a bank with `proofmesh bank import`"
 
 
 def _read(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes())
     except FileNotFoundError:
-        raise BankError(
-            f"{path}: no such file; is the checkout complete? `python -m scripts.bank.build` generates the bank"
-        ) from None
+        there = ", ".join(splits(path.parent)) or "none"
+        raise BankError(f"{path}: no such file (splits in this bank: {there}); {_remedy(path.parent)}") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise BankError(f"{path}: cannot be read ({error}); restore it with `git checkout -- data/pocket`") from error
+        raise BankError(f"{path}: cannot be read ({error}); {_remedy(path.parent)}") from error
 
 
-def _rows(path: Path, kind: type) -> list:
-    return list(_decode(path, kind))
-
-
-@cache
-def _decoder(kind: type) -> msgspec.json.Decoder:
-    return msgspec.json.Decoder(kind)
-
-
-def _decode(path: Path, kind: type) -> Iterator:
+def _decode(path: Path, kind: type[T]) -> Iterator[T]:
+    """The rows of a file. Raises BankError."""
+    decoder = msgspec.json.Decoder(kind)
     for number, line in enumerate(_read(path).splitlines(), start=1):
         try:
-            yield _decoder(kind).decode(line)
+            yield decoder.decode(line)
         except msgspec.DecodeError as error:
-            raise BankError(f"{path}, line {number}: {error}; restore it with `git checkout -- data/pocket`") from error
+            raise BankError(f"{path}, line {number}: {error}; {_remedy(path.parent)}") from error

@@ -1,7 +1,8 @@
 """`proofmesh bank import SOURCE`: statements of a dataset into a theorem bank, those that elaborate under this Lean.
 
 SOURCE: a JSON, JSONL or parquet file, a folder of these, or a Hugging Face id. Formats: miniF2F, ProofNet,
-Lean-Workbook, NuminaMath-LEAN. Train on it with `[learner] bank = "OUT"`.
+Lean-Workbook, NuminaMath-LEAN. Train on it with `[learner] bank = "OUT"`; it has no proofs to begin with, so
+`[learner.warm_start] checkpoint` names a network.
 
 Exit code: 0 statements were imported, 1 none of them elaborates, 2 the source or the Lean cannot be used.
 """
@@ -9,7 +10,7 @@ Exit code: 0 statements were imported, 1 none of them elaborates, 2 the source o
 from __future__ import annotations
 
 import asyncio
-import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -20,11 +21,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 import tyro
 
+from common.cache import cache_directory
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 
 if TYPE_CHECKING:
-    from node.bank.importing import SourceReading
+    from node.bank.importing import SourceReading, Written
     from node.bank.whitelist import Whitelist
     from node.lean.toolchain.lean_toolchain import LeanToolchain
 
@@ -90,13 +92,15 @@ def main(argv: Sequence[str]) -> int:
         return IMPORTED if argv else UNUSABLE
     if argv[0] != "import":
         return _unusable(f"no command `{argv[0]}`; there is `proofmesh bank import SOURCE`")
-    return import_source(tyro.cli(ImportSettings, args=list(argv[1:]), prog="proofmesh bank import"))
+    settings = tyro.cli(ImportSettings, args=list(argv[1:]), prog="proofmesh bank import")
+    return import_source(settings, shlex.join(["proofmesh", "bank", *argv]))
 
 
-def import_source(settings: ImportSettings) -> int:
-    """Read, check, write, tell. Returns the exit code."""
+def import_source(settings: ImportSettings, command: str) -> int:
+    """Read, check, write, tell. Returns the exit code. `command`: the command line, for the bank's manifest."""
     from node.bank.bank import BankError
     from node.bank.importing import collect, write
+    from node.bank.manifest import ManifestError
     from node.bank.rows import SourceProblem, read
     from node.lean.toolchain.find import find
     from node.lean.toolchain.pocket.build import PocketBuildError
@@ -118,8 +122,13 @@ def import_source(settings: ImportSettings) -> int:
         failed = _failed(toolchain, whitelist, reading)
         bad = {each for each, _ in failed}
         good = [each for each in reading.statements if each.theorem.name not in bad]
-    counts = write(good, settings.out) if good else {}
-    _report(settings, reading, failed, toolchain, counts)
+    try:
+        written = write(good, settings.out, command) if good else None
+        _report(settings, reading, failed, toolchain, written)
+    except ManifestError as error:
+        return _unusable(str(error))
+    except OSError as error:
+        return _unusable(f"{settings.out}: cannot be written ({error.strerror})")
     return IMPORTED if good else NOTHING
 
 
@@ -146,9 +155,8 @@ def _checked(settings: ImportSettings, toolchain: LeanToolchain, reading: Source
 
 
 def cache() -> Path:
-    """Where whitelists are kept: $PROOFMESH_CACHE, or ~/.cache/proofmesh."""
-    named = os.environ.get("PROOFMESH_CACHE")
-    return (Path(named) if named else Path.home() / ".cache" / "proofmesh") / "whitelists"
+    """Where whitelists are kept."""
+    return cache_directory() / "whitelists"
 
 
 def _failed(toolchain: LeanToolchain, whitelist: Whitelist, reading: SourceReading) -> list[tuple[str, str]]:
@@ -164,7 +172,7 @@ def _report(
     reading: SourceReading,
     failed: Sequence[tuple[str, str]],
     toolchain: LeanToolchain | None,
-    counts: dict[str, int],
+    written: Written | None,
 ) -> None:
     """Tell what became of the rows; all of it goes to OUT/import.json."""
     read = len(reading.statements)
@@ -173,8 +181,10 @@ def _report(
     if toolchain is not None:
         print(f"{read - len(failed)} of {read} elaborate under Lean {toolchain.version} ({toolchain.name})")
         _show("do not elaborate", failed)
-    if counts:
-        print(f"{settings.out}: " + ", ".join(f"{count} {split}" for split, count in counts.items()))
+    if written is not None:
+        print(f"{settings.out}: " + ", ".join(f"{count} {split}" for split, count in written.counts.items()))
+        if written.scored:
+            print(f"{written.scored} left out of train: valid or test has them, too")
     settings.out.mkdir(parents=True, exist_ok=True)
     found = {
         "source": settings.source,
@@ -185,7 +195,8 @@ def _report(
         "lean_version": toolchain.version if toolchain is not None else "",
         "not_read": dict(reading.refused),
         "do_not_elaborate": dict(failed),
-        "bank": counts,
+        "bank": written.counts if written is not None else {},
+        "scored": written.scored if written is not None else 0,
     }
     (settings.out / "import.json").write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
+from common.files import write_whole
 from common.lean import Theorem
+from node.bank import manifest
 from node.bank.bank import SPLITS
 from node.bank.formats import NoFormat, format_of
 from node.bank.rows import Row
@@ -84,29 +86,50 @@ def collect(
     return reading
 
 
-def write(statements: Sequence[Imported], out: Path) -> dict[str, int]:
+@dataclass(frozen=True)
+class Written:
+    """What a bank holds after an import."""
+
+    counts: dict[str, int]
+    """Statements by split."""
+    scored: int
+    """Statements left out of `train` because `valid` or `test` has them, too: what is scored is never trained on."""
+
+
+def write(statements: Sequence[Imported], out: Path, command: str = "") -> Written:
     """Write a bank's files. Statements of other sources that are there stay; those of these sources are replaced.
 
-    Returns the number of statements by split.
+    No name is there twice, in whatever splits: learners know statements by name. `command`: what makes this part of the
+    bank anew, for its manifest. Raises ManifestError, OSError.
     """
     out.mkdir(parents=True, exist_ok=True)
+    found = manifest.read(out)
     sources = {each.source for each in statements}
-    counts = {}
-    for split in SPLITS:
-        path = out / f"{split}.jsonl.gz"
-        rows = [row for row in _rows(path) if row.get("source") not in sources]
-        taken = {str(row["name"]) for row in rows}
-        for each in statements:
-            if each.split == split:
-                row = each.row()
-                row["name"] = _free(str(row["name"]), each.source, taken)
-                taken.add(row["name"])
-                rows.append(row)
-        _write(path, rows)
-        counts[split] = len(rows)
+    files = {split: out / f"{split}.jsonl.gz" for split in SPLITS}
+    rows = {split: [row for row in _rows(file) if row.get("source") not in sources] for split, file in files.items()}
+    taken = {str(row["name"]) for each in rows.values() for row in each}
+    for each in statements:
+        row = each.row()
+        row["name"] = _free(str(row["name"]), each.source, taken)
+        taken.add(row["name"])
+        rows[each.split].append(row)
+    scored = {_proposition(row) for split in ("valid", "test") for row in rows[split]}
+    train = [row for row in rows["train"] if _proposition(row) not in scored]
+    left_out = len(rows["train"]) - len(train)
+    rows["train"] = train
+    for split, file in files.items():
+        _write(file, rows[split])
     if not (out / "transitions.jsonl.gz").exists():
         _write(out / "transitions.jsonl.gz", [])
-    return counts
+    if command:
+        commands = found.commands | dict.fromkeys(sources, command)
+        manifest.write(out, msgspec.structs.replace(found, commands=commands))
+    return Written({split: len(each) for split, each in rows.items()}, left_out)
+
+
+def _proposition(row: Mapping[str, Any]) -> tuple[str, str]:
+    """What a row states."""
+    return str(row["binders"]), str(row["conclusion"])
 
 
 def _free(name: str, source: str, taken: Collection[str]) -> str:
@@ -125,6 +148,4 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     text = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(gzip.compress(text, mtime=0))  # equal rows give equal bytes
-    partial.replace(path)
+    write_whole(path, gzip.compress(text, mtime=0))  # equal rows give equal bytes

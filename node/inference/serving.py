@@ -31,8 +31,8 @@ from common.subjects import PAUSE, RESUME, TACTIC_REQUEST
 from node.inference.engine import Engine
 from node.inference.engine_set import JobAnswer
 from node.inference.follower import WeightsFollower
-from node.inference.holding import Holding
 from node.inference.job import Job
+from node.inference.pause import WorkerPause
 from node.inference.settings import InferenceSettings
 from node.inference.shelf import WeightsId
 from node.inference.telemetry import Telemetry
@@ -76,7 +76,7 @@ class Serving:
             serving=self._telemetry.serving,
             health=lambda problem: context.health("weights", problem),
         )
-        self._holding = Holding(self._worker, context.id)
+        self._pause = WorkerPause(self._worker, context.id)
         self._numbers = itertools.count()
         self._open: dict[int, asyncio.Future[JobAnswer]] = {}
         self._held = 0
@@ -92,10 +92,10 @@ class Serving:
             else:
                 self._context.spawn(self._weights.follow(), "weights")
                 await self._watch("weights", WeightsState, self._weights.announced)
-            await self._watch("pause", PauseHold, self._holding.announced)
+            await self._watch("pause", PauseHold, self._pause.announced)
             requests, *control = await self._serve()
             await self._context.stopping.wait()
-            self._holding.leave()
+            self._pause.leave()
             await requests.drain(DRAIN_SECONDS)
             for subscription in control:
                 await subscription.unsubscribe()
@@ -109,8 +109,8 @@ class Serving:
             await self._bus.serve(
                 TACTIC_REQUEST, TacticRequest, self._tactics, queue="inference", limit=self._settings.queue
             ),
-            await self._bus.serve(PAUSE, PauseRequest, self._holding.pause, queue=None, limit=8),
-            await self._bus.serve(RESUME, PauseRequest, self._holding.resume, queue=None, limit=8),
+            await self._bus.serve(PAUSE, PauseRequest, self._pause.pause, queue=None, limit=8),
+            await self._bus.serve(RESUME, PauseRequest, self._pause.resume, queue=None, limit=8),
         )
 
     async def _watch(self, key: str, kind: type[M], callback: Callable[[M | None], None]) -> None:
@@ -147,8 +147,8 @@ class Serving:
         job = Job(next(self._numbers), request.state, request.samples, request.seed, request.sampling)
         if problem := job.problem(self._settings.engine.cells):
             return Failure(reason=problem, kind=FailureKind.MALFORMED)
-        if not await self._holding.wait_free(self._settings.pause_wait):
-            return Busy(retry_after=min(self._holding.remaining, PAUSED_RETRY), reason="paused")
+        if not await self._pause.wait_free(self._settings.pause_wait):
+            return Busy(retry_after=min(self._pause.remaining, PAUSED_RETRY), reason="paused")
         wanted: WeightsId | None = None
         if request.weights is not None:
             found = await self._weights.pinned(request.weights)
@@ -185,8 +185,8 @@ class Serving:
     async def _report(self) -> None:
         state = ""
         while True:
-            paused = self._holding.remaining > 0
-            self._telemetry.update(self._worker.snapshot, self._held, paused, self._holding.fraction)
+            paused = self._pause.remaining > 0
+            self._telemetry.update(self._worker.snapshot, self._held, paused, self._pause.fraction)
             if state != (state := "paused" if paused else "running"):
                 self._context.state = state
             await asyncio.sleep(REPORT_SECONDS)

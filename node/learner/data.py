@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,13 +41,15 @@ class Data:
 def load(settings: LearnerSettings, folder: Path) -> Data:
     """Read the bank; transitions become segments in `folder`, for the trainer's ranks.
 
-    Raises DataError: missing or corrupt files, too few statements, a test statement among the train statements.
+    Raises DataError: missing or corrupt files, no statements, a test statement among the train statements, no
+    transitions where the plan needs some.
     """
     directory = Path(settings.bank) if settings.bank else bank.DIRECTORY
+    split = settings.evaluation.split
     try:
         train = _rows("train", directory)
-        split = settings.evaluation.split
-        scored = bank.load_statements(split, directory)
+        wanted = settings.plan.evaluate or split in bank.splits(directory)
+        scored = bank.load_statements(split, directory) if wanted else []
         # The seed of the bank's sample is fixed: runs with different seeds are scored on the same statements.
         chosen = bank.stratified(scored, min(settings.evaluation.statements, len(scored)), SAMPLE_SEED)
         transitions = bank.load_transitions(directory, warm_start=True)
@@ -60,9 +63,11 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
     if settings.statements:
         random.Random(derive_seed(settings.seed, "statements")).shuffle(train)
         train = train[: settings.statements]
+    names = Counter(row.theorem.name for row in train) + Counter(each.theorem.name for each in chosen)
+    if repeated := [name for name, count in names.items() if count > 1]:
+        raise DataError(f"{directory}: {len(repeated)} names stand for several statements, first {repeated[0]}")
     first, second = split_held_out(transitions, settings.warm_start.theorems)
-    if not train or not first or not second:
-        raise DataError(f"{directory}: {len(train)} train statements and {len(transitions)} transitions are too few")
+    _check_enough(settings, directory, len(train), len(scored), (len(first), len(second)))
     return Data(
         digest=digest,
         train=train,
@@ -70,6 +75,29 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         supervised=_segment(folder / "supervised", first),
         validation=_segment(folder / "validation", second),
     )
+
+
+def _check_enough(
+    settings: LearnerSettings, directory: Path, train: int, scored: int, transitions: tuple[int, int]
+) -> None:
+    """Whether the bank has what the plan needs. `transitions`: to train on, held out. Raises DataError."""
+    split = settings.evaluation.split
+    how = f"`proofmesh bank import SOURCE --out {directory} --split"
+    if not train:
+        raise DataError(f"{directory} has no train statements, so there is nothing to attempt; {how} train` adds some")
+    if settings.plan.evaluate and not scored:
+        raise DataError(
+            f"{directory} has no {split} statements to evaluate on: {how} {split}` adds some; or choose another split "
+            "([learner.evaluation] split), or do not evaluate ([learner.plan] evaluate)"
+        )
+    if not settings.warm_start.checkpoint and not all(transitions):
+        raise DataError(
+            f"{directory} has too few transitions for a warm start ({transitions[0]} to train on, {transitions[1]} to "
+            "measure it): name a network to begin with, [learner.warm_start] checkpoint, such as one that "
+            "`proofmesh train` made"
+        )
+    if settings.plan.control_steps and not transitions[0]:
+        raise DataError(f"{directory} has no transitions: the control's supervised steps have nothing to train on")
 
 
 def _rows(split: str, directory: Path) -> list[TheoremRow]:

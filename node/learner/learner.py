@@ -8,19 +8,20 @@ import time
 
 import msgspec
 
+from common.files import write_whole
+from common.logging import keep_small
 from common.messages import Heartbeat
 from node.learner import phases, summary
 from node.learner.collector import Collector
+from node.learner.compute_hold import ComputeHolder
 from node.learner.dispatcher import Dispatcher
 from node.learner.evaluator import Evaluator, solved_by
-from node.learner.holder import Holder
 from node.learner.learning import Learning
 from node.learner.phases import Progress, RunPlan
 from node.learner.publisher import Publisher
 from node.learner.run.directory import explained
-from node.learner.run.retrying import Stopping
-from node.learner.run.run import Run
-from node.learner.statistics import compare
+from node.learner.run.run import Run, Stopping
+from node.learner.settings import LearnerSettings
 from node.learner.store.store import Store
 from node.learner.trainer.resilient import ResilientTrainer
 from node.learner.warm_start import WarmStart, warm_start
@@ -36,11 +37,8 @@ SETTLE = 1.5
 """Seconds at the end for the last heartbeats of the other nodes, which come every second."""
 
 
-def plan_of(settings: object) -> RunPlan:
+def plan_of(settings: LearnerSettings) -> RunPlan:
     """The plan that the settings ask for."""
-    from node.learner.settings import LearnerSettings
-
-    assert isinstance(settings, LearnerSettings)
     plan = settings.plan
     limit = plan.limit_minutes * 60 if plan.limit_minutes is not None else None
     return RunPlan(plan.evaluate, plan.repeat, plan.minutes, plan.control_steps, limit)
@@ -58,7 +56,7 @@ class Learner:
         self._heard: summary.Totals = {}
         self._warm: WarmStart | None = None
         self._warm_steps = 0
-        self._holder = Holder(run)
+        self._holder = ComputeHolder(run)
         self._publisher = Publisher(run, trainer)
         self._collector = Collector(run)
         self._learning = Learning(run, self._plan, trainer, self._publisher, self._holder)
@@ -146,7 +144,7 @@ class Learner:
     async def _evaluate(self, label: str) -> bool:
         finished = await self._evaluator.evaluate(label)
         if finished:
-            rate = self._evaluator.solved / max(1, len(self._run.data.test))
+            rate = self._evaluator.tally.solve_rate
             await self._run.journal.point(self._trainer.step_number, {"eval_solve_rate": rate})
         return finished
 
@@ -207,6 +205,8 @@ class Learner:
                 kept = time.monotonic()
                 self._tick()
                 await self._keep()
+                for log in self._run.directory.logs.glob("trainer-*.log"):
+                    await asyncio.to_thread(keep_small, log)
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
@@ -218,9 +218,7 @@ class Learner:
         content = await self._summary()
         path = self._run.directory.summary
         with explained(path):
-            temporary = path.with_suffix(".part")
-            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
-            temporary.replace(path)
+            write_whole(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
         self._run.log.info("summary written", path=str(path))
 
     async def _summary(self) -> dict[str, object]:
@@ -231,7 +229,7 @@ class Learner:
             if row is not None and row.finished is not None:
                 outcomes[label] = solved_by(await store.call(Store.evaluated, row.evaluation_id))
         before, after = outcomes["before"], outcomes["after"]
-        found = compare(before, after, settings.seed)
+        found = summary.compare(before, after, settings.seed)
         counts = await store.call(Store.counts)
         audit = await store.call(Store.audit)
         mesh = summary.mesh_totals(self._heard)
@@ -267,11 +265,12 @@ class Learner:
                 "valid_loss": self._warm.losses[-1][1] if self._warm and self._warm.losses else None,
             },
             "seed": settings.seed,
+            "costs": await store.call(Store.costs),
             "solved_by": summary.by_group(self._run.data.test, before, after),
             "outcomes": {key: value for key, value in sorted(counts.items()) if ":" in key},
         }
         if "before-again" in outcomes:
-            again = compare(before, outcomes["before-again"], settings.seed)
+            again = summary.compare(before, outcomes["before-again"], settings.seed)
             content["before_again"] = {"solved": again.after, "both_solved": again.both}
         return content
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from common.seeds import derive_seed
-from node.learner.holder import Holder
+from node.learner.compute_hold import ComputeHolder
 from node.learner.phases import Progress, RunPlan, share_done
 from node.learner.publisher import Publisher
 from node.learner.replay.replay import Ref, epochs, sample
@@ -23,7 +23,7 @@ class Learning:
     """Alternates collecting with training."""
 
     def __init__(
-        self, run: Run, plan: RunPlan, trainer: ResilientTrainer, publisher: Publisher, holder: Holder
+        self, run: Run, plan: RunPlan, trainer: ResilientTrainer, publisher: Publisher, holder: ComputeHolder
     ) -> None:
         self._run = run
         self._plan = plan
@@ -40,6 +40,7 @@ class Learning:
         noted = await self._run.store.call(Store.noted, TRAINED, {})
         self._trained = int(noted.get("transitions", 0))
         self.pauses = Pauses(float(noted.get("paused", 0.0)), progress.learned)
+        self._run.journal.paused(self.pauses.fraction)
         self._saved_at = self._trainer.step_number
 
     def begin(self) -> None:
@@ -50,6 +51,7 @@ class Learning:
         """Train if it is due, else wait a moment for more results."""
         settings = self._run.settings
         self.pauses.total = progress.learned
+        self._run.journal.paused(self.pauses.fraction)
         fresh = self._run.replay.last_id - self._trained
         waited = time.monotonic() - self._last
         due = steps_due(settings.schedule, settings.trainer.batch, fresh, waited, self.pauses)
@@ -83,6 +85,7 @@ class Learning:
             done = self._trainer.step_number - first
         paused = time.monotonic() - started
         self.pauses.saw(paused, done)
+        self._run.journal.paused(self.pauses.fraction)
         await self._publisher.publish()
         if self._trainer.step_number - self._saved_at >= self._run.settings.schedule.checkpoint_every:
             await self.save()

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from common.limits import Factor, Growth, Natural, Positive, Share
+from common.messages import AttemptOutcome
 from common.seeds import derive_seed
 from node.learner.store.records import Match
 
 
 @dataclass
 class MatchmakerSettings:
-    """Whom to attempt, and how hard (AlphaProof, matchmaker; `algorithms.md` section 1)."""
+    """Which theorems to attempt, and how hard (AlphaProof, Nature 2025, the matchmaker of the pseudocode)."""
 
     disprove_chance: Share = 0.5
     """Chance that an attempt on an undecided theorem tries to disprove it."""
@@ -125,13 +126,13 @@ class Matchmaker:
 
 
 def learn(standing: Standing, disproof: bool, outcome: str, streak: int) -> None:
-    """Fold one outcome into what is known. Errors of the infrastructure say nothing about the theorem."""
-    if outcome in ("error", "poisoned"):
+    """Fold one outcome into what is known; one that is not decided says nothing about the theorem."""
+    if not AttemptOutcome(outcome).decided:
         return
-    if outcome == "bad-statement":
+    if outcome == AttemptOutcome.BAD_STATEMENT:
         standing.refused = True
         return
-    success = outcome == "proved"
+    success = outcome == AttemptOutcome.PROVED
     standing.attempts += 1
     standing.failures += not success
     if disproof:

@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common import faults
-from common.bus import BusError, file_digest
+from common.bus import BusError, NoRoom, file_digest
 from common.messages import PinnedWeights, WeightsState
 from node.learner.errors import LearnerError
-from node.learner.run.retrying import persistently
 from node.learner.run.run import Run, now
 from node.learner.store.records import WeightsRow
 from node.learner.store.store import Store
 from node.learner.trainer.resilient import ResilientTrainer
 
 KEY = "weights"
+
+OVERHEAD = 1.05
+"""What the object store takes for a file, relative to its size: chunks of 128 KiB have headers, and the file one entry
+more. Measured: less than 1%."""
 
 
 class Publisher:
@@ -87,10 +90,25 @@ class Publisher:
         return False
 
     async def _put(self, row: WeightsRow) -> None:
-        async def put() -> None:
-            await self._run.bus.put_object(row.object_name, self._file(row.version))
+        path = self._file(row.version)
 
-        await persistently(put, self._run, "weights not stored yet")
+        async def put() -> None:
+            await self._make_room(path.stat().st_size)
+            await self._run.bus.put_object(row.object_name, path)
+
+        await self._run.persistently(put, "weights not stored yet")
+
+    async def _make_room(self, size: int) -> None:
+        """Let the object store hold what is kept, of versions of so many bytes each. Raises LearnerError, BusError."""
+        versions = versions_stored(self._run.settings.keep_weights, len(self._pinned))
+        try:
+            await self._run.bus.grow_objects(int(versions * size * OVERHEAD))
+        except NoRoom as error:
+            each = f"{size / 2**20:.0f} MiB each"
+            raise LearnerError(
+                f"the broker has no room for {versions} versions of the weights, {each} ({error}): raise [broker] "
+                "max_store_mb, if its disk allows that, or lower [learner] keep_weights"
+            ) from error
 
     async def _announce(self) -> None:
         latest = self.latest
@@ -106,7 +124,7 @@ class Publisher:
         async def announce() -> None:
             await self._run.bus.put_state(KEY, state)
 
-        await persistently(announce, self._run, "weights not announced yet")
+        await self._run.persistently(announce, "weights not announced yet")
 
     async def _prune(self) -> None:
         """Old versions that nobody needs go, here and in the object store."""
@@ -114,12 +132,19 @@ class Publisher:
         for row in self._rows[:-keep]:
             if row.version in self._pinned:
                 continue
-            self._rows.remove(row)
-            self._file(row.version).unlink(missing_ok=True)
             try:
                 await self._run.bus.delete_object(row.object_name)
             except BusError as error:
-                self._run.log.warning("old weights not removed", version=row.version, reason=str(error))
+                self._run.log.warning("old weights not removed yet", version=row.version, reason=str(error))
+                continue  # with the next version
+            self._rows.remove(row)
+            self._file(row.version).unlink(missing_ok=True)
 
     def _file(self, version: int) -> Path:
         return self._run.directory.weights / f"weights-{version:06d}.safetensors"
+
+
+def versions_stored(keep: int, pinned: int) -> int:
+    """Versions that the object store holds at most: those kept, those pinned (an evaluation pins one, so one at least),
+    and the one that is being written before an old one goes."""
+    return keep + max(1, pinned) + 1

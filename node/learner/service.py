@@ -10,6 +10,7 @@ from node.learner.settings import LearnerSettings
 
 if TYPE_CHECKING:
     from common.node import NodeContext
+    from node.learner.run.directory import RunDirectory
 
 LOCK_WAIT = 10.0
 """Seconds to wait for the run directory: a learner that was killed and is started again must not meet itself."""
@@ -43,36 +44,42 @@ async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings)
         raise NodeFailure(str(ctx.crash)) from ctx.crash
 
 
-async def _in_directory(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings, directory: object) -> None:
+async def _in_directory(
+    ctx: NodeContext, settings: LearnerSettings, node: NodeSettings, directory: RunDirectory
+) -> None:
     import asyncio
 
     from common import config
     from node.learner import data
+    from node.learner.errors import RunDirectoryError
     from node.learner.learner import Learner
     from node.learner.matchmaker import Matchmaker
     from node.learner.replay.replay import Replay
-    from node.learner.run.directory import RunDirectory, explained
+    from node.learner.replay.segments import SegmentError
+    from node.learner.run.directory import explained
     from node.learner.run.journal import LearnerJournal
     from node.learner.run.run import Run
     from node.learner.store.store import Store
     from node.learner.store.thread import StoreThread
     from node.learner.trainer.resilient import ResilientTrainer
 
-    assert isinstance(directory, RunDirectory)
     with explained(directory.config):
         directory.config.write_text(config.dump({"node": node, "learner": settings}), encoding="utf-8")
     with explained(directory.path / "supervised"):
         loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
     store = await StoreThread.open(directory.database)
     trainer = ResilientTrainer(
-        settings.trainer, directory.checkpoints, directory.path / "logs", settings.keep_checkpoints, ctx.log
+        settings.trainer, directory.checkpoints, directory.logs, settings.keep_checkpoints, ctx.log
     )
     try:
         await store.call(Store.add_theorems, [*loaded.train, *loaded.test])
         matchmaker = Matchmaker([row.theorem.name for row in loaded.train], settings.matchmaker, settings.seed)
         matchmaker.restore(await store.call(Store.history))
-        with explained(directory.replay):
-            replay = await asyncio.to_thread(Replay, directory.replay, settings.replay)
+        try:
+            with explained(directory.replay):
+                replay = await asyncio.to_thread(Replay, directory.replay, settings.replay)
+        except SegmentError as error:
+            raise RunDirectoryError(str(error)) from error
         journal = LearnerJournal(ctx, directory.metrics)
         run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal)
         await Learner(run, trainer).work()

@@ -64,13 +64,14 @@ class TrainerSettings:
 
 @dataclass
 class WarmStartSettings:
-    """Supervised training before reinforcement learning, to a plateau of the validation loss. The bank says which
-    transitions belong to it (`node.bank.bank.in_warm_start`)."""
+    """Supervised training before reinforcement learning, to a plateau of the validation loss. The bank's manifest says
+    which transitions belong to it (`node.bank.manifest`)."""
 
     theorems: Share = 1.0
     """Share of the bank's theorems whose transitions are used, here and in later batches."""
     checkpoint: str = ""
-    """Take the network of this checkpoint, such as one of `proofmesh train`, in place of a warm start."""
+    """Take the network of this checkpoint, such as one of `proofmesh train`, in place of a warm start. A bank without
+    transitions (an imported one) needs it."""
     steps: Natural = 1500
     """Most steps."""
     every: Positive = 50

@@ -1,13 +1,18 @@
-"""The end of a run in numbers. What provers and lean-proxies counted is theirs, as their heartbeats said it."""
+"""The end of a run in numbers: two evaluations compared, and what the mesh counted.
+
+What provers and lean-proxies counted is theirs, as their heartbeats said it.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from common.messages import Heartbeat
-from node.learner.statistics import Comparison
 from node.learner.store.records import TheoremRow
 
 COUNTED_BY_OTHERS = {
@@ -19,6 +24,12 @@ COUNTED_BY_OTHERS = {
 
 Totals = dict[str, dict[str, float]]
 """Node id to its role's counters."""
+
+Solved = Mapping[str, bool | None]
+"""Whether each statement of an evaluation was solved; None: undecided (`node.learner.evaluator.solved`)."""
+
+RESAMPLES = 10_000
+"""Bootstrap resamples: the ends of a 95% interval move by less than half a theorem of 160 between seeds."""
 
 
 def hear(totals: Totals, heartbeat: Heartbeat) -> None:
@@ -42,25 +53,87 @@ def mesh_totals(totals: Totals) -> dict[str, int]:
     return {key: int(value) for key, value in added.items()}
 
 
-def by_group(rows: list[TheoremRow], before: Mapping[str, bool], after: Mapping[str, bool]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Comparison:
+    """Two evaluations of the same statements side by side."""
+
+    total: int
+    """Statements, undecided ones included."""
+    before: int
+    after: int
+    """Solved statements."""
+    both: int
+    """Statements solved both times."""
+    undecided_before: int
+    undecided_after: int
+    compared: int
+    """Statements decided both times: the difference and its interval are of these alone."""
+    difference: float
+    """(solved after - solved before) / compared; 0 when nothing can be compared."""
+    low: float
+    high: float
+    """Ends of the interval on the difference; -1 and 1 when nothing can be compared."""
+
+
+def compare(before: Solved, after: Solved, seed: int, level: float = 0.95) -> Comparison:
+    """Paired percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 13) over statements:
+    each resample draws statements with both their outcomes. Statements that are undecided on either side are left out.
+
+    Raises ValueError unless both evaluations are of the same statements.
+    """
+    if before.keys() != after.keys() or not before:
+        raise ValueError(f"evaluations of different theorems cannot be compared ({len(before)} and {len(after)})")
+    pairs = [(before[name], after[name]) for name in sorted(before)]
+    decided = [(first, second) for first, second in pairs if first is not None and second is not None]
+    difference, low, high = _interval(decided, seed, level)
+    return Comparison(
+        total=len(pairs),
+        before=sum(first is True for first, _ in pairs),
+        after=sum(second is True for _, second in pairs),
+        both=pairs.count((True, True)),
+        undecided_before=sum(first is None for first, _ in pairs),
+        undecided_after=sum(second is None for _, second in pairs),
+        compared=len(decided),
+        difference=difference,
+        low=low,
+        high=high,
+    )
+
+
+def _interval(pairs: list[tuple[bool, bool]], seed: int, level: float) -> tuple[float, float, float]:
+    """Mean of second - first, and the ends of its interval."""
+    if not pairs:
+        return 0.0, -1.0, 1.0
+    outcomes = np.array(pairs, dtype=np.int8)  # (statements, 2)
+    differences = outcomes[:, 1] - outcomes[:, 0]
+    drawn = np.random.default_rng(seed).integers(len(pairs), size=(RESAMPLES, len(pairs)))
+    tail = (1 - level) / 2
+    low, high = np.quantile(differences[drawn].mean(axis=1), [tail, 1 - tail])
+    return float(differences.mean()), float(low), float(high)
+
+
+def by_group(rows: list[TheoremRow], before: Solved, after: Solved) -> dict[str, Any]:
     """Solved before and after, by family and by level: {"family": {name: [total, before, after]}, "level": ...}."""
     tables: dict[str, dict[str, list[int]]] = {"family": {}, "level": {}}
     for row in rows:
         for kind, name in (("family", row.family), ("level", str(row.level))):
             cell = tables[kind].setdefault(name, [0, 0, 0])
             cell[0] += 1
-            cell[1] += before[row.theorem.name]
-            cell[2] += after[row.theorem.name]
+            cell[1] += before[row.theorem.name] is True
+            cell[2] += after[row.theorem.name] is True
     return {kind: dict(sorted(table.items())) for kind, table in tables.items()}
 
 
 def comparison_fields(found: Comparison) -> dict[str, Any]:
-    """The evaluation's part of the summary. The interval is in shares of the test statements."""
+    """The evaluation's part of the summary. The interval is in shares of the statements that were compared."""
     return {
         "test_total": found.total,
         "solved_before": found.before,
         "solved_after": found.after,
         "both_solved": found.both,
+        "undecided_before": found.undecided_before,
+        "undecided_after": found.undecided_after,
+        "compared": found.compared,
         "difference": round(found.difference, 4),
         "ci_low": round(found.low, 4),
         "ci_high": round(found.high, 4),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import hashlib
-import os
 import shutil
 import time
 from collections.abc import Awaitable, Callable
@@ -16,6 +15,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from common.cache import cache_directory
+from common.files import copy_folder_whole, write_whole
 from common.seeds import derive_seed
 from node.learner.data import Data
 from node.learner.errors import LearnerError
@@ -26,8 +27,6 @@ from node.model.checkpoint_folders import CheckpointError, check, complete, newe
 
 VERSION = 4
 """Raised when the way in which a warm start is made changes: earlier ones are not used any more."""
-
-CACHE_VARIABLE = "PROOFMESH_CACHE"
 
 
 class WarmStart(msgspec.Struct, frozen=True):
@@ -62,8 +61,8 @@ class Plateau:
 
 
 def cache_folder() -> Path:
-    """Where warm starts are kept: $PROOFMESH_CACHE, or ~/.cache/proofmesh."""
-    return Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "proofmesh") / "warm-start"
+    """Where warm starts are kept."""
+    return cache_directory() / "warm-start"
 
 
 def key(settings: LearnerSettings, data: Data) -> str:
@@ -101,7 +100,7 @@ async def warm_start(
     log.info("warm start from the cache", steps=result.steps, folder=str(folder))
     await trainer.stop()
     shutil.rmtree(trainer.root, ignore_errors=True)
-    _copy(checkpoint, trainer.root / checkpoint.name)
+    copy_folder_whole(checkpoint, trainer.root / checkpoint.name)
     for step, loss in result.losses:
         await report(step, {"valid_loss": loss})
     return msgspec.structs.replace(result, cached=True)
@@ -110,18 +109,21 @@ async def warm_start(
 async def _given(
     settings: LearnerSettings, data: Data, trainer: ResilientTrainer, report: Report, log: Any
 ) -> WarmStart:
-    """The network of another run. Its step number goes on."""
+    """The network of another run. Its step number goes on. A bank without transitions has nothing to measure it on."""
     source = Path(settings.warm_start.checkpoint)
     try:
         steps = int((await asyncio.to_thread(check, source))["step"])
         await trainer.stop()
         shutil.rmtree(trainer.root, ignore_errors=True)
-        _copy(source, trainer.root / f"step-{steps:06d}")
+        copy_folder_whole(source, trainer.root / f"step-{steps:06d}")
     except CheckpointError as error:
         raise LearnerError(f"warm_start.checkpoint: {error}") from error
     except OSError as error:
         raise LearnerError(f"warm_start.checkpoint: {source} cannot be copied ({error.strerror})") from error
     await trainer.start()
+    if not data.validation:
+        log.info("network of a checkpoint", folder=str(source), step=steps)
+        return WarmStart(steps, 0.0, [])
     metrics = await trainer.evaluate(_sampled(data.validation, settings.warm_start.validation, settings.seed))
     await report(steps, {"valid_loss": metrics["loss"], "value_loss": metrics["value_loss"]})
     log.info("network of a checkpoint", folder=str(source), step=steps, valid_loss=round(metrics["loss"], 4))
@@ -192,21 +194,7 @@ def _keep(folder: Path, checkpoint: Path, result: WarmStart, log: Any) -> None:
     """Put a warm start into the cache. A cache that cannot be written costs the next run some time, no more."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _copy(checkpoint, folder / checkpoint.name)
-        temporary = folder / f".warm-start.{os.getpid()}"
-        temporary.write_bytes(msgspec.json.encode(result))
-        temporary.replace(folder / "warm-start.json")
+        copy_folder_whole(checkpoint, folder / checkpoint.name)
+        write_whole(folder / "warm-start.json", msgspec.json.encode(result))
     except OSError as error:
         log.warning("warm start not cached", folder=str(folder), reason=error.strerror)
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a checkpoint so that it is complete or absent."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    shutil.rmtree(temporary, ignore_errors=True)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(source, temporary)
-    if target.exists():
-        shutil.rmtree(temporary)
-    else:
-        temporary.rename(target)

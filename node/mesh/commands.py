@@ -49,6 +49,7 @@ TOOLS: dict[str, Command] = {
     "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.status:main"),
     "trace": Command("every tactic of Lean files, with the states before and after it", "node.mesh.trace:main"),
     "bank": Command("import a dataset's statements into a theorem bank", "node.bank.command:main"),
+    "replay": Command("make a run's replay buffer anew from its records", "node.learner.replay.command:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
     "repl": Command(
         "the community REPL's protocol on stdin and stdout, over a Lean worker", "node.lean.adapters.repl.service:main"
@@ -85,7 +86,7 @@ def resolve(target: str) -> Callable[..., Any]:
     module, _, name = target.partition(":")
     if not exists(target):
         raise MissingPart(f"this installation has no {module}; run `just setup` in a complete checkout")
-    found = getattr(importlib.import_module(module), name, None)
+    found: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
     if found is None:
         raise MissingPart(f"{module} has no `{name}`; the checkout is a mixture of versions")
     return found

@@ -12,16 +12,17 @@ import os
 import signal
 import sys
 import time
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 from common import config
+from common.files import write_whole
 from common.limits import Duration, Natural, Port
 from common.recipes import recipe
 from common.subjects import BadRunName, check_run_name
+from common.waiting import unless_stopped
 
 RECIPE = recipe("demo")
 
@@ -110,7 +111,7 @@ def write_config(settings: DemoSettings, folder: Path) -> Path:
 
 def mesh_config(settings: DemoSettings, recipe: dict[str, Any]) -> dict[str, Any]:
     """The recipe with what the command line says. Raises ConfigError."""
-    content = json.loads(json.dumps(recipe))
+    content: dict[str, Any] = json.loads(json.dumps(recipe))
     content["run"] = {**content.get("run", {}), "name": settings.run, "dir": str(Path(settings.directory).absolute())}
     learner = content.setdefault("learner", {})
     learner["seed"] = settings.seed
@@ -185,19 +186,14 @@ async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
     view.begin(mesh.ui_url)
     await mesh.start()
     watching = asyncio.create_task(view.watch(mesh.bus, mesh.run))
-    end, stopping = asyncio.ensure_future(mesh.wait()), asyncio.ensure_future(stopped.wait())
+    failure = ""
     try:
-        await asyncio.wait({end, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        failure = ""
-        if end.done():
-            try:
-                end.result()
-            except ChildFailed as error:
-                failure = str(error)
+        await unless_stopped(mesh.wait(), stopped)
+    except ChildFailed as error:
+        failure = str(error)
     finally:
-        for task in (watching, end, stopping):
-            task.cancel()
-        await asyncio.gather(watching, end, stopping, return_exceptions=True)
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
         view.end()
         await mesh.stop()
     if failure:
@@ -215,15 +211,8 @@ def finished(path: Path, seconds: float) -> dict[str, Any]:
     """The summary, with the time of the whole command in it."""
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     content["wall_s"] = round(max(seconds, content["wall_s"]), 1)
-    temporary = path.with_suffix(".part")
-    temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
     return content
-
-
-def read_recipe(path: Path = RECIPE) -> dict[str, Any]:
-    """The recipe as it comes with proofmesh."""
-    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -120,7 +120,9 @@ class View:
             return f"step {self._step}, validation loss {loss}"
         if self._phase.startswith(("evaluate", "repeat")):
             done, total = totals["learner.eval_done"], totals["learner.eval_total"]
-            return f"{done:.0f} of {total:.0f} test statements, {totals['learner.eval_solved']:.0f} proved"
+            found = f"{done:.0f} of {total:.0f} test statements, {totals['learner.eval_solved']:.0f} proved"
+            undecided = totals["learner.eval_undecided"]
+            return f"{found}, {undecided:.0f} undecided" if undecided else found
         left = totals["learner.budget_left_s"]
         facts = [
             f"{totals['learner.results']:.0f} attempts",
@@ -186,8 +188,10 @@ def show_summary(summary: dict[str, Any]) -> None:
     table = Table(title=f"run {summary['run']} ({summary['kind']})", title_justify="left", show_header=False)
     for title, key in ROWS:
         table.add_row(title, str(summary[key]))
-    low, high, total = summary["ci_low"] * 100, summary["ci_high"] * 100, summary["test_total"]
-    gain = (summary["solved_after"] - summary["solved_before"]) / total * 100
+    before, after = summary["undecided_before"], summary["undecided_after"]
+    if before or after:
+        table.add_row("undecided (infrastructure failed)", f"{before} before, {after} after; left out of the gain")
+    gain, low, high = (summary[key] * 100 for key in ("difference", "ci_low", "ci_high"))
     table.add_row("gain, points (95% interval)", f"{gain:+.1f} ({low:+.1f} to {high:+.1f})")
     console.print(table)
     groups = Table("", "statements", "before", "after", title="by family and level", title_justify="left")

@@ -16,8 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+from common.logging import keep_small
 from common.process import kill_group, spawn_child
 from node.mesh.restarts import GiveUp, RestartHistory, RestartRules
+
+LOGS_EVERY = 10.0
+"""Seconds between looks at the size of the children's logs."""
 
 LAST_LINES = 12
 """Lines of a child's log that are shown when it ends the mesh."""
@@ -30,7 +34,7 @@ class ChildSpec:
     name: str
     argv: Sequence[str]
     log: Path
-    """Its standard output and error, appended."""
+    """Its standard output and error, appended; put aside when it has grown large (`common.logging.keep_small`)."""
     rank: int = 0
     """Children of a lower rank are stopped first; those of one rank together."""
     ends_mesh: bool = False
@@ -87,7 +91,8 @@ class Child:
         """The end of what the last process wrote."""
         try:
             with self.spec.log.open("rb") as file:
-                file.seek(self._log_start)
+                start = self._log_start if self._log_start <= self.spec.log.stat().st_size else 0  # it was emptied
+                file.seek(start)
                 text = file.read().decode(errors="replace")
         except OSError:
             return ""
@@ -118,12 +123,14 @@ class Supervisor:
         self._listener = listener
         self._tasks: dict[Child, asyncio.Task[None]] = {}
         self._end: asyncio.Future[str] | None = None
+        self._watching_logs: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start all children; returns at once. Their failures come out of `wait`."""
         self._end = asyncio.get_running_loop().create_future()
         for child in self.children:
             self._tasks[child] = asyncio.create_task(self._keep(child), name=child.spec.name)
+        self._watching_logs = asyncio.create_task(self._keep_logs_small(), name="logs")
 
     async def wait(self) -> str:
         """Wait for the end: the name of the child that finished the work. Raises ChildFailed."""
@@ -132,6 +139,9 @@ class Supervisor:
 
     async def stop(self, grace: float = 20.0) -> None:
         """Stop all children in order of rank: SIGTERM, and SIGKILL for the whole group after `grace` seconds."""
+        if self._watching_logs is not None:
+            self._watching_logs.cancel()
+            await asyncio.gather(self._watching_logs, return_exceptions=True)
         for rank in sorted({child.spec.rank for child in self.children}):
             await asyncio.gather(*(self._stop(child, grace) for child in self.children if child.spec.rank == rank))
         if self._end is not None and self._end.done():
@@ -163,6 +173,13 @@ class Supervisor:
                     return
         except OSError as error:
             self._fail(child, f"cannot be started: {error}")
+
+    async def _keep_logs_small(self) -> None:
+        """Put aside logs that have grown large, as long as the children run."""
+        while True:
+            for log in {child.spec.log for child in self.children}:
+                await asyncio.to_thread(keep_small, log)
+            await asyncio.sleep(LOGS_EVERY)
 
     async def _wait_to_restart(self, child: Child, code: int) -> bool:
         how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from common import config
 from common.sizing import read_machine, sizes
 from common.subjects import BadRunName
+from common.waiting import unless_stopped, wait_first
 from node.mesh.heartbeat_view import Status
 from node.mesh.mesh import Mesh
 from node.mesh.plan import MeshPlan, PortInUse, UpSettings, make_plan
@@ -69,15 +70,8 @@ async def run(plan: MeshPlan) -> int:
 async def _wait(mesh: Mesh, told: asyncio.Event) -> tuple[str, int]:
     """Wait for the end of the mesh or for a signal; returns why a node failed (or an empty string), and what `up` ends
     with: 0, 1, or 2 where the node's configuration is wrong."""
-    end = asyncio.create_task(mesh.wait())
-    stopping = asyncio.create_task(told.wait())
-    await asyncio.wait({end, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if not end.done():
-        end.cancel()
-        return "", 0
     try:
-        end.result()
+        await unless_stopped(mesh.wait(), told)
     except ChildFailed as error:
         return str(error), USAGE_ERROR if error.code == USAGE_ERROR else 1
     return "", 0
@@ -86,9 +80,7 @@ async def _wait(mesh: Mesh, told: asyncio.Event) -> tuple[str, int]:
 async def _stop(mesh: Mesh, at_once: asyncio.Event) -> None:
     """Stop in order; a second signal cuts the patience to nothing."""
     orderly = asyncio.create_task(mesh.stop())
-    hurry = asyncio.create_task(at_once.wait())
-    await asyncio.wait({orderly, hurry}, return_when=asyncio.FIRST_COMPLETED)
-    hurry.cancel()
+    await wait_first(orderly, at_once)
     if not orderly.done():
         orderly.cancel()
         await asyncio.gather(orderly, return_exceptions=True)

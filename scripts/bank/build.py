@@ -21,6 +21,8 @@ from typing import Any
 
 from common.lean import ProofTree, Theorem
 from common.seeds import derive_seed
+from node.bank import manifest
+from node.bank.manifest import Manifest, WarmStartRule
 from node.lean.text.script import proof_script
 from scripts.bank import lean_check
 from scripts.bank.draft import Draft, size
@@ -29,6 +31,22 @@ from scripts.bank.normal_form import normal_form, skeleton
 
 SPLITS = {"train": 6600, "valid": 460, "test": 460}
 """Statements wanted; what the families cannot fill is left out."""
+
+WARM_START = WarmStartRule(
+    levels=(1, 2),
+    held_out=(
+        "Nat.mul_left_comm",
+        "Nat.add_right_comm",
+        "Nat.mul_assoc",
+        "Nat.mul_le_mul",
+        "Nat.lt_of_lt_of_le",
+        "List.map_reverse",
+        "exfalso",
+        "rw [← h",
+    ),
+)
+"""The warm start sees neither the longer proofs nor this part of the vocabulary; reinforcement learning has to find
+them."""
 
 LEVEL_SHARES = {1: 0.28, 2: 0.30, 3: 0.23, 4: 0.19}
 FALSE_SHARE = 0.1
@@ -317,7 +335,13 @@ def build(
             report(f"{task.__name__} {family}: {len(future.result())}")
     items = thin(merge(future.result() for future in futures), seed)
     write(items, out, seed)
+    manifest.write(out, manifest_of(scale, seed))
     return items
+
+
+def manifest_of(scale: float, seed: int) -> Manifest:
+    """What the bank says of itself."""
+    return Manifest({"pocket": f"python -m scripts.bank.build --scale {scale:g} --seed {seed}"}, WARM_START)
 
 
 def table(items: list[BankItem]) -> str:

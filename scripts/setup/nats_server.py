@@ -6,11 +6,12 @@ import sys
 
 from broker import binary
 from broker.errors import BrokerError
+from common.cache import cache_directory
 
 
 def main() -> int:
     """Find or fetch nats-server; returns the exit code."""
-    before = {path.name for path in binary.cache_directory().glob("nats-server-*")}
+    before = {path.name for path in cache_directory().glob("nats-server-*")}
     try:
         found = binary.find()
         version = ".".join(map(str, binary.version_of(found)))

@@ -11,6 +11,7 @@ import pytest
 from common import config
 from common.config import ConfigError, dump, load, load_node, resolve
 from common.limits import Duration, Positive
+from node.mesh.commands import ROLES
 
 
 @dataclass
@@ -201,4 +202,4 @@ def test_values_of_flags_must_make_sense_too(argv: list[str], message: str) -> N
 
 
 def test_every_section_of_a_file_is_known() -> None:
-    assert set(config.SHARED) <= set(config.SECTIONS)
+    assert {"run", "bus", "node", "lean", *(role.section for role in ROLES.values())} <= set(config.SECTIONS)

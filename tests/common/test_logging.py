@@ -12,6 +12,7 @@ import structlog
 
 from common import logging
 from common.messages import encode
+from tests.files import limited_files
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +72,47 @@ def test_the_largest_record_fits_into_a_message() -> None:
 def test_an_unknown_level_is_refused() -> None:
     with pytest.raises(ValueError, match="debug, info, warning, error"):
         logging.configure("loud")
+
+
+def test_a_log_file_is_put_aside_when_it_is_full_and_the_oldest_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "FILE_BYTES", 2000)
+    logging.configure("info", file=tmp_path / "p1.log")
+    for number in range(200):
+        structlog.get_logger("x").info("a line", number=number)
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == ["p1.log", "p1.log.1", "p1.log.2", "p1.log.3"]
+    assert all(file.stat().st_size <= 2000 for file in files)
+    newest_last = [line for file in reversed(files) for line in file.read_text().splitlines()]
+    numbers = [json.loads(line)["number"] for line in newest_last]
+    assert numbers == list(range(numbers[0], 200)) and numbers[0] > 0
+
+
+def test_a_line_that_the_file_does_not_take_is_counted_and_ends_nothing(tmp_path: Path) -> None:
+    logging.configure("info", file=tmp_path / "p1.log")
+    before = logging._unwritten._value.get()
+    with limited_files(0):
+        structlog.get_logger("x").info("lost")
+    assert logging._unwritten._value.get() > before  # standard error is a file here, too
+    structlog.get_logger("x").info("kept")
+    assert "kept" in (tmp_path / "p1.log").read_text()
+
+
+def test_the_log_of_another_process_is_put_aside_while_that_process_goes_on_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "FILE_BACKUPS", 2)
+    path = tmp_path / "child.log"
+    with path.open("ab", buffering=0) as file:  # as a child has it
+        for turn in range(4):
+            file.write(b"%d" % turn * 100)
+            assert not logging.keep_small(path, limit=100)
+            file.write(b"\n")
+            assert logging.keep_small(path, limit=100)
+        file.write(b"now\n")
+    assert path.read_bytes() == b"now\n"
+    assert (tmp_path / "child.log.1").read_bytes() == b"3" * 100 + b"\n"
+    assert (tmp_path / "child.log.2").read_bytes() == b"2" * 100 + b"\n"
+    assert len(list(tmp_path.iterdir())) == 3
+    assert not logging.keep_small(tmp_path / "missing.log", limit=0)

@@ -2,8 +2,11 @@
 
 import re
 
+import pytest
+
 from common.lean import OutcomeKind, outcome_values
-from common.messages import Heartbeat, LogRecord, NodeInfo, ProofFound
+from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
+from ui import mesh_state
 from ui.mesh_state import GONE_AFTER, MeshState
 from ui.server import STATIC
 
@@ -77,6 +80,18 @@ def test_memory_is_bounded() -> None:
     for i in range(100):
         state.see_log(LogRecord(node_id="a", role="prover", time=i, level="info", event=str(i)))
     assert [record["event"] for record in state.history()["logs"]] == [str(i) for i in range(90, 100)]
+
+
+def test_points_are_remembered_in_bounded_memory_and_those_of_a_history_are_not_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mesh_state, "KNOWN_POINTS", 50)
+    state = MeshState(points=20)
+    points = [Point(time=float(step), step=step, values={"loss": 1.0}) for step in range(200)]
+    assert all(state.see_point(point) for point in points)
+    assert not any(state.see_point(point) for point in points[-50:])
+    assert [point.step for point in state.points] == list(range(180, 200))
+    assert len(state._known_points) == 50
 
 
 def test_overview_lists_nodes_by_role_and_age() -> None:

@@ -1,7 +1,7 @@
 """The replay buffer: transitions of verified proofs, without duplicates, in a bounded window over append-only segments.
 
 Everything in it comes from the database in order of recording, so it can be rebuilt from there at any time
-(`fill` after deleting the folder gives the same buffer).
+(`proofmesh replay rebuild`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,10 +123,24 @@ class Replay:
                 self._enter(fingerprint(reader.read(position)), (str(base), position))
 
 
-def rebuild(folder: Path, settings: ReplaySettings) -> Replay:
-    """An empty buffer in place of a damaged one; fill it from the database."""
+def rebuild(folder: Path, settings: ReplaySettings, recorded: Callable[[int], Sequence[tuple[int, Transition]]]) -> int:
+    """Make a buffer anew, in place of what is in its folder; returns how many transitions it holds.
+
+    `recorded(after)`: the next transitions with database ids above `after`, in order; none at the end
+    (`Store.transitions`). The old buffer stays until the new one is whole. Raises OSError.
+    """
+    fresh = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(fresh, ignore_errors=True)
+    replay = Replay(fresh, settings)
+    try:
+        while rows := recorded(replay.last_id):
+            replay.add(rows)
+        count = len(replay)
+    finally:
+        replay.close()
     shutil.rmtree(folder, ignore_errors=True)
-    return Replay(folder, settings)
+    fresh.rename(folder)
+    return count
 
 
 def sample(supervised: Sequence[Ref], replayed: Sequence[Ref], size: int, share: float, seed: int) -> list[Ref]:

@@ -20,6 +20,8 @@ from common.messages import Transition
 ENTRY = np.dtype([("id", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("crc", "<u4")])
 """24 bytes per transition."""
 
+REMEDY = "`proofmesh replay rebuild RUN_DIRECTORY` makes a replay buffer anew"
+
 _decoder = msgspec.msgpack.Decoder(Transition)
 
 
@@ -99,7 +101,7 @@ class SegmentReader:
         start, length = int(entry["offset"]), int(entry["length"])
         payload = self._data[start : start + length]
         if zlib.crc32(payload) != int(entry["crc"]):
-            raise SegmentError(f"{self._base}: transition {position} is damaged; delete the folder, it is rebuilt")
+            raise SegmentError(f"{self._base}: transition {position} is damaged; {REMEDY}")
         return _decoder.decode(payload)
 
     def _refresh(self) -> None:

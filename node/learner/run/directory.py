@@ -33,6 +33,7 @@ class RunDirectory:
         self.config = self.path / "config.toml"
         self.summary = self.path / "summary.json"
         self.weights = self.path / "weights"
+        self.logs = self.path / "logs"
         self._owner = self.path / "owner.json"
         self._lock = FileLock(self.path / "lock", timeout=0)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from common import subjects
 from common.curves import append_line, encode_line
-from common.messages import Attempt, Point, ProofFound
+from common.messages import Attempt, AttemptOutcome, Point, ProofFound, Purpose
 from common.metrics import counter, gauge
 from common.node import NodeContext
 from node.learner.run.directory import explained
@@ -22,7 +22,7 @@ PAUSED = gauge("learner_pause_fraction", "Share of the time of reinforcement lea
 FAILURES = counter("learner_trainer_failures", "Trainer groups that died or hung and were started again")
 
 SOLVE_WINDOW = 200
-"""Recent attempts to prove train statements over which the solve rate is taken."""
+"""Recent decided attempts to prove train statements, over which the solve rate is taken."""
 
 
 class LearnerJournal:
@@ -37,15 +37,19 @@ class LearnerJournal:
         self.expansions_per_s = 0.0
 
     def solve_rate(self) -> float:
-        """Share of recent attempts to prove train statements that did."""
+        """Share of recent decided attempts to prove train statements that did."""
         return sum(self._solved) / len(self._solved) if self._solved else 0.0
 
     def counted(self, purpose: str, outcome: str, expansions: int) -> None:
         """A result was recorded."""
         RESULTS.labels(purpose, outcome).inc()
         self._expansions += expansions
-        if purpose == "train" and outcome != "error":
-            self._solved.append(outcome == "proved")
+        if purpose == Purpose.TRAIN and AttemptOutcome(outcome).decided:
+            self._solved.append(outcome == AttemptOutcome.PROVED)
+
+    def paused(self, fraction: float) -> None:
+        """The share of the time of reinforcement learning in which inference was paused so far."""
+        PAUSED.set(fraction)
 
     def speed(self) -> float:
         """Expansions per second since the last call, as recorded results tell it."""

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from common.bus import Bus
+from common.bus import Bus, BusError, persistently
+from common.messages import AttemptOutcome, Purpose
 from common.node import NodeContext
+from common.waiting import wait_first
 from node.learner.data import Data
 from node.learner.matchmaker import Matchmaker
 from node.learner.replay.replay import Replay
 from node.learner.run.directory import RunDirectory, explained
-from node.learner.run.journal import LearnerJournal
+from node.learner.run.journal import TRANSITIONS, LearnerJournal
 from node.learner.settings import LearnerSettings
 from node.learner.store.records import Verdict
 from node.learner.store.store import Store
 from node.learner.store.thread import StoreThread
+
+R = TypeVar("R")
+
+
+class Stopping(Exception):
+    """The node was told to stop while something waited for the broker."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +70,9 @@ class Run:
 
     async def recorded(self, event: Recorded) -> None:
         """Tell everybody that a result was recorded, after it was."""
-        if event.purpose in ("train", "disprove"):
-            self.matchmaker.recorded(event.theorem_id, event.purpose == "disprove", event.verdict.outcome)
-        if event.verdict.outcome == "proved":
+        if event.purpose in (Purpose.TRAIN, Purpose.DISPROVE):
+            self.matchmaker.recorded(event.theorem_id, event.purpose == Purpose.DISPROVE, event.verdict.outcome)
+        if event.verdict.outcome == AttemptOutcome.PROVED:
             await self.fill_replay()
         for hear in self.on_recorded:
             hear(event)
@@ -79,17 +87,21 @@ class Run:
         while rows := await self.store.call(Store.transitions, self.replay.last_id):
             with explained(self.replay.folder):
                 added += self.replay.add(rows)
+        TRANSITIONS.set(len(self.replay))
         return added
 
     async def wait(self, seconds: float) -> None:
         """Until something has changed, the node is to stop, or `seconds` have passed."""
-        waits = [asyncio.ensure_future(self.changed.wait()), asyncio.ensure_future(self.ctx.stopping.wait())]
-        try:
-            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
+        await wait_first(self.changed, self.ctx.stopping, timeout=seconds)
         self.changed.clear()
+
+    async def persistently(self, send: Callable[[], Awaitable[R]], complaint: str) -> R:
+        """Try until the broker has taken it; each failure is logged as `complaint`. Raises Stopping when the node is to
+        stop meanwhile."""
+        try:
+            return await persistently(send, complaint, until=lambda: self.stopping)
+        except BusError as error:
+            raise Stopping(complaint) from error
 
 
 def now() -> float:

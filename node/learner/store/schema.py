@@ -106,7 +106,17 @@ CREATE TABLE parts (                -- results that came in several messages and
 ) STRICT, WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_INITIAL, _PARTS_ARE_BYTES)
+_COSTS_OF_ATTEMPTS = """
+ALTER TABLE results ADD COLUMN nodes INTEGER NOT NULL DEFAULT 0;            -- of the search's tree
+ALTER TABLE results ADD COLUMN tactics_tried INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE results ADD COLUMN tactics_failed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE results ADD COLUMN expansions_lost INTEGER NOT NULL DEFAULT 0;  -- given up: infrastructure lost them
+ALTER TABLE results ADD COLUMN seconds_policy REAL NOT NULL DEFAULT 0;      -- summed over expansions, which overlap
+ALTER TABLE results ADD COLUMN seconds_lean REAL NOT NULL DEFAULT 0;
+"""
+"""What results of earlier versions do not say of themselves counts as 0."""
+
+MIGRATIONS: tuple[str, ...] = (_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS)
 """MIGRATIONS[n] takes schema version n to n + 1."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

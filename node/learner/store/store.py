@@ -1,4 +1,4 @@
-"""The learner's records: proofs.sqlite. Synchronous; `store_thread` gives it a thread of its own.
+"""The learner's records: proofs.sqlite. Synchronous; `StoreThread` gives it a thread of its own.
 
 The rule that everything here keeps: recorded = dispatched - outstanding, each attempt id once. An attempt and its
 outbox row are written in one transaction, before anything is published; the result, its proof and its transitions
@@ -44,6 +44,19 @@ from node.learner.store.schema import migrate
 
 TRAINED_PURPOSES = (Purpose.TRAIN, Purpose.DISPROVE)
 """Attempts whose transitions train. Those of `eval` are about test statements: they score and never train."""
+
+COSTS = (
+    "simulations",
+    "expansions",
+    "expansions_lost",
+    "nodes",
+    "tactics_tried",
+    "tactics_failed",
+    "seconds",
+    "seconds_policy",
+    "seconds_lean",
+)
+"""Columns of `results` that say what an attempt has cost."""
 
 
 class Store:
@@ -200,11 +213,15 @@ class Store:
     def _insert_result(self, db: sqlite3.Connection, result: AttemptResult, verdict: Verdict, now: float) -> None:
         statistics = result.statistics
         db.execute(
-            "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO results (attempt_id, prover_id, outcome, message, simulations, expansions, seconds,"
+            " weights_first, weights_last, recorded, nodes, tactics_tried, tactics_failed, expansions_lost,"
+            " seconds_policy, seconds_lean) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(result.attempt_id, result.prover_id, verdict.outcome, verdict.message or result.message),
                 *(statistics.simulations, statistics.expansions, statistics.seconds),
                 *(statistics.weights_first, statistics.weights_last, now),
+                *(statistics.nodes, statistics.tactics_tried, statistics.tactics_failed, 0),
+                *(statistics.seconds_policy, statistics.seconds_lean),
             ),
         )
 
@@ -278,15 +295,15 @@ class Store:
         )
         return EvaluationRow(label, *rows[0]) if rows else None
 
-    def evaluated(self, evaluation: int) -> dict[str, list[str | None]]:
+    def evaluated(self, evaluation: int) -> dict[str, list[AttemptOutcome | None]]:
         """Outcomes of an evaluation's attempts by theorem; None is outstanding."""
-        found: dict[str, list[str | None]] = {}
+        found: dict[str, list[AttemptOutcome | None]] = {}
         for theorem_id, outcome in self._rows(
             "SELECT theorem_id, outcome FROM attempts LEFT JOIN results USING (attempt_id)"
             " WHERE evaluation_id = ? ORDER BY number",
             evaluation,
         ):
-            found.setdefault(theorem_id, []).append(outcome)
+            found.setdefault(theorem_id, []).append(None if outcome is None else AttemptOutcome(outcome))
         return found
 
     # --- notes and audit --------------------------------------------------------------------------------------------
@@ -313,6 +330,14 @@ class Store:
             found[table] = self._rows(f"SELECT COUNT(*) FROM {table}")[0][0]
         found["expansions"] = self._rows("SELECT COALESCE(SUM(expansions), 0) FROM results")[0][0]
         return found
+
+    def costs(self) -> dict[str, dict[str, float]]:
+        """What the attempts with a result have cost, summed by purpose: counts and seconds (`COSTS`)."""
+        sums = ", ".join(f"SUM(results.{name})" for name in COSTS)
+        rows = self._rows(
+            f"SELECT purpose, COUNT(*), {sums} FROM results JOIN attempts USING (attempt_id) GROUP BY purpose"
+        )
+        return {purpose: dict(zip(("attempts", *COSTS), row, strict=True)) for purpose, *row in rows}
 
     def evaluation_expansions(self) -> int:
         """Expansions of all evaluations."""

@@ -2,13 +2,15 @@
 
 import gzip
 import json
+import shutil
 from collections import Counter
 
 import pytest
 
 from common.lean import Theorem
-from node.bank import bank
+from node.bank import bank, manifest
 from node.bank.bank import BankError, BankTheorem, BankTransition, digest, load_statements, load_transitions, stratified
+from node.bank.manifest import Manifest, WarmStartRule
 
 STATEMENT = {
     "name": "train_0",
@@ -41,6 +43,12 @@ def small(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def ruled(small):
+    manifest.write(small, Manifest({"a": "make it"}, WarmStartRule((1, 2), ("exfalso",))))
+    return small
+
+
 def test_statements_and_transitions_are_read_as_written(small):
     assert load_statements("train", small) == [
         BankTheorem(Theorem("train_0", "(p : Prop)", "p → p"), "propositional", 1)
@@ -48,14 +56,36 @@ def test_statements_and_transitions_are_read_as_written(small):
     assert load_transitions(small)[0] == BankTransition("train_0", 1, "propositional", "⊢ x", "rfl", 1)
 
 
-def test_the_warm_start_sees_neither_high_levels_nor_held_out_vocabulary(small):
-    assert [(row.level, row.tactic) for row in load_transitions(small, warm_start=True)] == [(1, "rfl")]
+def test_the_warm_start_sees_neither_the_levels_nor_the_vocabulary_that_the_manifest_keeps_from_it(ruled):
+    assert [(row.level, row.tactic) for row in load_transitions(ruled, warm_start=True)] == [(1, "rfl")]
+    assert len(load_transitions(ruled)) == 3
 
 
-def test_a_missing_file_is_named_with_what_to_do(small):
-    (small / "valid.jsonl.gz").unlink()
-    with pytest.raises(BankError, match=r"valid\.jsonl\.gz: no such file.*scripts\.bank\.build"):
-        load_statements("valid", small)
+def test_a_bank_without_a_rule_gives_all_its_transitions_to_the_warm_start(small):
+    assert load_transitions(small, warm_start=True) == load_transitions(small)
+    (small / "transitions.jsonl.gz").unlink()
+    assert load_transitions(small, warm_start=True) == []
+
+
+def test_a_missing_file_is_named_with_the_splits_that_are_there_and_what_makes_the_bank_anew(ruled):
+    (ruled / "valid.jsonl.gz").unlink()
+    with pytest.raises(BankError, match=r"valid\.jsonl\.gz: no such file.*train, test.*anew with `make it`"):
+        load_statements("valid", ruled)
+    assert bank.splits(ruled) == ("train", "test")
+
+
+def test_only_the_bundled_bank_is_restored_from_the_checkout(small):
+    with pytest.raises(BankError) as missing:
+        bank._read(small / "missing.jsonl.gz")
+    assert "git checkout" not in str(missing.value) and "proofmesh bank import" in str(missing.value)
+    with pytest.raises(BankError, match="git checkout -- data/pocket"):
+        bank._read(bank.DIRECTORY / "missing.jsonl.gz")
+
+
+def test_a_damaged_manifest_is_named(ruled):
+    (ruled / manifest.FILE).write_text("{")
+    with pytest.raises(BankError, match=r"bank\.json: cannot be read"):
+        load_transitions(ruled, warm_start=True)
 
 
 def test_a_corrupt_line_is_named_by_its_number(small):
@@ -92,6 +122,18 @@ def test_the_digest_follows_the_content_and_nothing_else(small):
     assert digest(small) == before
     write(small, "train.jsonl.gz", [STATEMENT | {"name": "train_1"}])
     assert digest(small) != before
+
+
+def test_the_digest_follows_the_rule_of_the_warm_start_and_not_what_made_the_bank(ruled, tmp_path_factory):
+    before = digest(ruled)
+    copy = tmp_path_factory.mktemp("elsewhere") / "copy"
+    shutil.copytree(ruled, copy)
+    manifest.write(copy, Manifest({"b": "made otherwise"}, WarmStartRule((2, 1), ("exfalso",))))
+    assert digest(copy) == before
+    manifest.write(copy, Manifest({}, WarmStartRule((1,), ("exfalso",))))
+    assert digest(copy) != before
+    (copy / manifest.FILE).unlink()
+    assert digest(copy) != before
 
 
 def test_a_stratified_sample_has_the_proportions_of_the_whole():

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from node.bank import command
-from node.bank.bank import load_statements, load_transitions
+from node.bank import command, manifest
+from node.bank.bank import BankError, load_statements, load_transitions
 from node.bank.formats import WORKBOOK_HEADER
 from node.bank.importing import collect
 from node.bank.rows import SourceProblem, read
@@ -224,6 +224,35 @@ def test_two_sources_share_a_bank_and_no_name(tmp_path):
         source = lines(tmp_path / f"{name}.jsonl", BENCHMARK[:2])
         assert command.main(["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]) == 0
     assert [each.theorem.name for each in load_statements("valid", tmp_path / "bank")] == ["first", "first_two"]
+    assert set(manifest.read(tmp_path / "bank").commands) == {"one", "two"}
+
+
+def test_no_name_is_in_two_splits(tmp_path):
+    for name, split in (("one", "valid"), ("two", "test")):
+        source = lines(tmp_path / f"{name}.jsonl", [BENCHMARK[0] | {"split": split, "header": f"open {name}"}])
+        assert command.main(["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]) == 0
+    assert [each.theorem.name for each in load_statements("valid", tmp_path / "bank")] == ["first"]
+    assert [each.theorem.name for each in load_statements("test", tmp_path / "bank")] == ["first_two"]
+
+
+def test_a_statement_that_is_scored_is_never_a_train_statement(tmp_path, capsys):
+    same = benchmark("again", "theorem again (n : Nat) (h : n = 2) :\n  n + 0 = 2 := by\n", split="train")
+    train = lines(tmp_path / "train.jsonl", [same, benchmark("other", "theorem other : 2 = 2 :=", split="train")])
+    scored = lines(tmp_path / "scored.jsonl", BENCHMARK[:1])
+    for source in (train, scored):
+        assert command.main(["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]) == 0
+    assert [each.theorem.name for each in load_statements("train", tmp_path / "bank")] == ["other"]
+    assert json.loads((tmp_path / "bank" / "import.json").read_text())["scored"] == 1
+
+
+def test_a_damaged_bank_says_which_commands_make_it_anew(tmp_path):
+    source = lines(tmp_path / "mini.jsonl", BENCHMARK[:2])
+    argv = ["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]
+    assert command.main(argv) == 0
+    (tmp_path / "bank" / "valid.jsonl.gz").write_bytes(b"no gzip")
+    with pytest.raises(BankError) as error:
+        load_statements("valid", tmp_path / "bank")
+    assert f"`proofmesh bank {' '.join(argv)}`" in str(error.value) and "git checkout" not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,18 @@
-"""Small pure parts of the learner: plateau, held-out theorems, evaluation bookkeeping, totals of the mesh."""
+"""Small pure parts of the learner: plateau, held-out theorems, data of the bank."""
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 
-from common.messages import Heartbeat
 from node.bank.bank import BankTransition
-from node.learner import data, summary
+from node.learner import data
 from node.learner.errors import DataError
-from node.learner.evaluator import needs_attempt, solved_by
 from node.learner.settings import LearnerSettings
 from node.learner.warm_start import Plateau, key
-from tests.node.learner.builders import row, write_bank
+from tests.node.learner.builders import write_bank
 
 
 def test_a_plateau_is_reached_after_some_measurements_without_gain() -> None:
@@ -56,6 +55,52 @@ def test_a_missing_bank_is_said_clearly(tmp_path: Path) -> None:
         data.load(LearnerSettings(bank=str(tmp_path)), tmp_path / "segments")
 
 
+def settings_for(folder: Path, **changes: bool | int | str) -> LearnerSettings:
+    """Settings for a bank, without its transitions when `checkpoint` is given or `bare`."""
+    bank = write_bank(folder / "bank")
+    (bank / "transitions.jsonl.gz").unlink()
+    settings = LearnerSettings(bank=str(bank))
+    settings.warm_start.checkpoint = str(changes.get("checkpoint", ""))
+    settings.plan.evaluate = bool(changes.get("evaluate", False))
+    settings.plan.control_steps = 3 if changes.get("control") else None
+    return settings
+
+
+def test_a_bank_without_transitions_needs_a_network_to_begin_with(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"too few transitions for a warm start.*warm_start\] checkpoint"):
+        data.load(settings_for(tmp_path), tmp_path / "segments")
+    loaded = data.load(settings_for(tmp_path, checkpoint="some/where", evaluate=True), tmp_path / "segments")
+    assert (len(loaded.train), len(loaded.test), loaded.supervised, loaded.validation) == (24, 8, [], [])
+    with pytest.raises(DataError, match="control's supervised steps"):
+        data.load(settings_for(tmp_path, checkpoint="some/where", control=True), tmp_path / "segments")
+
+
+def test_a_missing_split_is_named_where_it_is_needed(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, checkpoint="some/where")
+    (tmp_path / "bank" / "test.jsonl.gz").rename(tmp_path / "scored.jsonl.gz")
+    assert data.load(settings, tmp_path / "segments").test == []
+    settings.plan.evaluate = True
+    with pytest.raises(DataError, match=r"test\.jsonl\.gz: no such file \(splits in this bank: train, valid\)"):
+        data.load(settings, tmp_path / "segments")
+    (tmp_path / "bank" / "test.jsonl.gz").write_bytes(gzip.compress(b""))
+    with pytest.raises(DataError, match=r"no test statements.*--split test"):
+        data.load(settings, tmp_path / "segments")
+    settings.evaluation.split = "valid"
+    (tmp_path / "scored.jsonl.gz").rename(tmp_path / "bank" / "valid.jsonl.gz")
+    assert {row.split for row in data.load(settings, tmp_path / "segments").test} == {"valid"}
+    (tmp_path / "bank" / "train.jsonl.gz").write_bytes(gzip.compress(b""))
+    with pytest.raises(DataError, match=r"no train statements.*--split train"):
+        data.load(settings, tmp_path / "segments")
+
+
+def test_a_name_that_stands_for_two_statements_is_refused(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, checkpoint="some/where")
+    file = tmp_path / "bank" / "test.jsonl.gz"
+    file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()).replace(b"test_0", b"train_0")))
+    with pytest.raises(DataError, match="1 names stand for several statements, first train_0"):
+        data.load(settings, tmp_path / "segments")
+
+
 def test_a_warm_start_is_named_by_all_it_depends_on(tmp_path: Path) -> None:
     settings = LearnerSettings(bank=str(write_bank(tmp_path / "bank")))
     loaded = data.load(settings, tmp_path / "segments")
@@ -66,54 +111,3 @@ def test_a_warm_start_is_named_by_all_it_depends_on(tmp_path: Path) -> None:
     second = key(settings, loaded)
     settings.seed += 1
     assert len({first, second, key(settings, loaded)}) == 3
-
-
-@pytest.mark.parametrize(
-    ("attempts", "needed"),
-    [
-        ([], True),
-        ([None], False),
-        (["failed"], False),
-        (["proved"], False),
-        (["error"], True),
-        (["error", "poisoned"], True),
-        (["error", None], False),
-        (["error", "error", "error"], False),
-    ],
-)
-def test_a_statement_is_tried_again_only_when_infrastructure_failed(attempts: list[str | None], needed: bool) -> None:
-    assert needs_attempt(attempts, retries=2) is needed
-
-
-def test_a_statement_is_solved_by_a_verified_proof_alone() -> None:
-    assert solved_by({"a": ["proved"], "b": ["rejected"], "c": ["error", "proved"], "d": [None]}) == {
-        "a": True,
-        "b": False,
-        "c": True,
-        "d": False,
-    }
-
-
-def test_counts_of_other_processes_are_kept_when_they_have_gone() -> None:
-    totals: summary.Totals = {}
-
-    def beat(node: str, role: str, **values: float) -> None:
-        summary.hear(totals, Heartbeat(node_id=node, role=role, time=0.0, state="running", values=values))
-
-    beat("p1", "prover", roots_solved=3, searches=8)
-    beat("p1", "prover", roots_solved=5)
-    beat("p2", "prover", roots_solved=2)
-    beat("p1", "prover", roots_solved=4)  # a late heartbeat
-    beat("l1", "lean-proxy", proofs_accepted=7, proofs_rejected=1)
-    beat("u1", "ui", roots_solved=100)
-    assert summary.mesh_totals(totals) == {
-        "prover.roots_solved": 7,
-        "lean-proxy.proofs_accepted": 7,
-        "lean-proxy.proofs_rejected": 1,
-    }
-
-
-def test_tables_count_by_family_and_level() -> None:
-    rows = [row("a", level=1), row("b", level=2), row("c", level=2)]
-    tables = summary.by_group(rows, {"a": True, "b": False, "c": False}, {"a": True, "b": True, "c": False})
-    assert tables == {"family": {"logic": [3, 1, 2]}, "level": {"1": [1, 1, 1], "2": [2, 0, 1]}}

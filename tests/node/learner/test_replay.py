@@ -59,10 +59,9 @@ def test_restarts_and_a_rebuild_give_the_buffer_that_never_stopped(
     cut.add(everything)
     assert contents(cut) == contents(steady)
     cut.close()
-    again = rebuild(folder / "cut", SMALL)
-    assert len(again) == 0
-    again.add(everything)
-    assert contents(again) == contents(steady)
+    count = rebuild(folder / "cut", SMALL, lambda after: [row for row in everything if row[0] > after][:7])
+    again = Replay(folder / "cut", SMALL)
+    assert count == len(again) and contents(again) == contents(steady)
 
 
 def test_a_torn_end_is_cut_off_and_written_again(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from common.messages import PauseHold
-from node.learner.hold import LENGTH, Hold
+from node.learner.compute_hold import LENGTH, ComputeHold
 from node.learner.schedule import PROBE_STEPS, Pauses, ScheduleSettings, rate_factor, steps_due, wanted_outstanding
 
 SETTINGS = ScheduleSettings(fresh=100, patience=30, reuse=8, steps_limit=40, pause_budget=0.25)
@@ -55,7 +55,7 @@ def test_attempts_outstanding_follow_the_slots_of_the_mesh() -> None:
 
 
 def test_a_hold_counts_up_from_what_the_bucket_says() -> None:
-    hold = Hold()
+    hold = ComputeHold()
     hold.seen(None)
     hold.seen(PauseHold(epoch=7, until=0.0))
     state = hold.take(now=100.0)
@@ -64,7 +64,7 @@ def test_a_hold_counts_up_from_what_the_bucket_says() -> None:
 
 
 def test_the_compute_is_ours_only_while_the_broker_has_confirmed_it() -> None:
-    hold = Hold()
+    hold = ComputeHold()
     state = hold.take(now=100.0)
     assert not hold.ours(100.0)
     hold.confirmed(state)
@@ -75,7 +75,7 @@ def test_the_compute_is_ours_only_while_the_broker_has_confirmed_it() -> None:
 
 
 def test_a_late_confirmation_of_an_older_epoch_changes_nothing() -> None:
-    hold = Hold()
+    hold = ComputeHold()
     old = hold.take(now=100.0)
     hold.release()
     hold.take(now=200.0)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from common.messages import AttemptOutcome, AttemptResult, MessageError, ResultPart
+from common.messages import AttemptOutcome, AttemptResult, AttemptStatistics, MessageError, ResultPart, encode
 from common.parts import divide
 from node.learner.errors import RunDirectoryError
 from node.learner.store.records import Verdict, WeightsRow
@@ -199,6 +199,59 @@ def test_a_migration_that_fails_leaves_the_old_schema(tmp_path: Path) -> None:
     db = sqlite3.connect(tmp_path / "x.sqlite", isolation_level=None)
     assert migrate(db, "x", ("", "ALTER TABLE a ADD COLUMN m INTEGER;")) == 1
     assert db.execute("SELECT n, m FROM a").fetchall() == [(1, None)]
+
+
+def test_a_database_of_an_earlier_version_keeps_its_rows_and_takes_new_ones(tmp_path: Path) -> None:
+    path = tmp_path / "proofs.sqlite"
+    db = sqlite3.connect(path, isolation_level=None)
+    migrate(db, "x", MIGRATIONS[:1])
+    db.execute("INSERT INTO theorems VALUES ('t', 'train', '', 'True', '', 'logic', 1)")
+    for number in (1, 2):
+        plan = planned(number)
+        db.execute(
+            "INSERT INTO attempts VALUES (?, ?, 't', 'train', 16, NULL, NULL, 0.0)", (number, plan.attempt.attempt_id)
+        )
+    db.execute("INSERT INTO results VALUES ('run-1', 'prover-a', 'failed', '', 3, 2, 0.5, 1, 1, 9.0)")
+    db.execute("INSERT INTO outbox (attempt_id, payload) VALUES ('run-2', ?)", (encode(planned(2).attempt),))
+    db.close()
+    store = Store(path)
+    assert store.audit().sound and store.ids() == ({"run-1", "run-2"}, {"run-2"}, {"run-1"})
+    old = store.costs()["train"]
+    assert (old["attempts"], old["simulations"], old["seconds"], old["nodes"], old["seconds_lean"]) == (1, 3, 0.5, 0, 0)
+    assert store.record(result(planned(2).attempt, "failed"), FAILED, now=10.0)
+    assert store.costs()["train"]["attempts"] == 2
+
+
+def test_what_an_attempt_has_cost_is_kept(store: Store) -> None:
+    plans = [planned(1), planned(2, "u"), planned(3, "v", "eval")]
+    store.dispatch(plans, now=1.0)
+    statistics = AttemptStatistics(
+        simulations=5,
+        expansions=4,
+        nodes=9,
+        tactics_tried=24,
+        tactics_failed=11,
+        seconds=3.0,
+        seconds_policy=1.5,
+        seconds_lean=2.25,
+    )
+    for plan in plans:
+        whole = msgspec.structs.replace(result(plan.attempt, "failed"), statistics=statistics)
+        store.record(whole, FAILED, now=2.0)
+    costs = store.costs()
+    assert costs["eval"] == {
+        "attempts": 1,
+        "simulations": 5,
+        "expansions": 4,
+        "expansions_lost": 0,
+        "nodes": 9,
+        "tactics_tried": 24,
+        "tactics_failed": 11,
+        "seconds": 3.0,
+        "seconds_policy": 1.5,
+        "seconds_lean": 2.25,
+    }
+    assert costs["train"] == {name: 2 * value for name, value in costs["eval"].items()}
 
 
 class Records(RuleBasedStateMachine):

@@ -16,7 +16,7 @@ import pytest
 from common import config
 from common.process import kill_group, spawn_child
 from node.learner.settings import LearnerSettings
-from node.mesh import demo
+from node.mesh import demo, demo_view
 from node.mesh.demo import DemoSettings, mesh_config
 from tests.node.learner.builders import write_bank
 
@@ -178,7 +178,7 @@ def _ids(database: Path) -> set[str]:
 
 
 def test_the_recipe_is_a_configuration_that_every_role_reads() -> None:
-    content = demo.read_recipe()
+    content = config.read(demo.RECIPE)
     settings = config.convert(LearnerSettings, content["learner"], "demo.toml: [learner]")
     assert settings.plan.evaluate and 150 <= settings.evaluation.statements <= 200
     assert settings.evaluation.simulations == 16 and settings.plan.limit_minutes is not None
@@ -187,10 +187,10 @@ def test_the_recipe_is_a_configuration_that_every_role_reads() -> None:
 
 def test_minutes_from_the_environment_replace_the_recipes_and_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(demo.MINUTES_VARIABLE, "0.5")
-    content = mesh_config(DemoSettings(run="demo", port=0), demo.read_recipe())
+    content = mesh_config(DemoSettings(run="demo", port=0), config.read(demo.RECIPE))
     assert content["learner"]["plan"] == {"evaluate": True, "minutes": 0.5, "repeat": False}
     monkeypatch.delenv(demo.MINUTES_VARIABLE)
-    content = mesh_config(DemoSettings(run="demo", port=0), demo.read_recipe())
+    content = mesh_config(DemoSettings(run="demo", port=0), config.read(demo.RECIPE))
     assert content["learner"]["plan"]["limit_minutes"] < 12
 
 
@@ -206,10 +206,10 @@ def test_minutes_that_are_none_are_refused(
 def test_a_control_takes_the_steps_of_the_demo(tmp_path: Path) -> None:
     settings = DemoSettings(run="demo-control", control=True, directory=str(tmp_path), port=0)
     with pytest.raises(config.ConfigError, match=r"run `proofmesh demo` first, or give --steps"):
-        mesh_config(settings, demo.read_recipe())
+        mesh_config(settings, config.read(demo.RECIPE))
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "summary.json").write_text('{"train_steps": 321}')
-    assert mesh_config(settings, demo.read_recipe())["learner"]["plan"]["control_steps"] == 321
+    assert mesh_config(settings, config.read(demo.RECIPE))["learner"]["plan"]["control_steps"] == 321
 
 
 def test_a_bad_run_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,3 +236,25 @@ def test_a_finished_run_is_put_aside_and_an_unfinished_one_is_kept(tmp_path: Pat
     demo._put_aside(folder)
     assert not folder.exists()
     assert len(list(tmp_path.glob("demo-*/summary.json"))) == 1
+
+
+SUMMARY: dict[str, Any] = dict.fromkeys((key for _, key in demo_view.ROWS), 0) | {
+    "run": "demo",
+    "kind": "rl",
+    "undecided_before": 0,
+    "undecided_after": 0,
+    "difference": 0.25,
+    "ci_low": 0.125,
+    "ci_high": 0.5,
+    "solved_by": {"family": {"logic": [4, 1, 2]}},
+}
+
+
+@pytest.mark.parametrize(("undecided", "shown"), [(0, False), (3, True)])
+def test_the_table_shows_undecided_statements_when_there_are_any(
+    undecided: int, shown: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo_view.show_summary(SUMMARY | {"undecided_after": undecided})
+    said = capsys.readouterr().out
+    assert ("undecided" in said) is shown and ("0 before, 3 after" in said) is shown
+    assert "+25.0 (+12.5 to +50.0)" in said

@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from common import logging
+from node.mesh import supervisor as supervisor_module
 from node.mesh.restarts import RestartRules
 from node.mesh.supervisor import ChildFailed, ChildSpec, ChildState, Supervisor
 from tests.waiting import eventually
@@ -142,3 +144,16 @@ async def test_nothing_is_left_when_the_supervisor_is_killed(tmp_path: Path) -> 
     parent.kill()
     await parent.wait()
     await eventually(lambda: not any(alive(pid) for pid in pids))
+
+
+async def test_the_log_of_a_child_that_writes_much_is_put_aside_and_its_last_words_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor_module, "LOGS_EVERY", 0.01)
+    monkeypatch.setattr(logging, "FILE_BYTES", 1000)
+    code = "import time\nfor i in range(10**9): print('line', i, flush=True); time.sleep(0.0005)"
+    async with Supervisor([spec(tmp_path, "chatty", code)], QUICK) as supervisor:
+        child = supervisor.children[0]
+        await eventually(lambda: (tmp_path / "chatty.log.3").exists())
+        await eventually(lambda: "line" in child.last_words())
+    assert len(list(tmp_path.iterdir())) == 4

@@ -6,7 +6,9 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from node.bank.bank import HELD_OUT, SPLITS, WARM_START_LEVELS, load_statements, load_transitions
+from node.bank.bank import SPLITS, load_statements, load_transitions, manifest_of
+from scripts.bank.build import WARM_START
+from scripts.bank.build import manifest_of as manifest_built
 from scripts.bank.fixed_search import local_requests
 from scripts.bank.floors import MOST_BY_ANY, MOST_BY_ONE, floors
 from scripts.bank.normal_form import normal_form, skeleton
@@ -30,6 +32,10 @@ def transitions():
 @pytest.fixture(scope="module")
 def truth():
     return load_truth()
+
+
+def test_the_manifest_is_the_generators():
+    assert manifest_of() == manifest_built(scale=1.0, seed=1)
 
 
 def test_every_split_is_large_enough_and_has_every_level(statements):
@@ -86,10 +92,10 @@ def test_there_are_enough_transitions_of_train_theorems_only(statements, transit
 
 def test_the_warm_start_is_a_part_of_the_low_levels(transitions):
     warm = load_transitions(warm_start=True)
-    low = [row for row in transitions if row.level in WARM_START_LEVELS]
+    low = [row for row in transitions if row.level in WARM_START.levels]
     assert 0 < len(warm) < len(low)
-    assert not any(text in row.tactic for row in warm for text in HELD_OUT)
-    assert all(any(text in row.tactic for row in transitions) for text in HELD_OUT)
+    assert not any(text in row.tactic for row in warm for text in WARM_START.held_out)
+    assert all(any(text in row.tactic for row in transitions) for text in WARM_START.held_out)
 
 
 def test_states_and_tactics_fit_the_demo_model(transitions):

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from common.cache import cache_directory
 from node.lean.toolchain.pocket import launcher
 from node.lean.toolchain.pocket.builds import SEAL, prune
 
@@ -32,12 +33,6 @@ Report = Callable[[str], None]
 
 class PocketBuildError(Exception):
     """Pocket Lean's library could not be built; the message names the module and holds Lean's own message."""
-
-
-def cache_directory() -> Path:
-    """$PROOFMESH_CACHE, else ~/.cache/proofmesh."""
-    named = os.environ.get("PROOFMESH_CACHE")
-    return Path(named) if named else Path.home() / ".cache" / "proofmesh"
 
 
 def wheel_version() -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from common.bus import Bus
 from common.messages import Message, NodeInfo, PauseAcknowledged, PauseHold, PauseRequest
 from common.subjects import PAUSE, RESUME
-from node.learner import hold, holder
-from node.learner.holder import Holder
+from node.learner import compute_hold
+from node.learner.compute_hold import KEY, ComputeHolder
 from node.learner.run.run import Run
 from tests.waiting import eventually, until
 
@@ -25,36 +27,32 @@ async def test_inference_is_held_for_an_epoch_and_released(run: Run, bus: Bus) -
     await bus.serve(PAUSE, PauseRequest, pause, queue=None, limit=1)
     await bus.serve(RESUME, PauseRequest, resume, queue=None, limit=1)
     await bus.register(NodeInfo(node_id="i1", role="inference", host="h", pid=1, version="0", started=0.0))
-    await bus.put_state(holder.KEY, PauseHold(epoch=4, until=0.0))
-    holds = Holder(run)
+    await bus.put_state(KEY, PauseHold(epoch=4, until=0.0))
+    holds = ComputeHolder(run)
     await holds.restore()
     async with holds.held() as ours:
-        state = await bus.get_state(holder.KEY, PauseHold)
+        state = await bus.get_state(KEY, PauseHold)
         assert ours() and state is not None and state.epoch == 5 and state.until > 0
         assert heard == [("pause", 5)]
-    state = await bus.get_state(holder.KEY, PauseHold)
+    state = await bus.get_state(KEY, PauseHold)
     assert state is not None and state.until == 0 and not ours()
     assert heard == [("pause", 5), ("resume", 5)] and holds.paused > 0
 
 
-async def test_a_hold_is_renewed_while_it_lasts(run: Run, bus: Bus, monkeypatch: object) -> None:
-    holder.RENEW_EVERY = 0.05  # type: ignore[misc]
+async def test_a_hold_is_renewed_while_it_lasts(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compute_hold, "RENEW_EVERY", 0.05)
     seen: list[float] = []
-    try:
-        await bus.watch_state(holder.KEY, PauseHold, lambda state: seen.append(state.until if state else 0.0))
-        holds = Holder(run)
-        async with holds.held():
-            await eventually(lambda: len({until for until in seen if until > 0}) >= 3)
-    finally:
-        holder.RENEW_EVERY = hold.RENEW_EVERY  # type: ignore[misc]
+    await bus.watch_state(KEY, PauseHold, lambda state: seen.append(state.until if state else 0.0))
+    async with ComputeHolder(run).held():
+        await eventually(lambda: len({until for until in seen if until > 0}) >= 3)
 
 
 async def test_what_a_killed_learner_held_is_released_by_the_next(run: Run, bus: Bus) -> None:
-    await bus.put_state(holder.KEY, PauseHold(epoch=7, until=9e9))
-    await Holder(run).restore()
+    await bus.put_state(KEY, PauseHold(epoch=7, until=9e9))
+    await ComputeHolder(run).restore()
 
     async def released() -> bool:
-        state = await bus.get_state(holder.KEY, PauseHold)
+        state = await bus.get_state(KEY, PauseHold)
         return state is not None and state.until == 0
 
     await until(released)

@@ -1,4 +1,12 @@
-"""Holds the compute while the trainer works: the effects around `hold.Hold`."""
+"""The learner's hold on the compute: inference stands still while the trainer works.
+
+`ComputeHold` is the state machine: no clock, no I/O, times are Unix seconds. `ComputeHolder` acts on it: it stores and
+announces the hold, renews it while the trainer works, and releases it. The other side, which obeys, is
+`node.inference.pause`.
+
+A hold is taken for an epoch. A learner that cannot renew it must stop using the compute before it runs out, because
+then inference goes on.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +14,69 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from common.bus import BusError
 from common.messages import PauseAcknowledged, PauseHold, PauseRequest
 from common.subjects import PAUSE, RESUME
-from node.learner.hold import RENEW_EVERY, Hold
-from node.learner.run.retrying import persistently
 from node.learner.run.run import Run, now
 
 KEY = "pause"
+"""Where the hold is kept in the state of the run."""
+
+LENGTH = 15.0
+"""Seconds of a hold: how long inference stands still when a learner dies."""
+
+RENEW_EVERY = LENGTH / 3
+"""Two renewals may fail before the hold runs out."""
 
 ACK_TIMEOUT = 5.0
 """Seconds for inference nodes to park their batches: a forward pass takes milliseconds. One that does not answer has
 left, or will see the state of the run."""
 
 
-class Holder:
+@dataclass
+class ComputeHold:
+    """One learner's hold. `epoch` counts up over the run, also over learners (`seen`)."""
+
+    epoch: int = 0
+    until: float = 0.0
+
+    def seen(self, state: PauseHold | None) -> None:
+        """What the bucket says at start: epochs go on from there."""
+        if state is not None:
+            self.epoch = max(self.epoch, state.epoch)
+
+    def take(self, now: float) -> PauseHold:
+        """Begin a new epoch."""
+        self.epoch += 1
+        return self.renew(now)
+
+    def renew(self, now: float) -> PauseHold:
+        """The state to publish. Call `confirmed` when the broker has it."""
+        return PauseHold(epoch=self.epoch, until=now + LENGTH)
+
+    def confirmed(self, state: PauseHold) -> None:
+        """The broker has this state: the compute is ours until it runs out."""
+        if state.epoch == self.epoch:
+            self.until = state.until
+
+    def release(self) -> PauseHold:
+        """End the epoch."""
+        self.until = 0.0
+        return PauseHold(epoch=self.epoch, until=0.0)
+
+    def ours(self, now: float, margin: float = 2.0) -> bool:
+        """True while the compute may be used for at least `margin` seconds more."""
+        return now + margin < self.until
+
+
+class ComputeHolder:
     """Pauses inference for one epoch after another."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._hold = Hold()
+        self._hold = ComputeHold()
         self.paused = 0.0
         """Seconds paused by this process."""
 
@@ -36,7 +86,7 @@ class Holder:
         async def read() -> PauseHold | None:
             return await self._run.bus.get_state(KEY, PauseHold)
 
-        state = await persistently(read, self._run, "pause state not read yet")
+        state = await self._run.persistently(read, "pause state not read yet")
         self._hold.seen(state)
         if state is not None and state.until > now():
             await self._release()
@@ -61,7 +111,7 @@ class Holder:
         async def put() -> None:
             await self._run.bus.put_state(KEY, state)
 
-        await persistently(put, self._run, "pause not stored yet")
+        await self._run.persistently(put, "pause not stored yet")
         self._hold.confirmed(state)
         nodes = await self._inference_nodes()
         request = PauseRequest(epoch=state.epoch, until=state.until)

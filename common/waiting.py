@@ -1,0 +1,38 @@
+"""Waiting for one of several things: a task that ends, an event that is set, a time that passes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+R = TypeVar("R")
+
+
+async def wait_first(*waited: asyncio.Event | asyncio.Future[Any], timeout: float | None = None) -> None:
+    """Return when one of the events is set or one of the futures (or tasks) is done, or after `timeout` seconds.
+
+    The futures go on, also when this is cancelled; look at them and at the events to see what has come.
+    """
+    events = [asyncio.ensure_future(each.wait()) for each in waited if isinstance(each, asyncio.Event)]
+    futures = [each for each in waited if not isinstance(each, asyncio.Event)]
+    try:
+        await asyncio.wait([*events, *futures], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in events:
+            each.cancel()
+        await asyncio.gather(*events, return_exceptions=True)
+
+
+async def unless_stopped(work: Coroutine[Any, Any, R], stopping: asyncio.Event) -> R | None:
+    """The result of `work`; None when `stopping` was set first: then the work is cancelled, and has ended on return.
+
+    Raises what the work raises.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await wait_first(task, stopping)
+        return task.result() if task.done() else None
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,76 @@
+"""`proofmesh replay rebuild RUN_DIRECTORY`: a run's replay buffer anew, from the transitions in its proofs.sqlite.
+
+For a buffer whose files are damaged, or whose window has changed. A learner that runs there must be stopped first.
+
+Exit code: 0 done, 1 the directory is in use or cannot be written, 2 it is no run directory.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from node.learner.replay.replay import ReplaySettings
+    from node.learner.run.directory import RunDirectory
+
+DONE, FAILED, UNUSABLE = 0, 1, 2
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code."""
+    if list(argv) in (["-h"], ["--help"]):
+        print(__doc__)
+        return DONE
+    if len(argv) != 2 or argv[0] != "rebuild":
+        return _complain("`proofmesh replay rebuild RUN_DIRECTORY` is the command (see --help)", UNUSABLE)
+    return rebuild(Path(argv[1]))
+
+
+def rebuild(path: Path) -> int:
+    """Rebuild the buffer of a run; returns the exit code."""
+    from common.config import ConfigError, load
+    from common.subjects import BadRunName
+    from node.learner.errors import RunDirectoryError
+    from node.learner.run.directory import RunDirectory
+    from node.learner.settings import LearnerSettings
+
+    path = path.absolute()
+    try:
+        directory = RunDirectory(path.parent, path.name)
+        if not directory.database.is_file():
+            return _complain(f"{path} is no run directory: it has no {directory.database.name}", UNUSABLE)
+        file = directory.config if directory.config.is_file() else None
+        settings = load(LearnerSettings, file, "learner").replay
+        directory.open()
+        try:
+            count, transitions = _rebuilt(directory, settings)
+        finally:
+            directory.close()
+    except (BadRunName, ConfigError) as error:
+        return _complain(str(error), UNUSABLE)
+    except RunDirectoryError as error:
+        return _complain(str(error), FAILED)
+    print(f"{directory.replay}: {count} transitions, from {transitions} recorded ones")
+    return DONE
+
+
+def _rebuilt(directory: RunDirectory, settings: ReplaySettings) -> tuple[int, int]:
+    """Transitions in the buffer, and in the records that it was made from. Raises RunDirectoryError."""
+    from node.learner.replay import replay
+    from node.learner.run.directory import explained
+    from node.learner.store.store import Store
+
+    store = Store(directory.database)
+    try:
+        with explained(directory.replay):
+            return replay.rebuild(directory.replay, settings, store.transitions), store.counts()["transitions"]
+    finally:
+        store.close()
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"proofmesh replay: {message}", file=sys.stderr)
+    return code

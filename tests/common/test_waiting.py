@@ -1,0 +1,45 @@
+"""Waiting for whatever comes first."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from common.waiting import unless_stopped, wait_first
+
+
+async def test_the_first_event_ends_the_wait_and_futures_go_on() -> None:
+    event, future = asyncio.Event(), asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(event.set)
+    await wait_first(asyncio.Event(), event, future)
+    assert event.is_set() and not future.done()
+    before = asyncio.all_tasks()
+    await wait_first(asyncio.Event(), future, timeout=0)
+    assert asyncio.all_tasks() == before and not future.cancelled()
+
+
+async def test_work_gives_its_result_or_raises_its_error_unless_it_is_stopped() -> None:
+    async def work() -> int:
+        return 7
+
+    async def failing() -> int:
+        raise ValueError("no")
+
+    assert await unless_stopped(work(), asyncio.Event()) == 7
+    with pytest.raises(ValueError, match="no"):
+        await unless_stopped(failing(), asyncio.Event())
+
+
+async def test_work_that_is_stopped_has_ended_on_return() -> None:
+    stopping, ended = asyncio.Event(), asyncio.Event()
+
+    async def endless() -> None:
+        try:
+            stopping.set()
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    assert await unless_stopped(endless(), stopping) is None
+    assert ended.is_set()

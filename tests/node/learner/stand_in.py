@@ -1,0 +1,44 @@
+"""A trainer that learns nothing: it counts steps and writes small files, for tests of what is around a trainer.
+
+The real one is tested in `test_trainer_group` and `test_learner`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.bus import file_digest
+from node.learner.replay.replay import Ref
+from node.learner.settings import TrainerSettings
+from node.learner.trainer.resilient import ResilientTrainer
+
+
+class StandInTrainer(ResilientTrainer):
+    """Steps at once. `batches` holds what it was given; `lose` steps fail, as when the group was started again."""
+
+    def __init__(self, folder: Path, weights_bytes: int = 1000) -> None:
+        super().__init__(TrainerSettings(), folder / "checkpoints", folder / "logs", keep=1, log=None)
+        self.batches: list[tuple[list[Ref], float]] = []
+        self.saved: list[int] = []
+        self.lose = 0
+        self.weights_bytes = weights_bytes
+
+    async def start(self) -> None:
+        return None
+
+    async def step(self, refs: Sequence[Ref], factor: float = 1.0) -> dict[str, float] | None:
+        self.batches.append((list(refs), factor))
+        if self.lose:
+            self.lose -= 1
+            return None
+        self.group.step_number += 1
+        return {"loss": 1.0 / self.group.step_number, "policy_loss": 0.5, "tokens": 7.0}
+
+    async def save(self) -> Path:
+        self.saved.append(self.step_number)
+        return self.root
+
+    async def write_weights(self, path: Path, version: int) -> str:
+        path.write_bytes(bytes([version]) * self.weights_bytes)
+        return file_digest(path)

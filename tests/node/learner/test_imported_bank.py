@@ -1,0 +1,81 @@
+"""A bank that `proofmesh bank import` made is trained and evaluated on, from a given network; real Lean and broker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from common.bus import Bus, BusSettings
+from common.process import kill_group, spawn_child
+from node.bank import command
+from node.model import checkpoint
+from tests.node.learner.test_learner import TINY
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
+
+LIMIT = 120.0
+
+PLAN = """
+[learner.plan]
+evaluate = true
+minutes = 0.05
+
+[learner.evaluation]
+statements = 3
+simulations = 4
+"""
+
+
+def source(folder: Path) -> Path:
+    """Statements of a dataset's form that core Lean can say: to train on, to be scored, and one that is wrong."""
+    texts = [
+        ("train", "theorem a (p q : Prop) : p ∧ q → q ∧ p := by"),
+        ("train", "theorem b (n : Nat) : n + 0 = n := by"),
+        ("train", "theorem c (p : Prop) (h : p) : p ∧ p := by"),
+        ("train", "theorem d : 2 + 2 = 4 := by"),
+        ("train", "theorem e : nonsense = 4 := by"),
+        ("test", "theorem f (p : Prop) : p → p := by"),
+        ("test", "theorem g : 3 + 1 = 4 := by"),
+        ("test", "theorem h (p q : Prop) (h : p) : p ∨ q := by"),
+    ]
+    rows = [{"name": "", "header": "", "formal_statement": text, "split": split} for split, text in texts]
+    path = folder / "small.jsonl"
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network(
+    tmp_path: Path, bus: Bus, broker: BusSettings, run_name: str, lean_proxy: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "cache", lambda: tmp_path / "whitelists")
+    bank = tmp_path / "bank"
+    assert await asyncio.to_thread(command.main, ["import", str(source(tmp_path)), "--out", str(bank)]) == 0
+    given = checkpoint.save(tmp_path / "given", tiny_model(), tiny_tokenizer(), step=40)
+    (tmp_path / "mesh.toml").write_text(TINY.format(bank=bank) + PLAN, encoding="utf-8")
+    at = ["--run", run_name, "--bus.url", broker.url]
+    flags = ["--config", str(tmp_path / "mesh.toml"), "--directory", str(tmp_path / "runs")]
+    program = [sys.executable, "-m", "node.mesh.cli"]
+    env = {**os.environ, "PROOFMESH_CACHE": str(tmp_path / "cache")}
+    prover = await spawn_child([*program, "prover", "--policy", "fixed", "--searches", "2", *at])
+    learner = await spawn_child([*program, "learner", *flags, "--warm-start.checkpoint", str(given), *at], env=env)
+    try:
+        async with asyncio.timeout(LIMIT):
+            assert await learner.wait() == 0
+    finally:
+        await kill_group(learner, grace=0)
+        await kill_group(prover, grace=5)
+    summary = json.loads((tmp_path / "runs" / run_name / "summary.json").read_text())
+    assert (summary["test_total"], summary["undecided_before"], summary["undecided_after"]) == (3, 0, 0)
+    assert summary["solved_after"] > 0 and summary["records_sound"]
+    assert summary["train_steps"] > 0 and summary["transitions"] > 0
+    assert summary["warm_start"] == {"steps": 40, "seconds": 0.0, "cached": False, "valid_loss": None}
+    assert summary["costs"]["eval"]["tactics_tried"] > 0 and summary["costs"]["eval"]["seconds_lean"] > 0
+    with closing(sqlite3.connect(tmp_path / "runs" / run_name / "proofs.sqlite")) as db:
+        attempted = set(db.execute("SELECT split, purpose FROM attempts JOIN theorems USING (theorem_id)"))
+    assert attempted <= {("train", "train"), ("train", "disprove"), ("test", "eval")}

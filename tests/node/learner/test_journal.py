@@ -1,0 +1,86 @@
+"""What a learner tells the world: gauges and counts in `/metrics`, points and proofs for the monitor."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from common.bus import Bus
+from common.curves import Tail
+from common.messages import AttemptOutcome, Point, ProofFound, Purpose
+from common.metrics import METRICS
+from node.learner.run.journal import SOLVE_WINDOW
+from node.learner.run.run import Recorded, Run, now
+from node.learner.store.store import Store
+from tests.node.learner.builders import PROVED, planned, result
+from tests.waiting import eventually
+
+
+def shown(name: str, **labels: str) -> float:
+    """A value as `/metrics` shows it; 0 for a count that is not there yet."""
+    for family in text_string_to_metric_families(METRICS.render().decode()):
+        for sample in family.samples:
+            if sample.name == f"proofmesh_{name}" and sample.labels == labels:
+                return sample.value
+    return 0.0
+
+
+async def test_recorded_transitions_are_in_the_replay_gauge(run: Run) -> None:
+    plan = planned(1)
+    await run.store.call(Store.dispatch, [plan], now())
+    await run.store.call(Store.record, result(plan.attempt, transitions=3), PROVED, now())
+    await run.recorded(Recorded("run-1", "t", Purpose.TRAIN, PROVED, 2))
+    assert shown("learner_replay_transitions") == len(run.replay) == 3
+
+
+async def test_the_share_of_time_paused_is_a_gauge(run: Run) -> None:
+    run.journal.paused(0.25)
+    assert shown("learner_pause_fraction") == 0.25
+
+
+async def test_the_solve_rate_is_of_recent_decided_attempts_to_prove_train_statements(run: Run) -> None:
+    journal = run.journal
+    assert journal.solve_rate() == 0.0
+    for outcome in (AttemptOutcome.PROVED, AttemptOutcome.FAILED, AttemptOutcome.REJECTED):
+        journal.counted(Purpose.TRAIN, outcome, 1)
+    for outcome in AttemptOutcome:
+        if not outcome.decided:
+            journal.counted(Purpose.TRAIN, outcome, 1)
+        journal.counted(Purpose.EVAL, outcome, 1)
+        journal.counted(Purpose.DISPROVE, outcome, 1)
+    assert journal.solve_rate() == pytest.approx(1 / 3)
+    for _ in range(SOLVE_WINDOW):
+        journal.counted(Purpose.TRAIN, AttemptOutcome.PROVED, 1)
+    assert journal.solve_rate() == 1.0
+
+
+async def test_results_are_counted_by_purpose_and_outcome(run: Run) -> None:
+    labels = {"purpose": "disprove", "outcome": "undecided"}
+    before = shown("learner_results_total", **labels)
+    run.journal.counted(Purpose.DISPROVE, AttemptOutcome.UNDECIDED, 7)
+    assert shown("learner_results_total", **labels) == before + 1
+
+
+async def test_speed_is_of_what_came_since_the_last_look(run: Run) -> None:
+    run.journal.counted(Purpose.TRAIN, AttemptOutcome.FAILED, 1000)
+    assert run.journal.speed() > 0 and run.journal.speed() == 0.0
+
+
+async def test_a_point_is_in_the_file_in_the_gauge_and_on_the_way_to_the_monitor(run: Run, bus: Bus) -> None:
+    heard: list[Point] = []
+    await bus.subscribe("telemetry.learner.*.point", Point, lambda _, point: heard.append(point))
+    await run.journal.point(12, {"loss": 1.23456789, "value_loss": float("nan")})
+    await eventually(lambda: bool(heard))
+    (point,) = Tail(run.directory.metrics).read().points
+    assert (point.step, point.values) == (12, {"loss": 1.234568}) and heard[0].step == 12
+    assert shown("learner_train_steps") == 12
+
+
+async def test_a_proof_is_announced_as_lean_text(run: Run, bus: Bus) -> None:
+    heard: list[ProofFound] = []
+    await bus.subscribe("telemetry.learner.*.proof", ProofFound, lambda _, proof: heard.append(proof))
+    attempt = planned(1).attempt
+    await run.journal.proof(attempt, "  rfl", 16)
+    await eventually(lambda: bool(heard))
+    assert heard[0].lean == f"{attempt.theorem.signature} := by\n  rfl"
+    assert (heard[0].attempt_id, heard[0].simulations) == (attempt.attempt_id, 16)

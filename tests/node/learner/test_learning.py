@@ -1,0 +1,135 @@
+"""When the learner trains, on what, and what it leaves: over a real broker, with a trainer that learns nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from common.bus import Bus
+from common.messages import PauseHold, WeightsState
+from common.seeds import derive_seed
+from node.learner import phases
+from node.learner.compute_hold import KEY as PAUSE
+from node.learner.compute_hold import ComputeHolder
+from node.learner.learning import TRAINED, Learning
+from node.learner.phases import Progress, RunPlan
+from node.learner.publisher import KEY as WEIGHTS
+from node.learner.publisher import Publisher
+from node.learner.replay.replay import epochs, sample
+from node.learner.run.run import Run
+from node.learner.store.store import Store
+from tests.node.learner.builders import PROVED, planned, result
+from tests.node.learner.stand_in import StandInTrainer
+from tests.node.learner.test_journal import shown
+
+RL = Progress(phase=phases.RL, learned=100.0)
+
+
+@pytest.fixture
+def trainer(tmp_path: Path) -> StandInTrainer:
+    return StandInTrainer(tmp_path)
+
+
+@pytest.fixture
+async def learning(run: Run, trainer: StandInTrainer) -> Learning:
+    """Trains 8 transitions a step on each 4 that are fresh, 6 times each: 3 steps."""
+    run.settings.schedule.fresh = 4
+    run.settings.schedule.reuse = 6.0
+    run.settings.trainer.batch = 8
+    run.settings.schedule.checkpoint_every = 5
+    learning = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    await learning.restore(RL)
+    return learning
+
+
+async def record(run: Run, number: int, transitions: int) -> None:
+    """A proof with so many transitions that no other has."""
+    plan = planned(number)
+    await run.store.call(Store.dispatch, [plan], 1.0)
+    await run.store.call(Store.record, result(plan.attempt, transitions=transitions, first=number * 100), PROVED, 2.0)
+    await run.fill_replay()
+
+
+async def test_it_waits_until_enough_is_fresh_then_trains_holds_the_compute_and_publishes(
+    run: Run, bus: Bus, learning: Learning, trainer: StandInTrainer
+) -> None:
+    await record(run, 1, 3)
+    await learning.turn(RL)
+    assert trainer.batches == []
+    await record(run, 2, 1)
+    await learning.turn(RL)
+    assert trainer.step_number == 3
+    assert {base for refs, _ in trainer.batches for base, _ in refs} == {run.replay.refs()[0][0]}
+    hold = await bus.get_state(PAUSE, PauseHold)
+    assert hold is not None and (hold.epoch, hold.until) == (1, 0.0)
+    state = await bus.get_state(WEIGHTS, WeightsState)
+    assert state is not None and (state.version, state.step) == (1, 3)
+    assert shown("learner_pause_fraction") == pytest.approx(learning.pauses.fraction) and learning.pauses.paused > 0
+    assert shown("learner_train_steps") == 3
+    await learning.turn(RL)  # nothing is fresh any more
+    assert trainer.step_number == 3
+
+
+async def test_batches_derive_from_seed_and_step_and_take_their_share_of_supervised_transitions(
+    run: Run, learning: Learning, trainer: StandInTrainer
+) -> None:
+    run.data.supervised.extend(("supervised", position) for position in range(5))
+    run.settings.replay.supervised_share = 0.5
+    await record(run, 1, 4)
+    await learning.turn(RL)
+    window = run.replay.refs()
+    expected = [
+        sample(run.data.supervised, window, 8, 0.5, derive_seed(run.settings.seed, "batch", step)) for step in range(3)
+    ]
+    assert [refs for refs, _ in trainer.batches] == expected
+    assert {base == "supervised" for refs, _ in trainer.batches for base, _ in refs} == {True, False}
+
+
+async def test_a_step_that_was_lost_is_taken_again(run: Run, learning: Learning, trainer: StandInTrainer) -> None:
+    trainer.lose = 2
+    await record(run, 1, 4)
+    await learning.turn(RL)
+    assert trainer.step_number == 3 and len(trainer.batches) == 5
+
+
+async def test_a_learner_that_starts_again_does_not_train_on_the_same_once_more(
+    run: Run, learning: Learning, trainer: StandInTrainer
+) -> None:
+    await record(run, 1, 4)
+    await learning.turn(RL)
+    assert (await run.store.call(Store.noted, TRAINED))["transitions"] == 4
+    again = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    await again.restore(RL)
+    assert again.pauses.paused == learning.pauses.paused
+    await again.turn(RL)
+    assert trainer.step_number == 3
+
+
+async def test_the_last_turn_trains_on_what_is_still_fresh_and_saves(
+    run: Run, learning: Learning, trainer: StandInTrainer
+) -> None:
+    await record(run, 1, 2)  # too few for a turn of its own
+    await learning.last_turn(RL)
+    assert trainer.step_number == 2 and trainer.saved == [2]
+
+
+async def test_checkpoints_are_written_every_so_many_steps(
+    run: Run, learning: Learning, trainer: StandInTrainer
+) -> None:
+    run.settings.schedule.pause_budget = 1.0
+    for number in (1, 2, 3, 4):
+        await record(run, number, 4)
+        await learning.turn(RL)
+    assert trainer.step_number == 12 and trainer.saved == [6, 12]
+
+
+async def test_the_control_takes_supervised_steps_and_pauses_nobody(
+    run: Run, bus: Bus, learning: Learning, trainer: StandInTrainer
+) -> None:
+    run.data.supervised.extend(("supervised", position) for position in range(20))
+    assert await learning.control_turn(Progress(phase=phases.CONTROL), 3) == 3
+    assert [refs for refs, _ in trainer.batches] == [
+        epochs(run.data.supervised, 8, run.settings.seed, step) for step in range(3)
+    ]
+    assert await bus.get_state(PAUSE, PauseHold) is None and learning.pauses.paused == 0
