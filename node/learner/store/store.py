@@ -220,7 +220,7 @@ class Store:
                 *(result.attempt_id, result.prover_id, verdict.outcome, verdict.message or result.message),
                 *(statistics.simulations, statistics.expansions, statistics.seconds),
                 *(statistics.weights_first, statistics.weights_last, now),
-                *(statistics.nodes, statistics.tactics_tried, statistics.tactics_failed, 0),
+                *(statistics.nodes, statistics.tactics_tried, statistics.tactics_failed, statistics.expansions_lost),
                 *(statistics.seconds_policy, statistics.seconds_lean),
             ),
         )
