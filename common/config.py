@@ -214,10 +214,18 @@ def _check_keys(cls: type, table: Mapping[str, Any], where: str, outer: str = ""
     fields = _fields(cls)
     for key, value in table.items():
         if key not in fields:
-            raise ConfigError(f"{where} {outer}{key}: unknown key{_meant(key, fields)}")
+            raise ConfigError(f"{where} {outer}{key}: unknown key{_place(key, fields, outer) or _meant(key, fields)}")
         inner = fields[key]
         if dataclasses.is_dataclass(inner) and isinstance(value, dict):
             _check_keys(typing.cast(type, inner), value, where, f"{outer}{key}.")
+
+
+def _place(key: str, fields: Mapping[str, Any], outer: str) -> str:
+    """Where a key belongs that stands one level too high: keys move into parts of their own as sections grow."""
+    for name, part in fields.items():
+        if dataclasses.is_dataclass(part) and key in _fields(typing.cast(type, part)):
+            return f"; it belongs to `{outer}{name}`: write `{outer}{name}.{key}`"
+    return ""
 
 
 def _fields(cls: type) -> dict[str, Any]:

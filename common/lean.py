@@ -121,6 +121,8 @@ class ProofTree(msgspec.Struct, frozen=True):
     tactic: str
     layout: Layout = ()
     children: tuple[ProofTree, ...] = ()
+    state: str = ""
+    """The state that the tactic was run on, as the policy reads it; empty where nobody has recorded it."""
 
     @property
     def remaining_steps(self) -> int:

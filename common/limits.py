@@ -31,10 +31,14 @@ Nucleus = Annotated[float, Meta(gt=0.0, le=1.0)]
 MOST_STOPS = 3
 StopTexts = Annotated[tuple[Annotated[str, Meta(min_length=1)], ...], Meta(max_length=MOST_STOPS)]
 """Texts that end a sample: few, because each is looked for behind every token."""
+Discount = Annotated[float, Meta(gt=0.0, le=1.0)]
+"""Of a value, for each step that it lies ahead."""
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 """A part of a whole, or a probability."""
 Factor = Annotated[float, Meta(ge=0.0, le=LONGEST)]
 """A finite weight, rate or ratio that may be 0."""
+Loss = Annotated[float, Meta(ge=-LONGEST, le=0.0)]
+"""A finite value that is no gain."""
 Duration = Annotated[float, Meta(ge=0.0, le=LONGEST)]
 """Seconds (or minutes, where it says so) that may be 0."""
 Timeout = Annotated[float, Meta(gt=0.0, le=LONGEST)]

@@ -15,16 +15,16 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from common.lean import Outcome, ProofTree, Step, Theorem
+from common.sampling import PLAIN, SAMPLES, Sampling
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised whenever a field changes its meaning or a required field is added. Nodes refuse versions they do not know."""
 
 MAX_MESSAGE_BYTES = 512 * 1024
 """Nothing larger goes through a subject (the broker's own limit is 1 MiB): weights and long logs go by object store."""
 
-
 MAX_PARTS = 4096
-"""Of one result: 2 GiB, far beyond any attempt."""
+"""Parts of one result: 2 GiB, far beyond any attempt."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """How many: also JSON, SQLite and floats can hold it. A message with another number is malformed."""
@@ -47,7 +47,7 @@ class Purpose(enum.StrEnum):
 
 
 class AttemptOutcome(enum.StrEnum):
-    """What an attempt came to. Provers report the first five; the learner adds the last two when it records."""
+    """What an attempt came to. Provers report all of these but `rejected`, which is the learner's word."""
 
     PROVED = "proved"
     """Reported: the search found a proof. Recorded: Lean verified it."""
@@ -59,10 +59,10 @@ class AttemptOutcome(enum.StrEnum):
     """The search failed, and infrastructure lost some of its expansions: this says nothing about the theorem."""
     ERROR = "error"
     """Infrastructure failed: this says nothing about the theorem."""
-    REJECTED = "rejected"
-    """A proof was reported, and Lean's verification refused it."""
     POISONED = "poisoned"
     """Delivered again and again without a result: the attempt is given up."""
+    REJECTED = "rejected"
+    """Recorded: a proof was reported, and Lean's verification refused it."""
 
     @property
     def decided(self) -> bool:
@@ -119,8 +119,7 @@ class Failure(Message, frozen=True):
     """The request cannot be answered, and asking again will not help."""
 
     reason: str
-    kind: str = "error"
-    """Machine-readable: `malformed`, `version`, `oversized`, `bad-statement`, `unknown-weights`, `error`."""
+    kind: FailureKind = FailureKind.ERROR
 
 
 # --- tactics: prover -> inference -----------------------------------------------------------------------------------
@@ -134,15 +133,9 @@ class TacticRequest(Message, frozen=True):
     seed: int
     """Sampling depends on (seed, sample index) alone, never on which rows shared the batch."""
     weights: int | None = None
-    """Wanted weight version; None is the latest. A node that cannot serve it answers
-    Failure(kind="unknown-weights")."""
-    temperature: float = 1.0
-    top_p: float = 1.0
-    """Sample from the smallest set of likeliest tokens with this probability together; 1: from all."""
-    distinct: bool = False
-    """Draw the first tokens of the samples without replacement, so that they begin differently."""
-    stop: tuple[str, ...] = ()
-    """Texts of single tokens that end a tactic too; they are no part of it."""
+    """Wanted weight version; None is the latest. A node that cannot serve it answers with a Failure of kind
+    `unknown-weights`."""
+    sampling: Sampling = PLAIN
 
 
 class SampledTactic(msgspec.Struct, frozen=True):
@@ -154,8 +147,8 @@ class SampledTactic(msgspec.Struct, frozen=True):
     complete: bool = True
     """False: the completion was cut off. It is never sent to Lean."""
     sampled: float | None = None
-    """Sum of the tokens' log-probabilities under the distributions that they were drawn from, where temperature, top-p
-    or distinct first tokens make these others than the policy's; None: the policy's."""
+    """Sum of the tokens' log-probabilities under the distributions that they were drawn from, where the request's
+    `sampling` makes these others than the policy's; None: the policy's."""
 
 
 class TacticReply(Message, frozen=True):
@@ -224,28 +217,36 @@ class Transition(msgspec.Struct, frozen=True):
 
 
 class Attempt(Message, frozen=True):
-    """One attempt to prove (or disprove) a theorem: leased, not given (see the architecture page, Delivery)."""
+    """One attempt to prove (or disprove) a theorem. It is leased, not given: the lease of a prover that died runs out,
+    and the attempt is delivered again."""
 
     attempt_id: str
     theorem_id: str
     theorem: Theorem
     """What is to be proved: for a disproof, already the negation."""
-    purpose: str
-    """`train`, `eval`, `disprove` or `interactive`."""
+    purpose: Purpose
     simulations: int
+    """Budget: expansions that may be backed up."""
     seed: int
     weights: int | None = None
     """Pinned weight version (evaluation); None is the latest."""
-    samples: int = 6
-    """Tactics sampled per expansion (K)."""
+    samples: int = SAMPLES
+    """K: tactics sampled per expansion. Every prover keeps to it, so that evaluations can be compared."""
     explore: int = 0
     """Candidates of the prover's fixed list that join the samples of an expansion."""
 
 
 class AttemptStatistics(msgspec.Struct, frozen=True):
+    """What an attempt has cost."""
+
     simulations: Count = 0
+    """Expansions that were backed up."""
     expansions: Count = 0
+    """Expansions that were asked for, repeated ones included."""
+    expansions_lost: Count = 0
+    """Expansions given up because infrastructure lost all their outcomes, again and again."""
     nodes: Count = 0
+    """States of the search's tree."""
     tactics_tried: Count = 0
     tactics_failed: Count = 0
     seconds: Seconds = 0.0
@@ -253,26 +254,34 @@ class AttemptStatistics(msgspec.Struct, frozen=True):
     """Waiting for inference, summed over expansions (expansions overlap)."""
     seconds_lean: Seconds = 0.0
     weights_first: Count = 0
+    """Weight version of the first answer of inference; 0: none has answered."""
     weights_last: Count = 0
 
 
 class AttemptResult(Message, frozen=True):
-    """The outcome of an attempt. Large results travel in parts: every part repeats the ids, transitions are divided."""
+    """The outcome of an attempt. One that is too large for a message travels as `ResultPart`s (`common.parts`)."""
 
     attempt_id: str
     theorem_id: str
-    purpose: str
+    purpose: Purpose
     prover_id: str
-    outcome: str
-    """`proved`, `failed` (budget or search exhausted), `bad-statement` (Lean refuses the statement) or `error`
-    (infrastructure)."""
+    outcome: AttemptOutcome
     message: str = ""
     proof: ProofTree | None = None
-    script: str = ""
-    transitions: tuple[Transition, ...] = ()
+    """The script to verify and the transitions to train on are derived from it (`common.proofs`)."""
     statistics: AttemptStatistics = AttemptStatistics()
-    part: Annotated[int, msgspec.Meta(ge=0, lt=MAX_PARTS)] = 0
-    parts: Annotated[int, msgspec.Meta(ge=1, le=MAX_PARTS)] = 1
+
+
+class ResultPart(Message, frozen=True):
+    """A piece of an encoded AttemptResult. Parts with the same ids and digest make one result."""
+
+    attempt_id: str
+    prover_id: str
+    digest: str
+    """blake2b of the whole encoded result, hex: an attempt that is played again gives other parts."""
+    part: Annotated[int, msgspec.Meta(ge=0, lt=MAX_PARTS)]
+    parts: Annotated[int, msgspec.Meta(ge=1, le=MAX_PARTS)]
+    payload: bytes
 
 
 # --- state in the key-value bucket ----------------------------------------------------------------------------------
@@ -405,11 +414,13 @@ def encode(message: Message) -> bytes:
     return payload
 
 
-def decode(payload: bytes, *types: type[AnyMessage]) -> AnyMessage:
-    """Decode a payload into one of the given message types. Raises MalformedMessage, UnknownVersion,
-    OversizedMessage."""
-    if len(payload) > MAX_MESSAGE_BYTES:
-        raise OversizedMessage(f"payload of {len(payload)} bytes; a message may have {MAX_MESSAGE_BYTES}")
+def decode(payload: bytes, *types: type[AnyMessage], limit: int = MAX_MESSAGE_BYTES) -> AnyMessage:
+    """Decode a payload of up to `limit` bytes into one of the given message types.
+
+    Raises MalformedMessage, UnknownVersion, OversizedMessage.
+    """
+    if len(payload) > limit:
+        raise OversizedMessage(f"payload of {len(payload)} bytes; a message may have {limit}")
     decoder = _decoders.get(types)
     if decoder is None:
         union: Any = types[0]

@@ -64,6 +64,10 @@ class Bus:
         """False while the broker is away."""
         return self._connection.connected
 
+    def connected_seconds(self) -> float:
+        """Seconds for which the broker has been there, all told: a clock that stands still while it is away."""
+        return self._connection.connected_seconds()
+
     @property
     def given_up(self) -> asyncio.Event:
         """Set when the connection is closed for good without `close`: the node must end and be started again."""
@@ -112,17 +116,25 @@ class Bus:
         return _opened(answer, reply)
 
     async def request_patiently(
-        self, subject: str, message: Message, reply: type[R], *, timeout: float, deadline: float
+        self,
+        subject: str,
+        message: Message,
+        reply: type[R],
+        *,
+        timeout: float,
+        deadline: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> R:
         """Ask again, with back-off, while nobody answers or all are busy, until `deadline` seconds have passed in all.
 
-        Raises the last Unanswered or BusyError then; RemoteFailure at once.
+        `clock` measures the deadline: with `connected_seconds`, time without a broker does not count. Raises the last
+        Unanswered or BusyError then; RemoteFailure at once.
         """
-        end = time.monotonic() + deadline
+        end = clock() + deadline
         delay = RetryDelay()
         busy: BusyError | None = None
         while True:
-            left = max(0.001, end - time.monotonic())
+            left = max(0.001, end - clock())
             try:
                 return await self.request(subject, message, reply, timeout=min(timeout, left))
             except (Unanswered, BusyError) as error:
@@ -132,7 +144,7 @@ class Bus:
                     # Cut short by the deadline, silence says nothing; "busy" was the last real answer.
                     raise busy from error
                 pause = delay.after(getattr(error, "retry_after", None), random.random())
-                if time.monotonic() + pause >= end:
+                if clock() + pause >= end:
                     raise
             await asyncio.sleep(pause)
 

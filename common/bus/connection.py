@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -113,6 +114,8 @@ class Connection:
         self.given_up = asyncio.Event()
         """Set when the client library closed the connection for good without being asked: the node must end."""
         self._up = asyncio.Event()
+        self._up_since = 0.0
+        self._up_before = 0.0
         self._opened = False
         self._closing = False
         self._refused: asyncio.Future[None] | None = None
@@ -122,6 +125,20 @@ class Connection:
     @property
     def connected(self) -> bool:
         return self._up.is_set()
+
+    def connected_seconds(self) -> float:
+        """Seconds for which there has been a connection, all told: a clock that stands still in an outage."""
+        return self._up_before + (time.monotonic() - self._up_since if self._up.is_set() else 0.0)
+
+    def _set_up(self) -> None:
+        self._up_since = time.monotonic()
+        self._up.set()
+        counters.CONNECTED.set(1)
+
+    def _set_down(self) -> None:
+        self._up_before = self.connected_seconds()
+        self._up.clear()
+        counters.CONNECTED.set(0)
 
     async def open(self, wait: float | None) -> None:
         """Connect within `wait` seconds (None: for ever). Raises BusUnavailable, at once if the credentials are
@@ -162,8 +179,7 @@ class Connection:
             raise BusUnavailable(self._why_not(wait))
         connecting.result()
         self._opened = True
-        self._up.set()
-        counters.CONNECTED.set(1)
+        self._set_up()
 
     def _why_not(self, wait: float | None) -> str:
         assert self._refused is not None
@@ -223,8 +239,7 @@ class Connection:
     async def close(self) -> None:
         """Handle what has arrived, flush what was published, and leave."""
         self._closing = True
-        self._up.clear()
-        counters.CONNECTED.set(0)
+        self._set_down()
         try:
             await self.client.drain()
         except (ConnectionReconnectingError, ConnectionClosedError):
@@ -254,15 +269,13 @@ class Connection:
     async def _on_disconnected(self) -> None:
         if not self._up.is_set():
             return
-        self._up.clear()
-        counters.CONNECTED.set(0)
+        self._set_down()
         log.warning("broker lost; reconnecting", url=self.settings.url)
         for hook in self.on_lost:
             hook()
 
     async def _on_reconnected(self) -> None:
-        self._up.set()
-        counters.CONNECTED.set(1)
+        self._set_up()
         counters.RECONNECTS.inc()
         log.info("broker found again", url=self.settings.url)
         # Hooks speak to the broker; awaiting them here would hold up the client's own reconnection task.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from common import metrics
-from common.messages import Failure, MessageError, OversizedMessage, UnknownVersion
+from common.messages import Failure, FailureKind, MessageError, OversizedMessage, UnknownVersion
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -44,11 +44,11 @@ def warn_sometimes(event: str, about: str, **fields: object) -> None:
         log.warning(event, about=about, **fields)
 
 
-def failure_kind(error: MessageError) -> str:
-    """The machine-readable kind of a payload's fault: `malformed`, `version` or `oversized`."""
+def failure_kind(error: MessageError) -> FailureKind:
+    """The kind of a payload's fault: `malformed`, `version` or `oversized`."""
     if isinstance(error, UnknownVersion):
-        return "version"
-    return "oversized" if isinstance(error, OversizedMessage) else "malformed"
+        return FailureKind.VERSION
+    return FailureKind.OVERSIZED if isinstance(error, OversizedMessage) else FailureKind.MALFORMED
 
 
 def sender_of(message: Msg) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from common.messages import FailureKind
+
 
 class BusError(Exception):
     """Base of everything that the bus raises."""
@@ -28,9 +30,9 @@ class BusyError(BusError):
 
 
 class RemoteFailure(BusError):
-    """The server cannot answer this request, and asking again will not help. `kind` is machine-readable."""
+    """The server cannot answer this request, and asking again will not help."""
 
-    def __init__(self, reason: str, kind: str) -> None:
+    def __init__(self, reason: str, kind: FailureKind) -> None:
         super().__init__(f"{kind}: {reason}")
         self.reason = reason
         self.kind = kind

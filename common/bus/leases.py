@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Generic
 
 import structlog
@@ -59,8 +61,23 @@ class Lease(Generic[AnyMessage]):
         await self._replies.ask(self._raw.reply, b"+ACK", timeout=ACK_TIMEOUT)
 
     async def in_progress(self) -> None:
-        """Renew the lease for another `ack_wait` seconds. Send it every third of that."""
+        """Renew the lease for another `ack_wait` seconds."""
         await self._connection.publish(self._raw.reply, b"+WPI")
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Keep the lease while the block lasts: renew it every third of `ack_wait`, so that one renewal may be lost."""
+
+        async def renew() -> None:
+            while True:
+                await asyncio.sleep(self.ack_wait / 3)
+                await self.in_progress()
+
+        renewing = asyncio.create_task(renew())
+        try:
+            yield
+        finally:
+            renewing.cancel()
 
     async def hand_back(self, delay: float = 0) -> None:
         """Give the message back, to be delivered again after `delay` seconds, perhaps to another node."""

@@ -16,7 +16,7 @@ import structlog
 from common.bus import counters
 from common.bus.connection import Connection
 from common.bus.errors import BusyError, RemoteFailure
-from common.messages import Busy, Failure, Message, MessageError, decode, encode
+from common.messages import Busy, Failure, FailureKind, Message, MessageError, decode, encode
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -148,7 +148,9 @@ class RequestServer:
         try:
             payload = encode(answer)
         except MessageError as error:
-            payload = encode(Failure(reason=f"{self._subject}: the answer is too large: {error}", kind="oversized"))
+            payload = encode(
+                Failure(reason=f"{self._subject}: the answer is too large: {error}", kind=FailureKind.OVERSIZED)
+            )
         await self._connection.publish(message.reply, payload)
 
 

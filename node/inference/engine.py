@@ -150,7 +150,7 @@ class Engine:
         while self._waiting and self._free and (budget > 0 or not joining.slots):
             job = self._waiting.popleft()
             try:
-                stop = stop_tokens(self.tokenizer, job.stop)
+                stop = stop_tokens(self.tokenizer, job.sampling.stop)
             except ValueError as error:
                 self._refused.append(FinishedJob(job.key, (), 0.0, str(error)))
                 continue
@@ -278,11 +278,10 @@ class Engine:
         return FinishedJob(entry.job.key, tuple(tactics), entry.value)
 
     def _sampled(self, entry: _EngineSlot, slot: int, index: int, text: str, whole: bool) -> SampledTactic:
-        running, job = self._running, entry.job
-        plain = job.temperature == 1.0 and job.top_p == 1.0 and not job.distinct
+        running = self._running
         return SampledTactic(
             entry.names.show(text),
             float(running.log_probability[slot, index]),
             whole,
-            None if plain else float(running.log_sampled[slot, index]),
+            None if entry.job.sampling.plain else float(running.log_sampled[slot, index]),
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 
 from common.bus import Bus, BusError, Unanswered
-from common.messages import Busy, Failure, WeightsState
+from common.messages import Busy, Failure, FailureKind, WeightsState
 from node.inference.engine import Engine
 from node.inference.shelf import Shelf, WeightsId
 from node.inference.weights_store import WeightsStore
@@ -99,14 +99,16 @@ class WeightsFollower:
         except Unanswered as error:
             return Busy(retry_after=LOAD_RETRY, reason=f"weights {version} are not fetched yet: {error}")
         except (BusError, WeightsError, OSError) as error:
-            return Failure(reason=f"weights {version} cannot be loaded: {error}", kind="unknown-weights")
+            return Failure(reason=f"weights {version} cannot be loaded: {error}", kind=FailureKind.UNKNOWN_WEIGHTS)
         self._shelf.touch(weights)
         return weights
 
     def unknown(self, version: int) -> Failure:
         """The answer for a version that nobody pinned."""
         known = sorted(weights.version for weights in self._shelf.objects)
-        return Failure(reason=f"weights {version} are not served here; announced: {known}", kind="unknown-weights")
+        return Failure(
+            reason=f"weights {version} are not served here; announced: {known}", kind=FailureKind.UNKNOWN_WEIGHTS
+        )
 
     async def _have(self, weights: WeightsId) -> None:
         """Have announced weights in memory; requests that need the same ones wait for one load."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from common.limits import MOST_STOPS
 from common.messages import SampledTactic
+from common.sampling import PLAIN, Sampling
 
 STOPS = MOST_STOPS + 1
 """Places for stop tokens of a job, one being the end-of-tactic token's."""
-
-HOTTEST = 100.0
-"""Highest temperature: every sensible distribution is uniform long before."""
 
 
 @dataclass(frozen=True)
@@ -25,24 +22,13 @@ class Job:
     state: str
     samples: int
     seed: int
-    temperature: float = 1.0
-    top_p: float = 1.0
-    """Sample from the smallest set of likeliest tokens with this probability together; 1: from all."""
-    distinct: bool = False
-    """First tokens are drawn without replacement, so samples begin differently while there are enough tokens."""
-    stop: tuple[str, ...] = ()
-    """Texts of single tokens that end a tactic, as its end-of-tactic token does; they are no part of it."""
+    sampling: Sampling = PLAIN
+    """Its limits (`common.limits`) are checked where it comes from: settings, and requests as they are decoded."""
 
     def problem(self, cells: int) -> str | None:
         """Why this can never run in an engine of `cells` samples a state; None if it can."""
         if not 1 <= self.samples <= cells:
             return f"{self.samples} samples asked for; this node gives 1 to {cells}"
-        if not math.isfinite(self.temperature) or not 0.0 <= self.temperature <= HOTTEST:
-            return f"temperature {self.temperature}; it must be between 0 and {HOTTEST:g}"
-        if not 0.0 < self.top_p <= 1.0:
-            return f"top_p {self.top_p}; it must be more than 0 and at most 1"
-        if len(self.stop) >= STOPS:
-            return f"{len(self.stop)} stop texts; there may be {STOPS - 1}"
         return None
 
 

@@ -78,9 +78,9 @@ class Running:
         self.cell[slot, : job.samples] = 0
         self.prompt[slot] = self.keys[slot] = prompt
         self.drawn[slot] = 0
-        self.temperature[slot] = job.temperature
-        self.top_p[slot] = job.top_p
-        self.distinct[slot] = job.distinct
+        self.temperature[slot] = job.sampling.temperature
+        self.top_p[slot] = job.sampling.top_p
+        self.distinct[slot] = job.sampling.distinct
         self.stop[slot] = EOS
         self.stop[slot, : len(stop)] = stop
         self.noise[slot, : job.samples] = uniforms(job.seed, job.samples, self.limit)

@@ -14,7 +14,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from common.bus import BusError, ServedSubscription
-from common.messages import Busy, Failure, Message, PauseHold, PauseRequest, TacticReply, TacticRequest, WeightsState
+from common.messages import (
+    Busy,
+    Failure,
+    FailureKind,
+    Message,
+    PauseHold,
+    PauseRequest,
+    TacticReply,
+    TacticRequest,
+    WeightsState,
+)
 from common.node import NodeContext
 from common.sizing import read_machine, sizes
 from common.subjects import PAUSE, RESUME, TACTIC_REQUEST
@@ -134,9 +144,9 @@ class Serving:
             self._telemetry.answered(time.perf_counter() - start)
 
     async def _answer(self, request: TacticRequest) -> Message:
-        job = self._job(request)
+        job = Job(next(self._numbers), request.state, request.samples, request.seed, request.sampling)
         if problem := job.problem(self._settings.engine.cells):
-            return Failure(reason=problem, kind="malformed")
+            return Failure(reason=problem, kind=FailureKind.MALFORMED)
         if not await self._holding.wait_free(self._settings.pause_wait):
             return Busy(retry_after=min(self._holding.remaining, PAUSED_RETRY), reason="paused")
         wanted: WeightsId | None = None
@@ -152,20 +162,8 @@ class Serving:
             return self._weights.unknown(answer.version.version)
         finished = answer.finished
         if finished.problem:
-            return Failure(reason=finished.problem, kind="malformed")
+            return Failure(reason=finished.problem, kind=FailureKind.MALFORMED)
         return TacticReply(tactics=finished.tactics, value=finished.value, weights=answer.version.version)
-
-    def _job(self, request: TacticRequest) -> Job:
-        return Job(
-            key=next(self._numbers),
-            state=request.state,
-            samples=request.samples,
-            seed=request.seed,
-            temperature=request.temperature,
-            top_p=request.top_p,
-            distinct=request.distinct,
-            stop=request.stop,
-        )
 
     async def _sampled(self, job: Job, wanted: WeightsId | None) -> JobAnswer:
         future = self._open[job.key] = self._loop.create_future()

@@ -1,21 +1,36 @@
-"""Collects results: leased, verified by a lean-proxy, recorded, and only then acknowledged."""
+"""Collects results: leased, verified by a lean-proxy, recorded, and only then acknowledged.
+
+A prover sends a proof as a tree. The script that Lean verifies and the transitions that train are derived from it here,
+so no lie about them is possible; the states in the tree are the prover's word.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from typing import Any
 
-import msgspec
-
-from common import faults
+from common import faults, metrics
 from common.bus import BusError, Lease, RemoteFailure
 from common.lean import ProofTree
-from common.messages import Attempt, AttemptResult, LeanVerifyReply, LeanVerifyRequest
+from common.messages import (
+    Attempt,
+    AttemptOutcome,
+    AttemptResult,
+    FailureKind,
+    LeanVerifyReply,
+    LeanVerifyRequest,
+    MessageError,
+    OversizedMessage,
+    ResultPart,
+)
+from common.proofs import transitions_of
 from common.subjects import LEAN_VERIFY
 from node.lean.text.script import proof_script
 from node.learner.errors import RunDirectoryError
 from node.learner.run.journal import DUPLICATES
 from node.learner.run.run import Recorded, Run, now
-from node.learner.store.records import Verdict
+from node.learner.store.records import Verdict, VerifiedProof
 from node.learner.store.store import Store
 
 CONSUMER = "results"
@@ -23,7 +38,10 @@ CONSUMER = "results"
 HAND_BACK_DELAY = 5.0
 """Seconds until a result whose proof could not be verified (no lean-proxy) comes again."""
 
-POISON = "poisoned"
+BAD_PARTS = metrics.counter("learner_bad_parts", "Results that came in parts which make no result")
+
+ResultLease = Lease[Any]
+"""Of an AttemptResult or a ResultPart."""
 
 
 class Collector:
@@ -42,8 +60,8 @@ class Collector:
             if free <= 0:
                 await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
                 continue
-            for lease in await self._run.bus.lease(CONSUMER, AttemptResult, limit=free, wait=0.5):
-                task = asyncio.create_task(self._hold(lease))
+            for lease in await self._run.bus.lease(CONSUMER, (AttemptResult, ResultPart), limit=free, wait=0.5):
+                task = asyncio.create_task(self._handle_leased(lease))
                 self._tasks.add(task)
                 task.add_done_callback(self._finished)
         await self._drain()
@@ -61,11 +79,12 @@ class Collector:
             self._run.log.error("result not recorded; it comes again", reason=str(error))
             self._run.ctx.fail(error)
 
-    async def _hold(self, lease: Lease[AttemptResult]) -> None:
-        """Handle one result, with its lease renewed."""
-        renewing = asyncio.create_task(self._renew(lease))
+    async def _handle_leased(self, lease: ResultLease) -> None:
+        """Handle one leased message; acknowledge it when that is done, else hand it back."""
         try:
-            if await self._handle(lease):
+            async with lease.kept():
+                done = await self._handle(lease.message, lease.deliveries)
+            if done:
                 await self._ack(lease)
             else:
                 await lease.hand_back(HAND_BACK_DELAY)
@@ -75,62 +94,73 @@ class Collector:
         except RunDirectoryError:
             await lease.hand_back(HAND_BACK_DELAY)
             raise
-        finally:
-            renewing.cancel()
 
-    async def _renew(self, lease: Lease[AttemptResult]) -> None:
-        while True:
-            await asyncio.sleep(lease.ack_wait / 3)
-            await lease.in_progress()
-
-    async def _ack(self, lease: Lease[AttemptResult]) -> None:
+    async def _ack(self, lease: ResultLease) -> None:
         try:
             await lease.ack()
         except BusError as error:
             # It comes again, and is found to be recorded.
             self._run.log.info("acknowledgement not confirmed", attempt=lease.message.attempt_id, reason=str(error))
 
-    async def _handle(self, lease: Lease[AttemptResult]) -> bool:
+    async def _handle(self, message: AttemptResult | ResultPart, deliveries: int) -> bool:
         """Record a result; False when it cannot be judged now. Parts but the last are kept until it comes."""
-        result: AttemptResult | None = lease.message
-        assert result is not None
-        attempt = await self._run.store.call(Store.open_attempt, result.attempt_id)
+        attempt = await self._run.store.call(Store.open_attempt, message.attempt_id)
         if attempt is None:
             DUPLICATES.inc()
             return True
-        if result.parts > 1:
-            result = await self._run.store.call(Store.keep_part, result)
-            if result is None:
-                return True
-        verdict = await self._judge(attempt, result, lease.deliveries)
+        result = await self._joined(message, attempt) if isinstance(message, ResultPart) else message
+        if result is None:
+            return True
+        verdict = await self._judge(attempt, result, deliveries)
         if verdict is None:
             return False
-        if verdict.outcome == "proved":  # of other results nothing is kept, and their trees may be malformed
-            result = with_honest_transitions(result)
         faults.reach("learner:before-commit")
         first = await self._run.store.call(Store.record, result, verdict, now())
         faults.reach("learner:recorded-not-acked")
         if first:
-            await self._tell(attempt, result, verdict)
+            await self._announce(attempt, result, verdict)
         else:
             DUPLICATES.inc()
         return True
 
+    async def _joined(self, part: ResultPart, attempt: Attempt) -> AttemptResult | None:
+        """The result that this part completes; None while others are missing. Parts that make no result are the result
+        that the attempt has failed for a reason of the infrastructure: nobody will send it again."""
+        try:
+            return await self._run.store.call(Store.keep_part, part)
+        except MessageError as error:
+            BAD_PARTS.inc()
+            self._run.log.warning("bad parts", attempt=part.attempt_id, prover=part.prover_id, reason=str(error))
+            return AttemptResult(
+                attempt_id=attempt.attempt_id,
+                theorem_id=attempt.theorem_id,
+                purpose=attempt.purpose,
+                prover_id=part.prover_id,
+                outcome=AttemptOutcome.ERROR,
+                message=f"the result cannot be read: {error}",
+            )
+
     async def _judge(self, attempt: Attempt, result: AttemptResult, deliveries: int) -> Verdict | None:
         """What the attempt came to; None when no lean-proxy can say."""
         if deliveries > self._run.settings.max_deliveries:
-            return Verdict(POISON, f"{POISON}: the result was delivered {deliveries} times and never recorded")
-        if result.outcome != "proved":
-            outcome = POISON if result.message.startswith(POISON) else result.outcome
-            known = ("failed", "bad-statement", "error", POISON)
-            return Verdict(outcome if outcome in known else "error", result.message)
-        problem = script_problem(result)
-        return Verdict("rejected", problem) if problem else await self._verify(attempt, result)
+            reason = f"the result was delivered {deliveries} times and never recorded"
+            return Verdict(AttemptOutcome.POISONED, reason)
+        if result.outcome is AttemptOutcome.REJECTED:
+            return Verdict(AttemptOutcome.ERROR, f"a prover says `rejected`: {result.message}")
+        if result.outcome is not AttemptOutcome.PROVED:
+            return Verdict(result.outcome, result.message)
+        if result.proof is None:
+            return Verdict(AttemptOutcome.REJECTED, "a proof without its tree")
+        try:
+            script = proof_script(result.proof)
+        except ValueError as error:
+            return Verdict(AttemptOutcome.REJECTED, f"the proof cannot be written down: {error}")
+        return await self._verify(attempt, result.proof, script)
 
-    async def _verify(self, attempt: Attempt, result: AttemptResult) -> Verdict | None:
+    async def _verify(self, attempt: Attempt, proof: ProofTree, script: str) -> Verdict | None:
         """Ask for the second check. The theorem is the one that was dispatched, whatever the result says."""
-        request = LeanVerifyRequest(theorem=attempt.theorem, script=result.script)
         settings = self._run.settings
+        request = LeanVerifyRequest(theorem=attempt.theorem, script=script)
         try:
             reply = await self._run.bus.request_patiently(
                 LEAN_VERIFY,
@@ -140,54 +170,30 @@ class Collector:
                 deadline=settings.verify_patience,
             )
         except RemoteFailure as error:
-            if error.kind != "bad-statement":
+            if error.kind is not FailureKind.BAD_STATEMENT:
                 self._run.log.warning("verification failed", attempt=attempt.attempt_id, reason=error.reason)
                 return None
-            return Verdict("rejected", f"{error.kind}: {error.reason}")
+            return Verdict(AttemptOutcome.REJECTED, f"{error.kind}: {error.reason}")
+        except OversizedMessage as error:
+            return Verdict(AttemptOutcome.REJECTED, f"the proof is too large to be verified: {error}")
         except BusError as error:
             self._run.ctx.health("verification", f"no lean-proxy verifies proofs: {error}")
             return None
         self._run.ctx.health("verification", None)
         if not reply.accepted:
             self._run.log.warning("proof rejected", attempt=attempt.attempt_id, reason=reply.reason)
-            return Verdict("rejected", reply.reason, lean_version=reply.lean_version)
-        return Verdict("proved", axioms=reply.axioms, lean_version=reply.lean_version)
+            return Verdict(AttemptOutcome.REJECTED, reply.reason)
+        verified = VerifiedProof(script, transitions_of(proof), reply.axioms, reply.lean_version)
+        return Verdict(AttemptOutcome.PROVED, proof=verified)
 
-    async def _tell(self, attempt: Attempt, result: AttemptResult, verdict: Verdict) -> None:
-        self.verified += verdict.outcome == "proved"
-        self.rejected += verdict.outcome == "rejected"
+    async def _announce(self, attempt: Attempt, result: AttemptResult, verdict: Verdict) -> None:
+        """Tell the mesh and the learner's other parts of a result that was recorded."""
+        self.verified += verdict.outcome is AttemptOutcome.PROVED
+        self.rejected += verdict.outcome is AttemptOutcome.REJECTED
         expansions = result.statistics.expansions
         self._run.journal.counted(attempt.purpose, verdict.outcome, expansions)
-        if verdict.outcome == "proved":
-            await self._run.journal.proof(attempt, result.script, result.statistics.simulations)
+        if verdict.proof is not None:
+            with contextlib.suppress(OversizedMessage):  # it is recorded, and too long to be shown
+                await self._run.journal.proof(attempt, verdict.proof.script, result.statistics.simulations)
         event = Recorded(attempt.attempt_id, attempt.theorem_id, attempt.purpose, verdict, expansions)
         await self._run.recorded(event)
-
-
-def script_problem(result: AttemptResult) -> str:
-    """Why a result's script is not that of its proof; empty when it is. A tree from outside may be anything."""
-    if result.proof is None:
-        return "a proof without its tree"
-    try:
-        script = proof_script(result.proof)
-    except ValueError as error:
-        return f"the proof cannot be written down: {error}"
-    return "" if result.script.strip() == script.strip() else "the script is not that of the proof"
-
-
-def with_honest_transitions(result: AttemptResult) -> AttemptResult:
-    """The result with those of its transitions that are steps of its proof: only these were verified."""
-    steps = _steps(result.proof)
-    kept = tuple(each for each in result.transitions if (each.tactic, each.remaining_steps) in steps)
-    return msgspec.structs.replace(result, transitions=kept)
-
-
-def _steps(proof: ProofTree | None) -> set[tuple[str, int]]:
-    """(tactic, remaining steps) of every step of a proof."""
-    found: set[tuple[str, int]] = set()
-    stack = [proof] if proof is not None else []
-    while stack:
-        node = stack.pop()
-        found.add((node.tactic, node.remaining_steps))
-        stack.extend(node.children)
-    return found

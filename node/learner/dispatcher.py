@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from common import subjects
 from common.bus import BusError
-from common.messages import Attempt
+from common.messages import Attempt, Purpose
 from common.seeds import derive_seed
 from node.learner.run.journal import DISPATCHED
 from node.learner.run.run import Run, now
@@ -76,7 +76,7 @@ class Dispatcher:
         for row in rows:
             seed = derive_seed(self._run.settings.seed, "eval", row.theorem.name)
             number = self._next()
-            attempt = self._attempt(number, row, "eval", simulations, seed, weights)
+            attempt = self._attempt(number, row, Purpose.EVAL, simulations, seed, weights)
             planned.append(Planned(number, attempt, evaluation))
         await self._dispatch(planned)
 
@@ -108,7 +108,7 @@ class Dispatcher:
             self._next()
             row = self._theorems[choice.theorem_id]
             seed = derive_seed(self._run.settings.seed, "train", number)
-            purpose = "disprove" if choice.disproof else "train"
+            purpose = Purpose.DISPROVE if choice.disproof else Purpose.TRAIN
             attempt = self._attempt(number, row, purpose, choice.simulations, seed, None, choice.explore)
             planned.append(Planned(number, attempt))
             self._run.matchmaker.dispatched(choice.theorem_id)
@@ -131,22 +131,23 @@ class Dispatcher:
         self,
         number: int,
         row: TheoremRow,
-        purpose: str,
+        purpose: Purpose,
         simulations: int,
         seed: int,
         weights: int | None,
         explore: int = 0,
     ) -> Attempt:
-        if purpose in ("train", "disprove") and row.split != "train":
+        if purpose in (Purpose.TRAIN, Purpose.DISPROVE) and row.split != "train":
             raise ValueError(f"{row.theorem.name} is a {row.split} statement: it must not train")
         return Attempt(
             attempt_id=f"{self._tag}-{number}",
             theorem_id=row.theorem.name,
-            theorem=row.theorem.negation() if purpose == "disprove" else row.theorem,
+            theorem=row.theorem.negation() if purpose is Purpose.DISPROVE else row.theorem,
             purpose=purpose,
             simulations=simulations,
             seed=seed,
             weights=weights,
+            samples=self._run.settings.samples,
             explore=explore,
         )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Timeout
+from common.sampling import SAMPLES
 from common.sizing import read_machine
 from node.learner.matchmaker import MatchmakerSettings
 from node.learner.replay.replay import ReplaySettings
@@ -128,6 +129,8 @@ class LearnerSettings:
     """Folder of the theorem bank; empty: the one that comes with proofmesh."""
     statements: Natural = 0
     """Train statements to use, chosen by seed; 0: all."""
+    samples: Positive = SAMPLES
+    """K: tactics sampled per expansion, in every attempt of the run, whichever prover plays it."""
     ahead: Ratio = 1.5
     """Attempts outstanding for each search slot of the mesh."""
     results: Positive = 16

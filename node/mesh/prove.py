@@ -25,6 +25,7 @@ from common.config import check_flags, config_file, load_lean
 from common.lean import Theorem
 from common.lean_settings import LeanSettings
 from common.limits import Positive, Timeout
+from common.sampling import SAMPLES
 from node.lean.text.statement import StatementError, parse_statement
 from node.mesh.private import MeshProblem, private_mesh
 
@@ -55,6 +56,9 @@ class ProveSettings:
 
     simulations: Positive = 400
     """Search budget: expansions of proof states."""
+
+    samples: Positive = SAMPLES
+    """Tactics that a model samples per expansion."""
 
     seconds: Timeout = 60.0
     """Time budget."""
@@ -150,7 +154,8 @@ def note(text: str) -> None:
 
 async def prove(theorem: Theorem, settings: ProveSettings) -> ProofAnswer:
     """Search and verify. Raises NotAStatement, MeshProblem, BusError, BrokerError, ChildFailed."""
-    from common.messages import AttemptResult
+    from common.messages import AttemptOutcome, AttemptResult
+    from node.lean.text.script import proof_script
 
     start = time.monotonic()
     async with mesh_for(settings) as (bus, failure):
@@ -166,17 +171,21 @@ async def prove(theorem: Theorem, settings: ProveSettings) -> ProofAnswer:
 
         if result is None:
             return answer("failed", f"no proof within {settings.seconds:g} s")
-        if result.outcome == "bad-statement":
+        if result.outcome is AttemptOutcome.BAD_STATEMENT:
             raise NotAStatement(result.message)
-        if result.outcome == "error":
+        if result.outcome in (AttemptOutcome.ERROR, AttemptOutcome.POISONED):
             raise MeshProblem(f"the search was cut short: {result.message}")
-        if result.outcome != "proved":
+        if result.outcome is not AttemptOutcome.PROVED or result.proof is None:
             return answer("failed", f"no proof found: {result.message}")
-        verdict = await unless(failure, verify(bus, theorem, result.script))
+        try:
+            script = proof_script(result.proof)
+            verdict = await unless(failure, verify(bus, theorem, script))
+        except ValueError as error:  # also when it is too large for a message
+            return answer("failed", f"the proof that was found cannot be written down: {error}")
         if not verdict.accepted:
             return answer("failed", f"Lean does not accept the proof that was found: {verdict.reason}")
         axioms = ", ".join(verdict.axioms) or "none"
-        lean = f"{theorem.signature} := by\n{result.script}"
+        lean = f"{theorem.signature} := by\n{script}"
         return answer("proved", f"accepted by Lean {verdict.lean_version}, axioms: {axioms}", lean)
 
 
@@ -187,7 +196,7 @@ async def opened(bus: Bus, theorem: Theorem, settings: ProveSettings) -> None:
     """
     from common import subjects
     from common.bus import RemoteFailure
-    from common.messages import LeanRunReply, LeanRunRequest
+    from common.messages import FailureKind, LeanRunReply, LeanRunRequest
 
     deadline = OPEN_SECONDS + settings.lean.header_seconds
     try:
@@ -195,7 +204,7 @@ async def opened(bus: Bus, theorem: Theorem, settings: ProveSettings) -> None:
             subjects.LEAN_RUN, LeanRunRequest(theorem=theorem), LeanRunReply, timeout=OPEN_SECONDS, deadline=deadline
         )
     except RemoteFailure as error:
-        if error.kind == "bad-statement":
+        if error.kind is FailureKind.BAD_STATEMENT:
             raise NotAStatement(error.reason) from error
         raise
 
@@ -203,25 +212,36 @@ async def opened(bus: Bus, theorem: Theorem, settings: ProveSettings) -> None:
 async def search(bus: Bus, theorem: Theorem, settings: ProveSettings) -> AttemptResult | None:
     """Give the theorem to the provers of the mesh and wait for the result; None when the time is over."""
     from common import subjects
-    from common.messages import Attempt, AttemptResult
+    from common.messages import Attempt, AttemptResult, MessageError, Purpose, ResultPart
+    from common.parts import Parts
 
     attempt_id = f"interactive-{secrets.token_hex(8)}"
     attempt = Attempt(
         attempt_id=attempt_id,
         theorem_id=attempt_id,
         theorem=theorem,
-        purpose="interactive",
+        purpose=Purpose.INTERACTIVE,
         simulations=settings.simulations,
         seed=0,
+        samples=settings.samples,
     )
     found: asyncio.Future[AttemptResult] = asyncio.get_running_loop().create_future()
 
-    def received(subject: str, result: AttemptResult) -> None:
-        if result.attempt_id == attempt_id and result.part == 0 and not found.done():
+    parts = Parts()
+
+    def received(subject: str, message: AttemptResult | ResultPart) -> None:
+        if message.attempt_id != attempt_id or found.done():
+            return
+        try:
+            result = parts.add(message) if isinstance(message, ResultPart) else message
+        except MessageError as error:
+            note(f"a result that cannot be read was passed over: {error}")
+            return
+        if result is not None:
             found.set_result(result)
 
-    subscription = await bus.subscribe(subjects.RESULT, AttemptResult, received)
-    await bus.publish_durable(subjects.todo("interactive"), attempt, message_id=attempt_id)
+    subscription = await bus.subscribe(subjects.RESULT, (AttemptResult, ResultPart), received)
+    await bus.publish_durable(subjects.todo(Purpose.INTERACTIVE), attempt, message_id=attempt_id)
     try:
         async with asyncio.timeout(settings.seconds):
             return await found

@@ -10,17 +10,16 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from common.bus import BusError
 from common.lean import BadStatement, Outcome
-from common.messages import Attempt, AttemptResult, AttemptStatistics
+from common.messages import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, Purpose
 from common.seeds import derive_seed
-from node.lean.text.script import proof_script
 from node.prover.environment import Environment
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Advice, BadAdvice, Policy
-from node.prover.search import ExpandRequest, Search
+from node.prover.search import ExpandRequest, Search, SearchStatistics
 
 SIMULATIONS_PER_LEAF = 8
 """At most one leaf in flight per this many simulations of the budget: virtual losses must not decide a small search."""
@@ -44,10 +43,6 @@ class Account:
         self.weights_last = version
 
 
-class InfrastructureFailure(Exception):
-    """Too much of a search was lost for its failure to say anything about the theorem."""
-
-
 class Agent:
     """One attempt at one theorem."""
 
@@ -61,8 +56,10 @@ class Agent:
         leaves: int,
         on_simulation: Callable[[], None] = lambda: None,
         on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
-        base: SearchParameters | None = None,
+        parameters: SearchParameters | None = None,
     ) -> None:
+        """`leaves`: expansions in flight, at most. `on_simulation` is called after each simulation, `on_outcomes` with
+        what Lean said of each expansion's tactics."""
         self.attempt = attempt
         self.account = Account()
         self.search: Search | None = None
@@ -72,41 +69,38 @@ class Agent:
         self._leaves = max(1, min(leaves, attempt.simulations // SIMULATIONS_PER_LEAF))
         self._on_simulation = on_simulation
         self._on_outcomes = on_outcomes
-        self._parameters = replace(base or SearchParameters(), samples=attempt.samples)
+        self._parameters = parameters or SearchParameters()
 
     async def play(self) -> AttemptResult:
-        """The attempt's result, whatever happens: proved, failed, bad-statement or error. Only cancellation passes
-        through."""
+        """The attempt's result, whatever happens. Only cancellation passes through."""
         start = time.perf_counter()
         try:
             outcome, message = await self._search()
         except BadStatement as error:
-            outcome, message = "bad-statement", str(error)
-        except (BusError, BadAdvice, InfrastructureFailure) as error:
-            outcome, message = "error", f"{type(error).__name__}: {error}"
+            outcome, message = AttemptOutcome.BAD_STATEMENT, str(error)
+        except (BusError, BadAdvice) as error:
+            outcome, message = AttemptOutcome.ERROR, f"{type(error).__name__}: {error}"
         return self._result(outcome, message, time.perf_counter() - start)
 
-    async def _search(self) -> tuple[str, str]:
+    async def _search(self) -> tuple[AttemptOutcome, str]:
+        """The outcome, and a word on it. Raises BadStatement, BusError, BadAdvice."""
         began = time.perf_counter()
         root = await self._environment.open()
         self.account.seconds_lean += time.perf_counter() - began
         search = self.search = Search(root, self._parameters)
         await self._simulate(search)
-        statistics = search.statistics
         if search.solved:
-            return "proved", ""
-        if 2 * statistics.expansions_lost > statistics.simulations:
-            raise InfrastructureFailure(
-                f"{statistics.expansions_lost} of {statistics.simulations} expansions were lost by lean-proxies"
-            )
-        return "failed", "no tactic is left to try" if search.exhausted else f"{statistics.simulations} simulations"
+            return AttemptOutcome.PROVED, ""
+        outcome, lost = unsolved(search.statistics)
+        reason = "no tactic is left to try" if search.exhausted else f"{search.statistics.simulations} simulations"
+        return outcome, lost or reason
 
     async def _simulate(self, search: Search) -> None:
         """Simulations up to the budget: keep `leaves` expansions in flight, feed the oldest, go on."""
         window: deque[tuple[ExpandRequest, asyncio.Task[Expansion]]] = deque()
         try:
             while not search.finished:
-                self._fill(search, window)
+                self._select(search, window)
                 if not window:
                     return
                 request, task = window[0]
@@ -119,7 +113,8 @@ class Agent:
                 search.abandon(request.node_id)
             await asyncio.gather(*(task for _, task in window), return_exceptions=True)
 
-    def _fill(self, search: Search, window: deque[tuple[ExpandRequest, asyncio.Task[Expansion]]]) -> None:
+    def _select(self, search: Search, window: deque[tuple[ExpandRequest, asyncio.Task[Expansion]]]) -> None:
+        """Begin simulations until enough expansions are in flight."""
         began = time.perf_counter()
         budget = self.attempt.simulations - search.statistics.simulations
         while len(window) < min(self._leaves, budget) and (request := search.select()) is not None:
@@ -127,6 +122,7 @@ class Agent:
         self.account.seconds_search += time.perf_counter() - began
 
     def _feed(self, search: Search, request: ExpandRequest, expansion: Expansion) -> None:
+        """Finish a simulation with its expansion."""
         began = time.perf_counter()
         advice = expansion.advice
         counted = search.feed(
@@ -141,7 +137,7 @@ class Agent:
         """Ask the policy, then Lean about what it has not tried here yet."""
         began = time.perf_counter()
         seed = node_seed(self.attempt, request.node_id, request.round)
-        advice = await self._policy.advise(request.state, request.samples, seed)
+        advice = await self._policy.advise(request.state, self.attempt.samples, seed)
         advised = time.perf_counter()
         new = [proposal.tactic for proposal in advice.proposals if proposal.tactic not in request.tried]
         outcomes = await self._environment.run(request.path, new)
@@ -151,9 +147,8 @@ class Agent:
         self.account.expansions += 1
         return Expansion(advice, outcomes)
 
-    def _result(self, outcome: str, message: str, seconds: float) -> AttemptResult:
+    def _result(self, outcome: AttemptOutcome, message: str, seconds: float) -> AttemptResult:
         attempt, search = self.attempt, self.search
-        proof = search.proof() if outcome == "proved" and search else None
         return AttemptResult(
             attempt_id=attempt.attempt_id,
             theorem_id=attempt.theorem_id,
@@ -161,9 +156,7 @@ class Agent:
             prover_id=self._prover_id,
             outcome=outcome,
             message=message,
-            proof=proof,
-            script=proof_script(proof) if proof else "",
-            transitions=tuple(search.transitions(proof)) if proof and search else (),
+            proof=search.proof() if outcome is AttemptOutcome.PROVED and search else None,
             statistics=self._statistics(seconds),
         )
 
@@ -172,6 +165,7 @@ class Agent:
         return AttemptStatistics(
             simulations=search.statistics.simulations if search else 0,
             expansions=account.expansions,
+            expansions_lost=search.statistics.expansions_lost if search else 0,
             nodes=len(search.tree.nodes) if search else 0,
             tactics_tried=search.statistics.tactics_tried if search else 0,
             tactics_failed=search.statistics.tactics_failed if search else 0,
@@ -191,10 +185,23 @@ class Expansion:
     outcomes: dict[str, Outcome]
 
 
+def unsolved(statistics: SearchStatistics) -> tuple[AttemptOutcome, str]:
+    """What a search without a proof says about the theorem, and why it says less than it might.
+
+    With an expansion lost it says nothing: a tactic of that state might have been the proof's. With more than half of
+    them lost there was no search to speak of.
+    """
+    lost = statistics.expansions_lost
+    if not lost:
+        return AttemptOutcome.FAILED, ""
+    outcome = AttemptOutcome.ERROR if 2 * lost > statistics.simulations else AttemptOutcome.UNDECIDED
+    return outcome, f"{lost} of {statistics.simulations} expansions were lost by lean-proxies"
+
+
 def node_seed(attempt: Attempt, node_id: int, round: int) -> int:
     """The seed of a state's samples: from the attempt's seed, its id, the state's index, and how often it was sampled.
 
     Evaluations leave the id out: the same theorem under the same seed is sampled alike before and after training.
     """
-    identity = "" if attempt.purpose == "eval" else attempt.attempt_id
+    identity = "" if attempt.purpose is Purpose.EVAL else attempt.attempt_id
     return derive_seed(attempt.seed, identity, node_id, round)

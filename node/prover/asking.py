@@ -1,23 +1,33 @@
-"""Requests that outlast an outage of the broker."""
+"""Requests to other nodes, asked again until an answer comes or patience is over."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-from common.bus import Bus, Unanswered
+from common.bus import Bus
 from common.messages import Message
 
 R = TypeVar("R", bound=Message)
 
 
-async def ask(bus: Bus, subject: str, message: Message, reply: type[R], *, timeout: float, patience: float) -> R:
-    """Ask for up to `patience` seconds; time without the broker does not count.
+class Patience:
+    """How long other nodes may keep us waiting: a stopwatch that an outage of the broker stops and does not reset."""
 
-    Raises Unanswered, BusyError (both after all patience), RemoteFailure (at once).
-    """
-    while True:
-        try:
-            return await bus.request_patiently(subject, message, reply, timeout=timeout, deadline=patience)
-        except Unanswered:
-            if bus.connected:
-                raise
+    def __init__(self, bus: Bus, seconds: float) -> None:
+        """`seconds`: of waiting while the broker is there, over all that is asked with this patience."""
+        self._bus = bus
+        self._end = bus.connected_seconds() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self._end - self._bus.connected_seconds()
+
+    async def ask(self, subject: str, message: Message, reply: type[R], *, timeout: float) -> R:
+        """Ask until there is an answer. `timeout`: seconds after which one request is sent again.
+
+        Raises Unanswered and BusyError when patience is over, RemoteFailure at once.
+        """
+        return await self._bus.request_patiently(
+            subject, message, reply, timeout=timeout, deadline=self.left, clock=self._bus.connected_seconds
+        )

@@ -8,8 +8,8 @@ from typing import Protocol
 from common import subjects
 from common.bus import Bus, BusError, RemoteFailure
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
-from common.messages import LeanRunReply, LeanRunRequest
-from node.prover.asking import ask
+from common.messages import FailureKind, LeanRunReply, LeanRunRequest
+from node.prover.asking import Patience
 
 TRANSPORT_SECONDS = 5.0
 """Part of the time after which a request is sent again, perhaps to another proxy: queueing, a worker's restart, the
@@ -17,8 +17,7 @@ broker."""
 
 SLOW_TACTICS = 2
 """The other part: this many tactics of a batch may run into their time limit. With more of them the request is sent
-again while
-the proxy still works on it, and finds what is done by then in the proxy's cache."""
+again while the proxy still works on it, and finds what is done by then in the proxy's cache."""
 
 
 class Environment(Protocol):
@@ -36,8 +35,8 @@ class LeanEnvironment:
     """A theorem in whichever lean-proxy answers: every request carries all that is needed."""
 
     def __init__(self, bus: Bus, theorem: Theorem, *, tactic_timeout: float, patience: float) -> None:
-        """`tactic_timeout`: seconds for one tactic alone; `patience`: seconds of asking before outcomes count as
-        lost."""
+        """`tactic_timeout`: seconds for one tactic alone; `patience`: seconds of asking before outcomes count as lost,
+        time without a broker not counted."""
         self._bus = bus
         self._theorem = theorem
         self._tactic_timeout = tactic_timeout
@@ -48,7 +47,7 @@ class LeanEnvironment:
         try:
             return (await self._ask((), ())).state
         except RemoteFailure as failure:
-            if failure.kind == "bad-statement":
+            if failure.kind is FailureKind.BAD_STATEMENT:
                 raise BadStatement(failure.reason) from failure
             raise
 
@@ -68,7 +67,7 @@ class LeanEnvironment:
     async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
         request = LeanRunRequest(theorem=self._theorem, path=path, tactics=tactics, timeout=self._tactic_timeout)
         timeout = TRANSPORT_SECONDS + SLOW_TACTICS * self._tactic_timeout
-        return await ask(self._bus, subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout, patience=self._patience)
+        return await Patience(self._bus, self._patience).ask(subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout)
 
 
 def checked(outcome: Outcome) -> Outcome:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator
 
 from node.prover.goal_text import Goal, Hypothesis, binder_name, connective, operands, read_goal
-from node.prover.parameters import SearchParameters
 from node.prover.policy import Advice
 from node.prover.prior import Proposal
 
@@ -31,10 +30,6 @@ ORDER = ("exact Nat.le_refl _", "apply Nat.le_succ_of_le", "apply Nat.succ_le_su
 
 MOST_TACTICS = 48
 """Candidates for one state: a batch of 32 copies of a goal takes Lean about 0.7 ms each, so this stays near 50 ms."""
-
-FIXED_PARAMETERS = SearchParameters(unvisited_penalty=1.0)
-"""Search parameters that go with this policy: its value is a guess, so an untried tactic is never far behind a tried
-one."""
 
 SYMBOLS_PER_STEP = 6.0
 """Roughly how many symbols of a conclusion one tactic disposes of; only the order of states matters."""

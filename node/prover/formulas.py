@@ -1,4 +1,4 @@
-"""The rules by which a simulation walks down the tree and its value walks up (AlphaProof, Nature 2025, pseudocode).
+"""The scores by which a simulation walks down the tree (AlphaProof, Nature 2025, pseudocode). All of them only read.
 
 Values V are minus the number of remaining tactics on the longest branch (<= -1 for an open state). In the walk N
 counts the visits plus those in flight; a visit in flight counts as a loss (virtual loss), so that leaves in flight
@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from node.prover.parameters import SearchParameters
-from node.prover.tree import Action, StateNode
+
+if TYPE_CHECKING:
+    from node.prover.tree import Action, StateNode
 
 
 def q_value(value: float, parameters: SearchParameters) -> float:
@@ -49,7 +52,7 @@ def is_open(child: StateNode) -> bool:
     return child.steps is None and (child.live > 0 or not child.pending)
 
 
-def select_action(node: StateNode, parameters: SearchParameters) -> Action | None:
+def best_action(node: StateNode, parameters: SearchParameters) -> Action | None:
     """OR node: argmax of Q + c · P · sqrt(ΣN) / (1 + N). Ties go to the larger prior. None: nothing here can be
     selected now."""
     best = _argmax_action(node, node.actions, parameters)
@@ -76,7 +79,7 @@ def _argmax_action(node: StateNode, actions: Iterable[Action], parameters: Searc
     return best
 
 
-def select_branch(action: Action, parameters: SearchParameters) -> StateNode:
+def hardest_branch(action: Action, parameters: SearchParameters) -> StateNode:
     """AND node: argmax of (1 - Q) + c_AND · c · (1 / n) · sqrt(ΣN) / (1 + N) over the n branches; solved ones are
     skipped.
 
@@ -103,24 +106,15 @@ def product_value(action: Action) -> float:
     return min(known, default=action.parent.value)
 
 
-def backup(actions: list[Action], leaf: StateNode, value: float, parameters: SearchParameters) -> None:
-    """Carry the value of a leaf up the actions that led to it: V(action) = -1 + min over its branches, V(state) =
-    mean."""
-    record(leaf, value)
-    leaf.expansions += 1
-    for action in reversed(actions):
-        if len(action.children) > 1:
-            value = product_value(action)
-        value -= 1.0
-        action.visits += 1
-        action.value_sum += value
-        action.q = q_value(action.value_sum / action.visits, parameters)
-        record(action.parent, value)
+def leaf_value(leaf: StateNode, value: float, parameters: SearchParameters, *, lost: bool) -> float:
+    """V that a simulation backs up from its leaf: the exact value when solved, -40 when no tactic is legal, else the
+    policy's V.
 
-
-def record(node: StateNode, value: float) -> None:
-    """Count a simulation of this value at a state."""
-    node.visits += 1
-    node.value_sum += value
-    if node.steps is None:
-        node.value = node.value_sum / node.visits
+    An open state needs at least one tactic, so V is at most -1. `lost`: infrastructure lost some outcomes, so that
+    nobody knows whether a tactic is legal.
+    """
+    if leaf.steps is not None:
+        return -float(leaf.steps)
+    if not leaf.actions and not lost:
+        return parameters.no_tactic_value
+    return min(value, -1.0)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from dataclasses import dataclass
 from typing import Protocol
 
 from common import subjects
 from common.bus import Bus, RemoteFailure
-from common.messages import TacticReply, TacticRequest
-from node.prover.asking import ask
+from common.messages import FailureKind, TacticReply, TacticRequest
+from common.sampling import PLAIN, Sampling
+from node.prover.asking import Patience
 from node.prover.prior import Proposal, merge_samples
 
 UNKNOWN_WEIGHTS_PAUSE = 0.5
@@ -43,26 +43,20 @@ class BadAdvice(ValueError):
     """An inference node answered with something that is not a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How inference nodes draw tactics, as of TacticRequest; the plain policy by default."""
-
-    temperature: float = 1.0
-    top_p: float = 1.0
-    distinct: bool = False
-    stop: tuple[str, ...] = ()
-
-
-PLAIN = Sampling()
-
-
 class InferencePolicy:
     """Samples and values from inference nodes."""
 
     def __init__(
-        self, bus: Bus, *, weights: int | None, timeout: float, patience: float, sampling: Sampling = PLAIN
+        self,
+        bus: Bus,
+        *,
+        weights: int | None,
+        timeout: float,
+        patience: float,
+        sampling: Sampling = PLAIN,
     ) -> None:
-        """`weights`: wanted version, None for the latest. `timeout`: seconds for one answer; `patience`: in all."""
+        """`weights`: wanted version, None for the latest. `timeout`: seconds after which one request is sent again;
+        `patience`: seconds for an answer in all, time without a broker not counted."""
         self._bus = bus
         self._weights = weights
         self._timeout = timeout
@@ -71,17 +65,7 @@ class InferencePolicy:
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """Incomplete samples are dropped here, so they never reach Lean. Raises BusError, BadAdvice."""
-        sampling = self._sampling
-        request = TacticRequest(
-            state=state,
-            samples=samples,
-            seed=seed,
-            weights=self._weights,
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            distinct=sampling.distinct,
-            stop=sampling.stop,
-        )
+        request = TacticRequest(state=state, samples=samples, seed=seed, weights=self._weights, sampling=self._sampling)
         reply = await self._ask(request)
         if not math.isfinite(reply.value):
             raise BadAdvice(f"weights {reply.weights} gave the value {reply.value} for the state {state[:80]!r}")
@@ -89,18 +73,11 @@ class InferencePolicy:
 
     async def _ask(self, request: TacticRequest) -> TacticReply:
         """One answer. A node that does not have the pinned weights says so; others may, or it may fetch them."""
-        end = time.monotonic() + self._patience
+        patience = Patience(self._bus, self._patience)
         while True:
             try:
-                return await ask(
-                    self._bus,
-                    subjects.TACTIC_REQUEST,
-                    request,
-                    TacticReply,
-                    timeout=self._timeout,
-                    patience=self._patience,
-                )
+                return await patience.ask(subjects.TACTIC_REQUEST, request, TacticReply, timeout=self._timeout)
             except RemoteFailure as failure:
-                if failure.kind != "unknown-weights" or time.monotonic() + UNKNOWN_WEIGHTS_PAUSE > end:
+                if failure.kind is not FailureKind.UNKNOWN_WEIGHTS or patience.left < UNKNOWN_WEIGHTS_PAUSE:
                     raise
             await asyncio.sleep(UNKNOWN_WEIGHTS_PAUSE)

@@ -17,13 +17,13 @@ import structlog
 from common import faults, metrics, subjects
 from common.bus import Bus, BusError, Lease, persistently
 from common.lean import Outcome, OutcomeKind, outcome_values
-from common.messages import Attempt, AttemptResult
+from common.messages import Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.parts import divide
 from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment
 from node.prover.exploration import ExploringPolicy
-from node.prover.fixed_policy import FIXED_PARAMETERS, FixedPolicy
-from node.prover.policy import InferencePolicy, Policy, Sampling
-from node.prover.results import divide
+from node.prover.fixed_policy import FixedPolicy
+from node.prover.policy import InferencePolicy, Policy
 from node.prover.settings import ProverSettings
 
 log = structlog.get_logger("prover")
@@ -68,7 +68,7 @@ class Prover:
         stop = asyncio.create_task(stopping.wait())
         try:
             while not stopping.is_set():
-                self._tell()
+                self._report_counts()
                 if len(self._running) >= self._searches:
                     await asyncio.wait({stop, *self._running}, return_when=asyncio.FIRST_COMPLETED)
                     continue
@@ -90,7 +90,7 @@ class Prover:
         return leases
 
     def _start(self, lease: Lease[Attempt]) -> None:
-        task = asyncio.create_task(self._hold(lease), name=f"attempt {lease.message.attempt_id}")
+        task = asyncio.create_task(self._play_leased(lease), name=f"attempt {lease.message.attempt_id}")
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
@@ -102,15 +102,15 @@ class Prover:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-        self._tell()
+        self._report_counts()
 
-    async def _hold(self, lease: Lease[Attempt]) -> None:
-        """Play a lease to its end, renewing it all the while. An unexpected error hands it back; often enough, it is
-        poisoned."""
+    async def _play_leased(self, lease: Lease[Attempt]) -> None:
+        """Play a leased attempt to its end. After an unexpected error the lease is handed back; an attempt that raises
+        again and again is poisoned."""
         attempt_id = lease.message.attempt_id
-        renewing = asyncio.create_task(self._renew(lease))
         try:
-            await self._finish(lease, await self._result(lease))
+            async with lease.kept():
+                await self._deliver(lease, await self._result(lease))
         except asyncio.CancelledError:
             await self._hand_back(lease, 0.0)
             raise
@@ -118,13 +118,6 @@ class Prover:
             self._errors[attempt_id] = f"{type(error).__name__}: {error}"
             log.exception("attempt raised an error; handed back", attempt=attempt_id, deliveries=lease.deliveries)
             await self._hand_back(lease, HAND_BACK_DELAY)
-        finally:
-            renewing.cancel()
-
-    async def _renew(self, lease: Lease[Attempt]) -> None:
-        while True:
-            await asyncio.sleep(lease.ack_wait / 3)
-            await lease.in_progress()
 
     async def _hand_back(self, lease: Lease[Attempt], delay: float) -> None:
         HANDED_BACK.inc()
@@ -145,7 +138,7 @@ class Prover:
             leaves=self._settings.leaves,
             on_simulation=self._count_simulation,
             on_outcomes=self._count_outcomes,
-            base=FIXED_PARAMETERS if self._settings.policy == "fixed" else None,
+            parameters=self._settings.search_parameters(),
         )
         result = await agent.play()
         SECONDS.labels("policy").inc(agent.account.seconds_policy)
@@ -163,7 +156,7 @@ class Prover:
             weights=attempt.weights,
             timeout=settings.policy_timeout,
             patience=settings.policy_patience,
-            sampling=Sampling(settings.temperature, settings.top_p, settings.distinct, settings.stop),
+            sampling=settings.sampling,
         )
         return ExploringPolicy(policy, attempt.explore) if attempt.explore > 0 else policy
 
@@ -182,32 +175,35 @@ class Prover:
             theorem_id=attempt.theorem_id,
             purpose=attempt.purpose,
             prover_id=self._id,
-            outcome="error",
-            message=f"poisoned: delivered {deliveries} times without a result; {cause}",
+            outcome=AttemptOutcome.POISONED,
+            message=f"delivered {deliveries} times without a result; {cause}",
         )
 
-    async def _finish(self, lease: Lease[Attempt], result: AttemptResult) -> None:
-        """Publish every part, have it stored, and only then acknowledge the lease."""
-        for part in divide(result):
-            await self._publish(part)
+    async def _deliver(self, lease: Lease[Attempt], result: AttemptResult) -> None:
+        """Publish the result, have the broker store it, and only then acknowledge the lease."""
+        for number, piece in enumerate(divide(result)):
+            await self._publish(piece, number)
         faults.reach("prover:published-not-acked")
         with contextlib.suppress(BusError):
             await persistently(lease.ack, "lease not acknowledged yet", tries=ACK_TRIES, attempt=result.attempt_id)
         self._errors.pop(result.attempt_id, None)
         self._count_attempt(result)
 
-    async def _publish(self, part: AttemptResult) -> None:
-        message_id = f"{part.attempt_id}.{self._id}.{part.part}"
+    async def _publish(self, piece: AttemptResult | ResultPart, number: int) -> None:
+        message_id = f"{piece.attempt_id}.{self._id}.{number}"
+        if isinstance(piece, ResultPart):
+            # Of an attempt that is played again, all parts have to be new: two plays cannot be joined.
+            message_id += f".{piece.digest}"
 
         def publish() -> Coroutine[Any, Any, None]:
-            return self._bus.publish_durable(subjects.RESULT, part, message_id=message_id)
+            return self._bus.publish_durable(subjects.RESULT, piece, message_id=message_id)
 
-        await persistently(publish, "result not stored yet", attempt=part.attempt_id)
+        await persistently(publish, "result not stored yet", attempt=piece.attempt_id)
 
     def _count_simulation(self) -> None:
         SIMULATIONS.inc()
         self.counts["simulations"] += 1
-        self._tell()
+        self._report_counts()
 
     def _count_outcomes(self, outcomes: Collection[Outcome]) -> None:
         for outcome in outcomes:
@@ -217,11 +213,11 @@ class Prover:
     def _count_attempt(self, result: AttemptResult) -> None:
         ATTEMPTS.labels(result.purpose, result.outcome).inc()
         self.counts["attempts"] += 1
-        self.counts["roots_solved"] += result.outcome == "proved"
-        if result.outcome in ("error", "bad-statement"):
+        self.counts["roots_solved"] += result.outcome is AttemptOutcome.PROVED
+        if result.outcome is AttemptOutcome.BAD_STATEMENT or not result.outcome.decided:
             log.warning("attempt", attempt=result.attempt_id, outcome=result.outcome, message=result.message)
-        self._tell()
+        self._report_counts()
 
-    def _tell(self) -> None:
+    def _report_counts(self) -> None:
         SEARCHES.set(len(self._running))
         self._report(searches=len(self._running), **self.counts, **outcome_values(self.outcomes))

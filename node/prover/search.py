@@ -1,14 +1,16 @@
-"""Monte Carlo tree search over AND-OR trees of proof states: pure and synchronous.
+"""Monte Carlo tree search over AND-OR trees of proof states (AlphaProof, Nature 2025): pure and synchronous.
 
-One simulation is `select` (walk down to a leaf, ask for its expansion), the expansion by whoever owns the policy and
-Lean, and `feed` (grow the tree, walk the value up). Several expansions may be in flight: each holds a virtual loss on
-its path until it is fed or abandoned. Nothing here waits, measures time or draws a random number, so equal answers in
-equal order give equal trees.
+One simulation selects a leaf, expands it and backs its value up:
 
     while not search.finished:
         request = search.select()
         proposals, value = policy(request)
         search.feed(request.node_id, proposals, value, lean(request, proposals))
+
+The expansion is made of what a policy and Lean answer, so a simulation is cut in two: `Search.select` walks down and
+says what is wanted, `Search.feed` takes it in. Several simulations may be in flight, each with a virtual loss on its
+walk until it is fed or abandoned. Nothing here waits, measures time or draws a random number, so equal answers in equal
+order give equal trees.
 """
 
 from __future__ import annotations
@@ -17,11 +19,73 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from common.lean import Outcome, OutcomeKind, ProofTree, Step
-from common.messages import Transition
-from node.prover import formulas, proofs
+from node.prover import proofs
+from node.prover.formulas import best_action, hardest_branch, leaf_value, product_value, wants_tactics
 from node.prover.parameters import SearchParameters
 from node.prover.prior import Proposal
-from node.prover.tree import Action, StateNode, Tree, bury, grow
+from node.prover.statistics import add_mass, count_leaf, count_passage, enter, leave
+from node.prover.tree import Action, StateNode, Tree, Walk, bury
+
+
+def select(tree: Tree, parameters: SearchParameters) -> Walk | None:
+    """Walk down from the root to a state that wants tactics; None when every way leads to an expansion in flight.
+
+    OR node: the action with the largest Q(a) + c · P(a) · sqrt(ΣN) / (1 + N(a)).
+    AND node: the branch with the largest (1 - Q(b)) + c_AND · c · (1 / n) · sqrt(ΣN) / (1 + N(b)).
+    c = c_init + log((ΣN + c_base + 1) / c_base) (AlphaProof, pseudocode; see `formulas`).
+    """
+    actions: list[Action] = []
+    node = tree.root
+    while not wants_tactics(node, parameters):
+        action = best_action(node, parameters)
+        if action is None:
+            return None
+        actions.append(action)
+        children = action.children
+        node = children[0] if len(children) == 1 else hardest_branch(action, parameters)
+    return Walk(actions, node)
+
+
+def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes: Mapping[str, Outcome]) -> Growth:
+    """Add the actions of a leaf: what the proposed tactics led to, P(a) being mass(a) / Σ mass.
+
+    A tactic proposed again only gains prior mass. One whose outcome infrastructure lost is as if never proposed.
+    """
+    growth = Growth()
+    for proposal in proposals:
+        tactic, mass = proposal.tactic, proposal.mass
+        if tactic in leaf.tried:
+            known = leaf.tried[tactic]
+            if known is not None:
+                add_mass(known, mass)
+            continue
+        outcome = outcomes[tactic]
+        if not outcome.is_tactic_outcome:
+            continue
+        growth.tried += 1
+        action = None
+        if outcome.kind is OutcomeKind.PROVED or outcome.kind is OutcomeKind.GOALS:
+            action = tree.add_action(leaf, tactic, mass, outcome.branches)
+            growth.useless += action is None
+        else:
+            growth.failed += 1
+        leaf.tried[tactic] = action
+    leaf.actions.sort(key=lambda action: -action.mass)
+    return growth
+
+
+def back_up(walk: Walk, value: float, parameters: SearchParameters) -> None:
+    """Carry the value of a leaf up its walk.
+
+    V(action) = -1 + min over its branches of V(branch), the -1 being the reward of one tactic; V(state) is the mean
+    over the simulations that passed, Q(action) = γ^(-1 - mean V(action)) (AlphaProof, environment and pseudocode).
+    """
+    count_leaf(walk.leaf, value)
+    for action in reversed(walk.actions):
+        if len(action.children) > 1:
+            value = product_value(action)
+        value -= 1.0
+        count_passage(action, value, parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +97,23 @@ class ExpandRequest:
     path: tuple[Step, ...]
     round: int
     """How often this state has been expanded before; with `node_id` it seeds the samples."""
-    samples: int
     tried: frozenset[str]
     """Tactics whose outcome is known here: they need not go to Lean again."""
 
 
 @dataclass(slots=True)
+class Growth:
+    """What an expansion found out about its tactics."""
+
+    tried: int = 0
+    failed: int = 0
+    useless: int = 0
+
+
+@dataclass(slots=True)
 class SearchStatistics:
+    """What a search has done so far."""
+
     simulations: int = 0
     """Expansions fed and backed up."""
     tactics_tried: int = 0
@@ -52,14 +126,6 @@ class SearchStatistics:
     """Expansions given up for that reason: nothing is known about their tactics."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """A simulation in flight: the actions from the root down to a leaf."""
-
-    actions: list[Action]
-    leaf: StateNode
-
-
 class Search:
     """The search for one proof. See the module's text for the loop around it."""
 
@@ -67,10 +133,11 @@ class Search:
         self.parameters = parameters or SearchParameters()
         self.tree = Tree(root_state, self.parameters.max_depth)
         self.statistics = SearchStatistics()
-        self._walks: dict[int, _Walk] = {}
+        self._walks: dict[int, Walk] = {}
 
     @property
     def solved(self) -> bool:
+        """A proof is known."""
         return self.tree.root.steps is not None
 
     @property
@@ -80,25 +147,23 @@ class Search:
 
     @property
     def finished(self) -> bool:
+        """More simulations are of no use."""
         return self.solved or self.exhausted
 
     @property
     def in_flight(self) -> int:
+        """Simulations selected and neither fed nor abandoned."""
         return len(self._walks)
 
     def select(self) -> ExpandRequest | None:
-        """Walk down to a state that wants tactics; None when finished, or when every way leads to an expansion in
-        flight."""
-        if self.finished:
-            return None
-        walk = descend(self.tree.root, self.parameters)
+        """Begin a simulation; None when finished, or when every way leads to an expansion in flight."""
+        walk = None if self.finished else select(self.tree, self.parameters)
         if walk is None:
             return None
-        hold(walk)
-        node = walk.leaf
-        self._walks[node.index] = walk
-        rounds = node.expansions
-        return ExpandRequest(node.index, node.state, node.path, rounds, self.parameters.samples, frozenset(node.tried))
+        enter(walk)
+        leaf = walk.leaf
+        self._walks[leaf.index] = walk
+        return ExpandRequest(leaf.index, leaf.state, leaf.path, leaf.expansions, frozenset(leaf.tried))
 
     def feed(
         self,
@@ -109,107 +174,42 @@ class Search:
         *,
         exhausted: bool = False,
     ) -> bool:
-        """Grow the tree by an expansion and back its value up. False: outcomes were lost, so the expansion is to be
-        repeated.
+        """Finish a simulation with its expansion. False: outcomes were lost, so the expansion is to be repeated.
 
         `outcomes` holds one outcome for every proposed tactic that was not in the request's `tried`; `value` is V of
         the state; `exhausted` says that the policy has no further tactic for it. Raises KeyError when no such
         expansion is in flight, or when an outcome is missing.
         """
-        node = self._walks[node_id].leaf
-        judged = [outcomes[p.tactic] for p in proposals if p.tactic not in node.tried]  # before anything is changed
-        lost = sum(not outcome.is_tactic_outcome for outcome in judged)
-        if lost and node.losses < self.parameters.max_losses:
-            node.losses += 1
+        leaf = self._walks[node_id].leaf
+        new = [outcomes[p.tactic] for p in proposals if p.tactic not in leaf.tried]  # before anything is changed
+        lost = sum(not outcome.is_tactic_outcome for outcome in new)
+        if lost and leaf.losses < self.parameters.max_losses:
+            leaf.losses += 1
             self.statistics.losses += 1
             self.abandon(node_id)
             return False
-        self._expand(node, proposals, outcomes)
-        walk = self._walks[node_id]
-        self.abandon(node_id)
-        all_lost = 0 < lost == len(judged)
-        self.statistics.expansions_lost += all_lost
-        node.exhausted = node.exhausted or exhausted or all_lost
-        value = leaf_value(node, value, self.parameters, lost=lost > 0)
-        formulas.backup(walk.actions, node, value, self.parameters)
-        bury(node)
-        self.statistics.simulations += 1
+        all_lost = 0 < lost == len(new)
+        growth = expand(self.tree, leaf, proposals, outcomes)
+        walk = self._walks.pop(node_id)
+        leave(walk)
+        leaf.exhausted = leaf.exhausted or exhausted or all_lost
+        back_up(walk, leaf_value(leaf, value, self.parameters, lost=lost > 0), self.parameters)
+        bury(leaf)
+        self._count(growth, all_lost)
         return True
 
     def abandon(self, node_id: int) -> None:
-        """Take an expansion out of flight as if it had never been selected."""
-        release(self._walks.pop(node_id))
+        """Take a simulation out of flight as if it had never been selected."""
+        leave(self._walks.pop(node_id))
 
-    def _expand(self, node: StateNode, proposals: Sequence[Proposal], outcomes: Mapping[str, Outcome]) -> None:
-        """Add what the tactics led to; a tactic proposed again only gains prior mass."""
-        for proposal in proposals:
-            if proposal.tactic in node.tried:
-                known = node.tried[proposal.tactic]
-                if known is not None:
-                    grow(known, proposal.mass)
-            elif outcomes[proposal.tactic].is_tactic_outcome:
-                node.tried[proposal.tactic] = self._try(node, proposal, outcomes[proposal.tactic])
-        node.actions.sort(key=lambda action: -action.mass)
-
-    def _try(self, node: StateNode, proposal: Proposal, outcome: Outcome) -> Action | None:
-        self.statistics.tactics_tried += 1
-        if outcome.kind not in (OutcomeKind.PROVED, OutcomeKind.GOALS):
-            self.statistics.tactics_failed += 1
-            return None
-        action = self.tree.add_action(node, proposal.tactic, proposal.mass, outcome.branches)
-        self.statistics.tactics_useless += action is None
-        return action
+    def _count(self, growth: Growth, all_lost: bool) -> None:
+        statistics = self.statistics
+        statistics.simulations += 1
+        statistics.tactics_tried += growth.tried
+        statistics.tactics_failed += growth.failed
+        statistics.tactics_useless += growth.useless
+        statistics.expansions_lost += all_lost
 
     def proof(self) -> ProofTree:
         """The shortest known proof. Raises NotSolved."""
         return proofs.extract(self.tree.root)
-
-    def transitions(self, proof: ProofTree | None = None) -> list[Transition]:
-        """Training examples of a proof (the shortest by default), each (state, tactic) once. Raises NotSolved."""
-        return proofs.transitions(self.tree.root, proof or self.proof())
-
-
-def descend(root: StateNode, parameters: SearchParameters) -> _Walk | None:
-    """Follow the best action of each state and the most doubtful branch of each action, to a state that wants
-    tactics."""
-    actions: list[Action] = []
-    node = root
-    while not formulas.wants_tactics(node, parameters):
-        action = formulas.select_action(node, parameters)
-        if action is None:
-            return None
-        actions.append(action)
-        children = action.children
-        node = children[0] if len(children) == 1 else formulas.select_branch(action, parameters)
-    return _Walk(actions, node)
-
-
-def hold(walk: _Walk) -> None:
-    """Put a virtual loss on everything between the root and the leaf."""
-    walk.leaf.pending = True
-    walk.leaf.in_flight += 1
-    for action in walk.actions:
-        action.in_flight += 1
-        action.parent.in_flight += 1
-
-
-def release(walk: _Walk) -> None:
-    """Take the virtual loss away again."""
-    walk.leaf.pending = False
-    walk.leaf.in_flight -= 1
-    for action in walk.actions:
-        action.in_flight -= 1
-        action.parent.in_flight -= 1
-
-
-def leaf_value(node: StateNode, value: float, parameters: SearchParameters, *, lost: bool = False) -> float:
-    """What a simulation that ended here backs up: the exact value when solved, -40 when no tactic is legal, else the
-    policy's V.
-
-    An open state needs at least one tactic, so V is at most -1.
-    """
-    if node.steps is not None:
-        return -float(node.steps)
-    if not node.actions and not lost:
-        return parameters.no_tactic_value
-    return min(value, -1.0)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from common.limits import Duration, Natural, Nucleus, Positive, StopTexts, Temperature, Timeout
+from common.limits import Duration, Natural, Positive, Timeout
+from common.sampling import Sampling
 from common.sizing import read_machine, sizes
+from node.prover.parameters import SearchParameters
+
+FIXED_PENALTY = 1.0
+"""Steps that an untried tactic is behind at most with the fixed policy, whose values are only guesses."""
 
 
 @dataclass
@@ -22,20 +27,6 @@ class ProverSettings:
     leaves: Positive = 4
     """Expansions in flight within one search, and never more than an eighth of its simulations."""
 
-    temperature: Temperature = 1.0
-    """Of sampling tactics. A young model's samples are better below 1, and a little less varied."""
-
-    top_p: Nucleus = 1.0
-    """Sample each token from the smallest set of likeliest ones with this probability together; 1: from all."""
-
-    distinct: bool = False
-    """The samples of a state begin with different tokens, as far as there are enough: more tactics to try, and no
-    count of duplicates in their prior."""
-
-    stop: StopTexts = ()
-    """Texts that end a tactic besides its own end and are no part of it, each a single token of the model; at most
-    three."""
-
     tactic_seconds: Timeout = 5.0
     """Time limit of one tactic in Lean."""
 
@@ -44,7 +35,8 @@ class ProverSettings:
     counted."""
 
     policy_patience: Duration = 600.0
-    """Seconds of asking busy, paused or absent inference nodes before an attempt ends in an error."""
+    """Seconds of asking busy, paused or absent inference nodes before an attempt ends in an error; time without broker
+    is not counted."""
 
     policy_timeout: Timeout = 30.0
     """Seconds after which one unanswered request to inference is sent again."""
@@ -57,6 +49,18 @@ class ProverSettings:
 
     poll_seconds: Timeout = 0.5
     """How long an idle prover waits for a training attempt before it looks for more urgent ones again."""
+
+    search: SearchParameters = field(default_factory=SearchParameters)
+    """The numbers of the search."""
+
+    sampling: Sampling = field(default_factory=Sampling)
+    """How inference nodes draw tactics."""
+
+    def search_parameters(self) -> SearchParameters:
+        """The numbers of the search that go with the policy."""
+        if self.policy != "fixed":
+            return self.search
+        return replace(self.search, unvisited_penalty=min(self.search.unvisited_penalty, FIXED_PENALTY))
 
     def resolved_searches(self) -> int:
         """Searches at once on this machine."""

@@ -3,6 +3,8 @@
 A state is an OR node: one of its tactics has to work. An action is a tactic that ran; it is an AND node over the
 independent branches that the tactic left: all of them have to be proved. Equal states are merged, so the tree is a
 graph; it is kept acyclic by dropping tactics that lead back to an ancestor, where they cannot help.
+
+The nodes' statistics are declared here and written in `node.prover.statistics`.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from common.lean import Branch, Layout, Step
+from node.prover.statistics import add_mass, count_solved
 
 ELIDED = "⋯"
 """What Lean prints in place of a term that it leaves out. Texts that contain it do not determine their state: never
@@ -21,17 +24,17 @@ class Action:
     """A legal tactic at a state, and the statistics of the simulations that took it."""
 
     tactic: str
-    mass: float
-    """Prior mass; the prior is mass / parent.mass."""
     parent: StateNode
     children: tuple[StateNode, ...]
     """One state per independent branch; none: the tactic closed the state."""
     layout: Layout
+    mass: float = 0.0
+    """Prior mass; the prior is mass / parent.mass."""
     visits: int = 0
     in_flight: int = 0
     value_sum: float = 0.0
     q: float = 0.0
-    """Q of the mean value, kept up to date by backup."""
+    """Q of the mean value."""
     dead: bool = False
     """A branch is known to be unprovable with the tactics that the policy has."""
 
@@ -100,6 +103,14 @@ class StateNode:
         return tuple(reversed(steps))
 
 
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The way of one simulation: the actions from the root down to a leaf."""
+
+    actions: list[Action]
+    leaf: StateNode
+
+
 class Tree:
     """All states of one search by their text."""
 
@@ -122,12 +133,12 @@ class Tree:
             return None
         twin = None if None in known else find_twin(node, known)
         if twin is not None:
-            grow(twin, mass)
+            add_mass(twin, mass)
             return twin
-        action = Action(tactic, mass, node, (), tuple(branch.goals for branch in branches))
+        action = Action(tactic, node, (), tuple(branch.goals for branch in branches))
         action.children = tuple(self._child(branch.state, action, index) for index, branch in enumerate(branches))
         node.actions.append(action)
-        node.mass += mass
+        add_mass(action, mass)
         action.dead = any(known) and any(child.dead for child in action.children)
         node.live += not action.dead
         settle(action)
@@ -142,12 +153,6 @@ class Tree:
                 self._by_state[state] = child
         child.parents.append(action)
         return child
-
-
-def grow(action: Action, mass: float) -> None:
-    """Add prior mass to an action."""
-    action.mass += mass
-    action.parent.mass += mass
 
 
 def find_twin(node: StateNode, children: tuple[StateNode | None, ...]) -> Action | None:
@@ -183,7 +188,8 @@ def settle(action: Action) -> None:
         action = queue.pop()
         steps, node = action.steps, action.parent
         if steps is not None and (node.steps is None or steps < node.steps):
-            node.steps, node.best, node.value = steps, action, -float(steps)
+            node.steps, node.best = steps, action
+            count_solved(node, steps)
             queue.extend(node.parents)
 
 

@@ -6,14 +6,15 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from common.lean import BadStatement, Outcome, Step, Theorem
-from common.messages import Attempt, LeanRunReply, LeanRunRequest
+from common.messages import Attempt, AttemptOutcome, LeanRunReply, LeanRunRequest, Purpose
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 from node.prover.agent import Agent
-from node.prover.fixed_policy import FIXED_PARAMETERS, FixedPolicy
+from node.prover.fixed_policy import FixedPolicy
+from node.prover.settings import ProverSettings
 
 TACTIC_SECONDS = 5.0
 
@@ -54,10 +55,11 @@ async def local_requests(workers: int = 1) -> AsyncIterator[Requests]:
 async def solve_all(theorems: Sequence[Theorem], simulations: int) -> list[bool]:
     """For each theorem: does the fixed tactic list prove it within this many simulations?"""
     solved = []
+    parameters = ProverSettings(policy="fixed").search_parameters()
     async with local_requests() as requests:
         for theorem in theorems:
-            attempt = Attempt(theorem.name, theorem.name, theorem, "eval", simulations, seed=0)
+            attempt = Attempt(theorem.name, theorem.name, theorem, Purpose.EVAL, simulations, seed=0)
             environment = LocalEnvironment(requests, theorem)
-            agent = Agent(attempt, FixedPolicy(), environment, prover_id="floors", leaves=1, base=FIXED_PARAMETERS)
-            solved.append((await agent.play()).outcome == "proved")
+            agent = Agent(attempt, FixedPolicy(), environment, prover_id="floors", leaves=1, parameters=parameters)
+            solved.append((await agent.play()).outcome is AttemptOutcome.PROVED)
     return solved

@@ -27,7 +27,7 @@ from broker.settings import BrokerSettings
 from common import logging
 from common.bus import Bus
 from common.lean import Theorem
-from common.messages import Attempt, Heartbeat, LeanRunReply, LeanRunRequest
+from common.messages import Attempt, Heartbeat, LeanRunReply, LeanRunRequest, Purpose
 from common.process import kill_group, spawn_child
 from common.settings import BusSettings
 from common.subjects import LEAN_RUN, todo
@@ -132,7 +132,7 @@ async def durable_rates(bus: Bus, seconds: float) -> dict[str, int]:
             attempt_id=f"a{published}",
             theorem_id="t",
             theorem=Theorem("t", "", "x" * SMALL),
-            purpose="train",
+            purpose=Purpose.TRAIN,
             simulations=1,
             seed=1,
         )

@@ -18,13 +18,13 @@ from pathlib import Path
 import tyro
 
 from common.lean import Branch, Outcome, OutcomeKind
+from common.sampling import SAMPLES
 from common.seeds import derive_seed
 from node.prover.prior import Proposal
 from node.prover.search import Search
 from node.prover.service import GC_THRESHOLDS
 from scripts.bench._report import asked, machine, report
 
-SAMPLES = 6
 STUBS = 20_000
 """Prepared expansions per world, used in turn."""
 

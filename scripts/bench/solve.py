@@ -25,7 +25,8 @@ from rich.progress import Progress
 from common.config import ConfigError, check_flags
 from common.lean import Theorem
 from common.limits import Natural, Nucleus, Positive, Temperature
-from common.messages import Attempt, AttemptResult
+from common.messages import Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.sampling import SAMPLES, Sampling
 from node.bank import bank
 from node.inference.engine import Engine
 from node.inference.engine_set import JobAnswer
@@ -59,7 +60,7 @@ class SolveBenchSettings:
     """How many, spread over families and levels."""
     simulations: Positive = 16
     """Budget of a search."""
-    samples: Positive = 6
+    samples: Positive = SAMPLES
     """Tactics sampled in an expansion."""
     temperature: Temperature = 1.0
     top_p: Nucleus = 1.0
@@ -83,23 +84,14 @@ class LocalPolicy:
 
     def __init__(self, worker: Worker, arguments: SolveBenchSettings) -> None:
         self._worker = worker
-        self._arguments = arguments
+        self._sampling = Sampling(arguments.temperature, arguments.top_p, arguments.distinct)
         self._numbers = itertools.count()
         self._open: dict[int, asyncio.Future[JobAnswer]] = {}
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         key = next(self._numbers)
         future = self._open[key] = asyncio.get_running_loop().create_future()
-        job = Job(
-            key,
-            state,
-            samples,
-            seed,
-            temperature=self._arguments.temperature,
-            top_p=self._arguments.top_p,
-            distinct=self._arguments.distinct,
-        )
-        self._worker.submit(job, None)
+        self._worker.submit(Job(key, state, samples, seed, self._sampling), None)
         finished = (await future).finished
         assert finished is not None  # the only version is never put away
         return Advice(merge_samples(finished.tactics), finished.value)
@@ -162,7 +154,7 @@ async def play(theorems: Sequence[Theorem], arguments: SolveBenchSettings) -> li
                 attempt_id=theorem.name,
                 theorem_id=theorem.name,
                 theorem=theorem,
-                purpose="eval",
+                purpose=Purpose.EVAL,
                 simulations=arguments.simulations,
                 seed=arguments.seed,
                 samples=arguments.samples,
@@ -190,12 +182,13 @@ def table(rows: Sequence[bank.BankTheorem], results: Sequence[AttemptResult]) ->
         "expansions": sum(result.statistics.expansions for result in results),
         "tactics_tried": sum(result.statistics.tactics_tried for result in results),
         "tactics_failed": sum(result.statistics.tactics_failed for result in results),
-        "errors": sum(result.outcome == "error" for result in results),
+        "errors": sum(result.outcome is AttemptOutcome.ERROR for result in results),
+        "undecided": sum(result.outcome is AttemptOutcome.UNDECIDED for result in results),
     }
 
 
 def won(result: AttemptResult) -> bool:
-    return result.outcome == "proved"
+    return result.outcome is AttemptOutcome.PROVED
 
 
 def main() -> int:

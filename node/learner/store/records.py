@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from common.lean import Theorem
-from common.messages import Attempt
+from common.messages import Attempt, AttemptOutcome, Transition
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,23 @@ class Planned:
 
 
 @dataclass(frozen=True)
+class VerifiedProof:
+    """A proof that Lean accepted. The states of its transitions are the prover's word; everything else was checked."""
+
+    script: str
+    transitions: tuple[Transition, ...]
+    axioms: tuple[str, ...] = ()
+    lean_version: str = ""
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What an attempt came to, after verification."""
 
-    outcome: str
-    """`proved` (verified), `rejected` (claimed, but Lean refused it), `failed`, `bad-statement`, `error`,
-    `poisoned`."""
+    outcome: AttemptOutcome
     message: str = ""
-    axioms: tuple[str, ...] = ()
-    lean_version: str = ""
+    proof: VerifiedProof | None = None
+    """What is recorded of a proved attempt."""
 
 
 @dataclass(frozen=True)

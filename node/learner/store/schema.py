@@ -93,7 +93,20 @@ CREATE TABLE notes (                -- small facts of the run: phase, clocks, co
 ) STRICT;
 """
 
-MIGRATIONS: tuple[str, ...] = (_INITIAL,)
+_PARTS_ARE_BYTES = """
+DROP TABLE parts;                   -- what it held is asked for again: those attempts are outstanding
+CREATE TABLE parts (                -- results that came in several messages and are not complete yet
+    attempt_id TEXT NOT NULL,
+    prover_id TEXT NOT NULL,
+    digest TEXT NOT NULL,           -- of the whole result: another play of the attempt has other parts
+    part INTEGER NOT NULL,
+    parts INTEGER NOT NULL,
+    payload BLOB NOT NULL,          -- this part's share of the encoded result
+    PRIMARY KEY (attempt_id, prover_id, digest, parts, part)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_INITIAL, _PARTS_ARE_BYTES)
 """MIGRATIONS[n] takes schema version n to n + 1."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

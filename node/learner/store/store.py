@@ -16,12 +16,33 @@ from typing import Any
 
 import msgspec
 
-from common.messages import Attempt, AttemptResult, Transition, decode, encode
+from common import parts
+from common.messages import (
+    SCHEMA_VERSION,
+    Attempt,
+    AttemptOutcome,
+    AttemptResult,
+    MalformedMessage,
+    MessageError,
+    Purpose,
+    ResultPart,
+    Transition,
+    encode,
+)
 from node.learner.run.directory import explained
-from node.learner.store.records import Audit, EvaluationRow, Match, Planned, TheoremRow, Verdict, WeightsRow
+from node.learner.store.records import (
+    Audit,
+    EvaluationRow,
+    Match,
+    Planned,
+    TheoremRow,
+    Verdict,
+    VerifiedProof,
+    WeightsRow,
+)
 from node.learner.store.schema import migrate
 
-TRAINED_PURPOSES = ("train", "disprove")
+TRAINED_PURPOSES = (Purpose.TRAIN, Purpose.DISPROVE)
 """Attempts whose transitions train. Those of `eval` are about test statements: they score and never train."""
 
 
@@ -102,7 +123,7 @@ class Store:
             " WHERE published IS NULL ORDER BY number LIMIT ?",
             limit,
         )
-        return [(decode(payload, Attempt), tries) for payload, tries in rows]
+        return [(_attempt(payload), tries) for payload, tries in rows]
 
     def published(self, attempt_ids: Sequence[str], now: float) -> None:
         """The broker has these attempts."""
@@ -128,26 +149,33 @@ class Store:
     def open_attempt(self, attempt_id: str) -> Attempt | None:
         """The attempt as it was dispatched, while it is outstanding: its first result has not come."""
         rows = self._rows("SELECT payload FROM outbox WHERE attempt_id = ?", attempt_id)
-        return decode(rows[0][0], Attempt) if rows else None
+        return _attempt(rows[0][0]) if rows else None
 
-    def keep_part(self, part: AttemptResult) -> AttemptResult | None:
-        """Keep one part of a result; the whole result once all parts of that prover are there. Harmless when
-        repeated."""
-        key = (part.attempt_id, part.prover_id)
+    def keep_part(self, part: ResultPart) -> AttemptResult | None:
+        """Keep one part of a result; the whole result once all its parts are there. Harmless when repeated.
+
+        Raises MessageError when the parts together are no result of this attempt; then they are forgotten.
+        """
+        key = (part.attempt_id, part.prover_id, part.digest, part.parts)
+        mine = "attempt_id = ? AND prover_id = ? AND digest = ? AND parts = ?"
         with self._transaction() as db:
             db.execute(
-                "INSERT OR IGNORE INTO parts VALUES (?, ?, ?, ?, ?)", (*key, part.part, part.parts, encode(part))
+                "INSERT OR IGNORE INTO parts (attempt_id, prover_id, digest, parts, part, payload)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (*key, part.part, part.payload),
             )
-        rows = self._rows(
-            "SELECT payload FROM parts WHERE attempt_id = ? AND prover_id = ? AND parts = ? ORDER BY part",
-            *key,
-            part.parts,
-        )
-        if len(rows) < part.parts:
+        if self._rows(f"SELECT COUNT(*) FROM parts WHERE {mine}", *key)[0][0] < part.parts:
             return None
-        kept = [decode(payload, AttemptResult) for (payload,) in rows]
-        transitions = tuple(transition for piece in kept for transition in piece.transitions)
-        return msgspec.structs.replace(kept[0], transitions=transitions, part=0, parts=1)
+        rows = self._rows(f"SELECT payload FROM parts WHERE {mine} ORDER BY part", *key)
+        try:
+            result = parts.joined([payload for (payload,) in rows], part.digest)
+            if result.attempt_id != part.attempt_id:
+                raise MalformedMessage(f"parts of attempt {part.attempt_id} are a result of {result.attempt_id}")
+        except MessageError:
+            with self._transaction() as db:
+                db.execute(f"DELETE FROM parts WHERE {mine}", key)
+            raise
+        return result
 
     def record(self, result: AttemptResult, verdict: Verdict, now: float) -> bool:
         """Record the first result of an attempt, with its proof and transitions. False: recorded before, or not ours.
@@ -164,8 +192,9 @@ class Store:
                 return False
             db.execute("DELETE FROM outbox WHERE attempt_id = ?", (result.attempt_id,))
             self._insert_result(db, result, verdict, now)
-            if verdict.outcome == "proved":
-                self._insert_proof(db, result, verdict, *row)
+            if verdict.outcome is AttemptOutcome.PROVED:
+                assert verdict.proof is not None
+                self._insert_proof(db, result.attempt_id, verdict.proof, *row)
         return True
 
     def _insert_result(self, db: sqlite3.Connection, result: AttemptResult, verdict: Verdict, now: float) -> None:
@@ -180,20 +209,20 @@ class Store:
         )
 
     def _insert_proof(
-        self, db: sqlite3.Connection, result: AttemptResult, verdict: Verdict, theorem_id: str, purpose: str
+        self, db: sqlite3.Connection, attempt_id: str, proof: VerifiedProof, theorem_id: str, purpose: str
     ) -> None:
         db.execute(
             "INSERT INTO proofs (attempt_id, theorem_id, disproof, script, axioms, lean_version)"
             " VALUES (?, ?, ?, ?, ?, ?)",
             (
-                *(result.attempt_id, theorem_id, purpose == "disprove", result.script),
-                *(" ".join(verdict.axioms), verdict.lean_version),
+                *(attempt_id, theorem_id, purpose == Purpose.DISPROVE, proof.script),
+                *(" ".join(proof.axioms), proof.lean_version),
             ),
         )
         if purpose in TRAINED_PURPOSES:
             db.executemany(
                 "INSERT INTO transitions (attempt_id, state, tactic, remaining_steps) VALUES (?, ?, ?, ?)",
-                [(result.attempt_id, each.state, each.tactic, each.remaining_steps) for each in result.transitions],
+                [(attempt_id, each.state, each.tactic, each.remaining_steps) for each in proof.transitions],
             )
 
     # --- what others are rebuilt from -------------------------------------------------------------------------------
@@ -311,3 +340,9 @@ class Store:
         tables = ("attempts", "outbox", "results")
         sets = [{row[0] for row in self._rows(f"SELECT attempt_id FROM {table}")} for table in tables]
         return sets[0], sets[1], sets[2]
+
+
+def _attempt(payload: bytes) -> Attempt:
+    """An attempt of the outbox. Attempts of older schema versions have fields of the same meaning."""
+    attempt = msgspec.msgpack.decode(payload, type=Attempt)
+    return msgspec.structs.replace(attempt, v=SCHEMA_VERSION)

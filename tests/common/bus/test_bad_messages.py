@@ -22,6 +22,7 @@ from common.messages import (
     PauseAcknowledged,
     PauseHold,
     PauseRequest,
+    Purpose,
     decode,
     encode,
 )
@@ -89,13 +90,18 @@ async def test_telemetry_is_passed_over(bus: Bus, foreign: Client, expected: dic
             todo("train"),
             "todo-train",
             Attempt(
-                attempt_id="a", theorem_id="t", theorem=Theorem("t", "", "True"), purpose="train", simulations=1, seed=1
+                attempt_id="a",
+                theorem_id="t",
+                theorem=Theorem("t", "", "True"),
+                purpose=Purpose.TRAIN,
+                simulations=1,
+                seed=1,
             ),
         ),
         (
             RESULT,
             "results",
-            AttemptResult(attempt_id="a", theorem_id="t", purpose="train", prover_id="p", outcome="failed"),
+            AttemptResult(attempt_id="a", theorem_id="t", purpose=Purpose.TRAIN, prover_id="p", outcome="failed"),
         ),
     ],
 )

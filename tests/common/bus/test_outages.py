@@ -18,7 +18,7 @@ from common.bus import Bus, BusSettings, BusUnavailable, Lease, Unanswered
 from common.bus.connection import OUTAGE_BUFFER_BYTES, Connection
 from common.bus.counters import DROPPED, SLOW_CONSUMERS
 from common.lean import Theorem
-from common.messages import Attempt, Heartbeat, LogRecord, PauseAcknowledged, PauseHold, PauseRequest
+from common.messages import Attempt, Heartbeat, LogRecord, PauseAcknowledged, PauseHold, PauseRequest, Purpose
 from common.subjects import BadRunName, todo
 from tests.waiting import eventually
 
@@ -28,7 +28,7 @@ def attempt(number: int) -> Attempt:
         attempt_id=f"a{number}",
         theorem_id="t",
         theorem=Theorem("t", "", "True"),
-        purpose="train",
+        purpose=Purpose.TRAIN,
         simulations=1,
         seed=1,
     )

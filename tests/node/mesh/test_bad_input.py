@@ -31,6 +31,7 @@ from common.messages import (
     LeanVerifyRequest,
     Message,
     NodeInfo,
+    Purpose,
     TacticReply,
     TacticRequest,
     decode,
@@ -122,7 +123,7 @@ async def all_answer(bus: Bus) -> None:
 async def proves(bus: Bus) -> None:
     """An attempt is played, and its result arrives."""
     name = uuid.uuid4().hex
-    attempt = Attempt(attempt_id=name, theorem_id="t", theorem=SWAP, purpose="train", simulations=32, seed=1)
+    attempt = Attempt(attempt_id=name, theorem_id="t", theorem=SWAP, purpose=Purpose.TRAIN, simulations=32, seed=1)
     await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
     async with asyncio.timeout(120):
         while True:

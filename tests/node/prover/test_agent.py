@@ -10,7 +10,7 @@ import pytest
 
 from common.bus import Unanswered
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
-from common.messages import Attempt
+from common.messages import Attempt, Purpose
 from node.prover.agent import Agent, node_seed
 from node.prover.policy import Advice
 from node.prover.prior import Proposal
@@ -149,7 +149,7 @@ def test_seeds_differ_by_state_and_round_and_evaluations_repeat() -> None:
     seeds = {node_seed(first, node, round) for node in range(20) for round in range(5)}
     assert len(seeds) == 100
     assert node_seed(first, 1, 0) != node_seed(again, 1, 0)
-    before, after = (attempt(attempt_id=name, purpose="eval") for name in ("x", "y"))
+    before, after = (attempt(attempt_id=name, purpose=Purpose.EVAL) for name in ("x", "y"))
     assert node_seed(before, 1, 0) == node_seed(after, 1, 0)
 
 

@@ -12,7 +12,7 @@ from common import config, subjects
 from common.bus import Bus, BusSettings, RemoteFailure
 from common.context import NodeContext
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult, TacticReply, TacticRequest
+from common.messages import Attempt, AttemptResult, Purpose, TacticReply, TacticRequest
 from common.settings import NodeSettings
 from node.inference.engine import Engine
 from node.inference.engine_settings import EngineSettings
@@ -55,7 +55,9 @@ async def inference(bus: Bus, broker: BusSettings, tmp_path: Path) -> AsyncItera
 
 async def play(bus: Bus, attempt_id: str, seed: int) -> tuple[AttemptResult, list[str]]:
     """One evaluation attempt; its result and every tactic that it tried, in order."""
-    attempt = Attempt(attempt_id=attempt_id, theorem_id="t", theorem=THEOREM, purpose="eval", simulations=12, seed=seed)
+    attempt = Attempt(
+        attempt_id=attempt_id, theorem_id="t", theorem=THEOREM, purpose=Purpose.EVAL, simulations=12, seed=seed
+    )
     policy = InferencePolicy(bus, weights=None, timeout=10, patience=30)
     lean = LeanEnvironment(bus, THEOREM, tactic_timeout=5, patience=30)
     agent = Agent(attempt, policy, lean, prover_id="p", leaves=4)
@@ -86,7 +88,7 @@ async def test_sampling_in_the_configuration_file_is_how_the_network_is_sampled(
     settings = config.load(ProverSettings, file, "prover")
     asked: list[TacticRequest] = []
     listening = await bus.subscribe(subjects.TACTIC_REQUEST, TacticRequest, lambda _, request: asked.append(request))
-    attempt = Attempt(attempt_id="a", theorem_id="t", theorem=THEOREM, purpose="eval", simulations=2, seed=1)
+    attempt = Attempt(attempt_id="a", theorem_id="t", theorem=THEOREM, purpose=Purpose.EVAL, simulations=2, seed=1)
     await bus.publish_durable(subjects.todo("eval"), attempt, message_id="a")
     stopping = asyncio.Event()
     work = asyncio.create_task(Prover(bus, settings, "prover-1").run(stopping))

@@ -16,7 +16,7 @@ from broker.settings import BrokerSettings
 from common import subjects
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult
+from common.messages import Attempt, AttemptResult, Purpose
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.conftest import lean_proxy_process
@@ -30,7 +30,7 @@ async def dispatch(bus: Bus, count: int) -> set[str]:
     ids = {f"a{index}" for index in range(count)}
     for attempt_id in ids:
         attempt = Attempt(
-            attempt_id=attempt_id, theorem_id="t", theorem=THEOREM, purpose="train", simulations=64, seed=1
+            attempt_id=attempt_id, theorem_id="t", theorem=THEOREM, purpose=Purpose.TRAIN, simulations=64, seed=1
         )
         await bus.publish_durable(subjects.todo("train"), attempt, message_id=attempt_id)
     return ids

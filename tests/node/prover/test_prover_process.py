@@ -14,7 +14,7 @@ import pytest
 from common import subjects
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult, LeanVerifyReply, LeanVerifyRequest
+from common.messages import Attempt, AttemptResult, LeanVerifyReply, LeanVerifyRequest, Purpose
 from common.process import kill_group, spawn_child
 from tests.waiting import until
 
@@ -57,7 +57,7 @@ async def start_prover(broker: BusSettings, bus: Bus, tmp_path: Path) -> AsyncIt
 async def dispatch(bus: Bus, theorems: dict[str, Theorem], simulations: int = 16) -> None:
     for name, theorem in theorems.items():
         attempt = Attempt(
-            attempt_id=name, theorem_id=name, theorem=theorem, purpose="train", simulations=simulations, seed=1
+            attempt_id=name, theorem_id=name, theorem=theorem, purpose=Purpose.TRAIN, simulations=simulations, seed=1
         )
         await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
 

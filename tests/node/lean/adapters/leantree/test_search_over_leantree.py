@@ -9,7 +9,7 @@ import pytest
 from common import subjects
 from common.bus import Bus, BusSettings, BusyError
 from common.lean import OutcomeKind, Theorem
-from common.messages import Attempt, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
+from common.messages import Attempt, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Purpose
 from common.process import kill_group
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
@@ -35,7 +35,9 @@ async def test_search_over_a_server_proves_also_when_that_is_killed_on_the_way(
     stopping = asyncio.Event()
     try:
         async with lean_proxy_process(bus, broker, bus.run, "--lean.backend", "leantree", "--lean.leantree-url", url):
-            attempt = Attempt(attempt_id="a", theorem_id="t", theorem=theorem, purpose="train", simulations=64, seed=1)
+            attempt = Attempt(
+                attempt_id="a", theorem_id="t", theorem=theorem, purpose=Purpose.TRAIN, simulations=64, seed=1
+            )
             await bus.publish_durable(subjects.todo("train"), attempt, message_id="a")
             work = asyncio.create_task(prover.run(stopping))
             if killed:

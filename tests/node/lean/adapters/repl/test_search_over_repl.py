@@ -8,7 +8,7 @@ import pytest
 
 from common import subjects
 from common.lean import Theorem
-from common.messages import Attempt, LeanVerifyReply, LeanVerifyRequest
+from common.messages import Attempt, LeanVerifyReply, LeanVerifyRequest, Purpose
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.conftest import lean_proxy_process
@@ -23,7 +23,9 @@ async def test_a_search_over_our_own_repl_finds_a_proof_that_is_accepted(bus, br
     prover = Prover(bus, ProverSettings(policy="fixed", searches=1, poll_seconds=0.05), "prover-1")
     stopping = asyncio.Event()
     async with lean_proxy_process(bus, broker, bus.run, "--lean.backend", "repl", "--lean.repl-command", command):
-        attempt = Attempt(attempt_id="a", theorem_id="t", theorem=THEOREM, purpose="train", simulations=64, seed=1)
+        attempt = Attempt(
+            attempt_id="a", theorem_id="t", theorem=THEOREM, purpose=Purpose.TRAIN, simulations=64, seed=1
+        )
         await bus.publish_durable(subjects.todo("train"), attempt, message_id="a")
         work = asyncio.create_task(prover.run(stopping))
         (result,) = await results(bus, 1, timeout=120)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from node.prover.results import divide
 
 from common.lean import ProofTree
-from common.messages import MAX_MESSAGE_BYTES, AttemptResult, Transition, encode
-from node.prover.results import divide
+from common.messages import MAX_MESSAGE_BYTES, AttemptResult, Purpose, Transition, encode
 
 
 def result(transitions: list[Transition], script: str = "  simp") -> AttemptResult:
     return AttemptResult(
         attempt_id="a",
         theorem_id="t",
-        purpose="train",
+        purpose=Purpose.TRAIN,
         prover_id="p",
         outcome="proved",
         proof=ProofTree("simp"),

@@ -1,0 +1,74 @@
+"""Results of attempts as messages of bounded size: one message, or the bytes of one divided into parts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+
+from common.messages import (
+    MAX_MESSAGE_BYTES,
+    MAX_PARTS,
+    AttemptOutcome,
+    AttemptResult,
+    MalformedMessage,
+    ResultPart,
+    decode,
+)
+
+HEADROOM = 1024
+"""Bytes of a part besides its payload and its ids: field names, numbers, the digest."""
+
+
+def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[AttemptResult | ResultPart]:
+    """The result itself if it has at most `limit` bytes, else parts of at most that many.
+
+    A result that is too large for MAX_PARTS parts becomes an `error` that says so: it could never be delivered.
+    """
+    payload = msgspec.msgpack.encode(result)
+    if len(payload) <= limit:
+        return [result]
+    room = limit - HEADROOM - len(result.attempt_id.encode()) - len(result.prover_id.encode())
+    parts = -(-len(payload) // room) if room > 0 else MAX_PARTS + 1
+    if parts > MAX_PARTS:
+        problem = f"the result has {len(payload)} bytes; {MAX_PARTS} messages have room for {MAX_PARTS * room}"
+        return [msgspec.structs.replace(result, outcome=AttemptOutcome.ERROR, message=problem, proof=None)]
+    digest = digest_of(payload)
+    return [
+        ResultPart(
+            attempt_id=result.attempt_id,
+            prover_id=result.prover_id,
+            digest=digest,
+            part=part,
+            parts=parts,
+            payload=payload[part * room : (part + 1) * room],
+        )
+        for part in range(parts)
+    ]
+
+
+def joined(payloads: Sequence[bytes], digest: str) -> AttemptResult:
+    """The result whose parts these are, in order. Raises MessageError."""
+    payload = b"".join(payloads)
+    if digest_of(payload) != digest:
+        raise MalformedMessage(f"{len(payloads)} parts of a result do not have the digest that they name")
+    return decode(payload, AttemptResult, limit=MAX_PARTS * MAX_MESSAGE_BYTES)
+
+
+def digest_of(payload: bytes) -> str:
+    """blake2b, hex: what tells one encoded result from another."""
+    return hashlib.blake2b(payload, digest_size=16).hexdigest()
+
+
+class Parts:
+    """Parts of results in memory, for one who waits for a single attempt; the learner keeps them in its database."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str, str, int], dict[int, bytes]] = {}
+
+    def add(self, part: ResultPart) -> AttemptResult | None:
+        """The result that this part completes; None while others are missing. Raises MessageError."""
+        kept = self._kept.setdefault((part.attempt_id, part.prover_id, part.digest, part.parts), {})
+        kept[part.part] = part.payload
+        return joined([kept[number] for number in sorted(kept)], part.digest) if len(kept) == part.parts else None
