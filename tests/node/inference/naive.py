@@ -43,7 +43,7 @@ def sample_naively(weights: Weights, settings: EngineSettings, job: Job) -> tupl
     samples = []
     for numbers in noise:
         samples.append(_sample(weights, prompt, numbers, job, taken))
-        samples[-1].close |= job.distinct and any(sample.close for sample in samples)
+        samples[-1].close |= job.sampling.distinct and any(sample.close for sample in samples)
     _, values = model(torch.tensor([prompt]), torch.tensor([0]), torch.tensor([len(prompt) - 1]))
     return samples, float(expected_value(values)[0])
 
@@ -56,25 +56,25 @@ def _logits(weights: Weights, prompt: list[int], drawn: list[int]) -> Tensor:
 
 def _shares(logits: Tensor, job: Job, taken: set[int], sample: NaiveSample) -> Tensor:
     """What the next token is drawn from: temperature, then the nucleus, then what was not drawn before."""
-    scaled = logits.double() / max(job.temperature, COLDEST)
-    if job.top_p < 1.0:
+    scaled = logits.double() / max(job.sampling.temperature, COLDEST)
+    if job.sampling.top_p < 1.0:
         ordered = scaled.softmax(-1).sort(descending=True)
         before = ordered.values.cumsum(-1) - ordered.values
-        sample.close |= float((before - job.top_p).abs().min()) < ROUNDING
-        scaled[ordered.indices[before >= job.top_p]] = -torch.inf
-    if job.distinct and not sample.tokens:
+        sample.close |= float((before - job.sampling.top_p).abs().min()) < ROUNDING
+        scaled[ordered.indices[before >= job.sampling.top_p]] = -torch.inf
+    if job.sampling.distinct and not sample.tokens:
         if bool((scaled.index_fill(0, torch.tensor(sorted(taken), dtype=torch.int64), -torch.inf) == -torch.inf).all()):
             taken.clear()
         scaled[sorted(taken)] = -torch.inf
     shares = scaled.softmax(-1)
-    if job.temperature < 0.1:  # the logits' own rounding, divided by so little, is no longer small
+    if job.sampling.temperature < 0.1:  # the logits' own rounding, divided by so little, is no longer small
         sample.close |= float(shares.topk(2).values[1]) > 1e-6
     return shares
 
 
 def _sample(weights: Weights, prompt: list[int], numbers: list[float], job: Job, taken: set[int]) -> NaiveSample:
     sample = NaiveSample()
-    ends = {EOS, *(weights.tokenizer.encode(text)[0] for text in job.stop)}
+    ends = {EOS, *(weights.tokenizer.encode(text)[0] for text in job.sampling.stop)}
     for index, number in enumerate(numbers):
         logits = _logits(weights, prompt, sample.tokens)
         shares = _shares(logits, job, taken, sample)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from common.sampling import PLAIN, Sampling
 from node.inference.engine import Engine
 from node.inference.engine_settings import EngineSettings
 from node.inference.job import FinishedJob, Job
@@ -19,7 +20,7 @@ from tests.node.model.tiny import tiny_weights
 SETTINGS = EngineSettings(slots=4, cells=8, new_tokens=12, prompt_tokens=80)
 
 
-def jobs(count: int, seed: int, **options: object) -> list[Job]:
+def jobs(count: int, seed: int) -> list[Job]:
     """States of 0 to 20 hypotheses (the longest are shortened), 1 to 8 samples, several temperatures."""
     rng = random.Random(seed)
     return [
@@ -28,8 +29,7 @@ def jobs(count: int, seed: int, **options: object) -> list[Job]:
             state="\n".join([*(f"h{rng.randint(0, 9)} : p ∧ q" for _ in range(rng.randint(0, 20))), "⊢ q"]),
             samples=rng.randint(1, 8),
             seed=rng.getrandbits(63),
-            temperature=rng.choice([1.0, 1.0, 0.3, 2.0, 0.0]),
-            **options,  # type: ignore[arg-type]
+            sampling=Sampling(temperature=rng.choice([1.0, 1.0, 0.3, 2.0, 0.0])),
         )
         for index in range(count)
     ]
@@ -45,9 +45,12 @@ def mixed_jobs(count: int, seed: int) -> list[Job]:
             replace(
                 job,
                 state=again,
-                top_p=rng.choice([1.0, 0.9, 0.5]),
-                distinct=rng.random() < 0.4,
-                stop=rng.choice([(), (), (" p",), ("q", "⊢")]),
+                sampling=replace(
+                    job.sampling,
+                    top_p=rng.choice([1.0, 0.9, 0.5]),
+                    distinct=rng.random() < 0.4,
+                    stop=rng.choice([(), (), (" p",), ("q", "⊢")]),
+                ),
             )
         )
     return todo
@@ -79,11 +82,10 @@ def check_against_naive(weights: Weights, todo: list[Job], answers: dict[int, Fi
             text = tactic.tactic
             assert text == weights.tokenizer.decode(naive.tokens)
             assert tactic.log_probability == pytest.approx(naive.log_probability, abs=1e-3)
-            plain = job.temperature == 1.0 and job.top_p == 1.0 and not job.distinct
             sampled = tactic.log_probability if tactic.sampled is None else tactic.sampled
-            assert (tactic.sampled is None) == plain
+            assert (tactic.sampled is None) == job.sampling.plain
             # At temperature 0 the logits are divided by 1e-4, and so is their rounding.
-            assert sampled == pytest.approx(naive.sampled, abs=0.1 if job.temperature == 0.0 else 2e-3)
+            assert sampled == pytest.approx(naive.sampled, abs=0.1 if job.sampling.temperature == 0.0 else 2e-3)
             assert tactic.complete == (naive.ended and bool(text.strip()) and "\ufffd" not in text)
             ends += naive.ended
     assert close <= 0.1 * sum(job.samples for job in todo)
@@ -171,7 +173,7 @@ def test_what_is_remembered_stays_within_its_memory() -> None:
 
 def test_half_precision_answers_stay_near_those_of_single_precision() -> None:
     weights = tiny_weights(ends=12.0)
-    todo = [replace(job, temperature=1.0) for job in jobs(8, seed=3)]
+    todo = [replace(job, sampling=PLAIN) for job in jobs(8, seed=3)]
     exact = run(Engine(weights, SETTINGS), todo)
     rough = run(Engine(weights, replace(SETTINGS, dtype="bfloat16")), todo)
     for job in todo:
@@ -191,7 +193,7 @@ def test_stop_texts_end_a_tactic_and_are_no_part_of_it() -> None:
     with torch.no_grad():
         weights.model.policy.weight[stop[0]] = -0.15 * weights.model.policy.weight[EOS]  # often drawn, not always
     engine = Engine(weights, replace(SETTINGS, cells=32))
-    answer = run(engine, [Job(0, "⊢ q", 32, seed=3, stop=("q",))])[0]
+    answer = run(engine, [Job(0, "⊢ q", 32, seed=3, sampling=Sampling(stop=("q",)))])[0]
     ended = [sample for sample in answer.tactics if sample.complete]
     assert ended and len(ended) < 32
     whole = run(engine, [Job(0, "⊢ q", 32, seed=3)])[0]
@@ -202,7 +204,9 @@ def test_stop_texts_end_a_tactic_and_are_no_part_of_it() -> None:
 
 def test_a_stop_text_of_several_tokens_is_refused_and_the_rest_goes_on() -> None:
     engine = Engine(tiny_weights(ends=12.0), SETTINGS)
-    answers = run(engine, [Job(0, "⊢ q", 2, seed=3, stop=("no single token",)), Job(1, "⊢ q", 2, seed=3)])
+    answers = run(
+        engine, [Job(0, "⊢ q", 2, seed=3, sampling=Sampling(stop=("no single token",))), Job(1, "⊢ q", 2, seed=3)]
+    )
     assert "it must be one" in answers[0].problem and answers[0].tactics == ()
     assert not answers[1].problem and len(answers[1].tactics) == 2
 
@@ -210,7 +214,7 @@ def test_a_stop_text_of_several_tokens_is_refused_and_the_rest_goes_on() -> None
 def test_distinct_first_tokens_give_as_many_beginnings_as_samples() -> None:
     engine = Engine(tiny_weights(sharpness=4.0), replace(SETTINGS, new_tokens=1))
     plain = run(engine, [Job(0, "⊢ q", 8, seed=5)])[0]
-    spread = run(engine, [Job(0, "⊢ q", 8, seed=5, distinct=True)])[0]
+    spread = run(engine, [Job(0, "⊢ q", 8, seed=5, sampling=Sampling(distinct=True))])[0]
     assert len({sample.log_probability for sample in spread.tactics}) == 8
     assert len({sample.log_probability for sample in plain.tactics}) < 8
 
@@ -249,7 +253,7 @@ def test_samples_follow_the_distribution_of_the_policy() -> None:
 
 
 def test_temperature_zero_gives_the_likeliest_tactic_each_time() -> None:
-    answer = run(Engine(tiny_weights(), SETTINGS), [Job(0, "⊢ q", 8, seed=3, temperature=0.0)])[0]
+    answer = run(Engine(tiny_weights(), SETTINGS), [Job(0, "⊢ q", 8, seed=3, sampling=Sampling(temperature=0.0))])[0]
     assert len({sample.tactic for sample in answer.tactics}) == 1
 
 
@@ -280,11 +284,6 @@ def test_an_idle_engine_does_nothing() -> None:
     [
         (Job(0, "", 0, 1), "0 samples"),
         (Job(0, "", 9, 1), "9 samples"),
-        (Job(0, "", 1, 1, temperature=-1.0), "temperature"),
-        (Job(0, "", 1, 1, temperature=float("nan")), "temperature"),
-        (Job(0, "", 1, 1, top_p=0.0), "top_p"),
-        (Job(0, "", 1, 1, top_p=float("nan")), "top_p"),
-        (Job(0, "", 1, 1, stop=("a", "b", "c", "d")), "4 stop texts"),
     ],
 )
 def test_impossible_jobs_are_refused(job: Job, message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import sys
 import time
@@ -25,6 +26,7 @@ from common.messages import (
     TacticRequest,
     WeightsState,
 )
+from common.sampling import Sampling
 from common.settings import NodeSettings
 from common.subjects import PAUSE, RESUME, TACTIC_REQUEST
 from node.inference.engine import Engine, Job
@@ -165,6 +167,16 @@ async def test_the_same_request_gets_the_same_answer_under_any_load(
     assert texts[5] != texts[6]
 
 
+SENSELESS = (
+    Sampling(temperature=math.nan),
+    Sampling(temperature=-1.0),
+    Sampling(temperature=101.0),
+    Sampling(top_p=0.0),
+    Sampling(top_p=math.nan),
+    Sampling(stop=("a", "b", "c", "d")),
+)
+
+
 async def test_requests_that_make_no_sense_are_refused(
     broker: BusSettings, bus: Bus, run_name: str, learner: Learner
 ) -> None:
@@ -174,8 +186,7 @@ async def test_requests_that_make_no_sense_are_refused(
         for message in (
             request(samples=0),
             request(samples=9),
-            request(temperature=float("nan")),
-            request(temperature=-1.0),
+            *(request(sampling=sampling) for sampling in SENSELESS),
             PauseRequest(epoch=1, until=0.0),
         ):
             assert (await refused(bus, message)).kind == "malformed"

@@ -36,6 +36,7 @@ from common.messages import (
     TacticRequest,
     decode,
 )
+from common.sampling import Sampling
 from node.mesh.mesh import Mesh
 from node.mesh.plan import free_port
 from node.mesh.supervisor import ChildState
@@ -174,7 +175,7 @@ async def send_nonsense(bus: Bus) -> None:
     verdict = await answer_of(bus, subjects.LEAN_VERIFY, verify, LeanVerifyReply)
     assert isinstance(verdict, LeanVerifyReply) and not verdict.accepted and "`axiom`" in verdict.reason
     for samples, temperature in ((0, 1.0), (10**9, 1.0), (1, math.nan), (1, -3.0)):
-        ask = TacticRequest(state="⊢ True", samples=samples, seed=1, temperature=temperature)
+        ask = TacticRequest(state="⊢ True", samples=samples, seed=1, sampling=Sampling(temperature=temperature))
         assert isinstance(await answer_of(bus, subjects.TACTIC_REQUEST, ask, TacticReply), RemoteFailure)
     await bus.publish("telemetry.prover.x.heartbeat", beat := nan_heartbeat())
     await bus.register(NodeInfo(node_id=beat.node_id, role="?", host="", pid=-1, version="", started=math.nan))

@@ -10,10 +10,12 @@ import pytest
 
 from common.bus import Unanswered
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
-from common.messages import Attempt, Purpose
-from node.prover.agent import Agent, node_seed
+from common.messages import Attempt, AttemptOutcome, Purpose, Transition
+from common.proofs import transitions_of
+from node.prover.agent import Agent, node_seed, unsolved
 from node.prover.policy import Advice
 from node.prover.prior import Proposal
+from node.prover.search import SearchStatistics
 from tests.node.prover.toys import LOST, random_environment
 
 
@@ -22,7 +24,7 @@ def attempt(simulations: int = 40, **changes: object) -> Attempt:
         "attempt_id": "a1",
         "theorem_id": "t1",
         "theorem": Theorem("t", "", "True"),
-        "purpose": "train",
+        "purpose": Purpose.TRAIN,
         "simulations": simulations,
         "seed": 7,
     }
@@ -69,6 +71,15 @@ class LosingLean(ToyLean):
         return dict.fromkeys(tactics, LOST)
 
 
+class LosingOneStateLean(ToyLean):
+    """Loses all that is run on the state that is expanded third."""
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        outcomes = await super().run(path, tactics)
+        states = list(dict.fromkeys(state for state, _ in self.ran))
+        return dict.fromkeys(tactics, LOST) if states.index(self.ran[-1][0]) == 2 else outcomes
+
+
 class BadLean(ToyLean):
     async def open(self) -> str:
         raise BadStatement("unknown identifier 'foo'")
@@ -98,15 +109,15 @@ async def test_budget_is_kept_with_several_leaves_in_flight() -> None:
     assert (result.outcome, result.statistics.simulations, len(policy.calls)) == ("failed", 33, 33)
 
 
-async def test_proof_comes_with_script_and_transitions() -> None:
+async def test_a_proof_names_its_states_from_the_root() -> None:
     found = [await agent(ToyPolicy(1), ToyLean(seed, closing=12)).play() for seed in range(12)]
     proved = [result for result in found if result.outcome == "proved"]
     assert len(proved) >= 3
     for result in proved:
         assert result.proof is not None
-        assert result.transitions[0].remaining_steps == result.proof.remaining_steps
-        assert result.transitions[0].tactic == result.proof.tactic
-        assert result.proof.tactic in result.script
+        assert result.proof.state == "s0"
+        steps = transitions_of(result.proof)
+        assert steps[0] == Transition("s0", result.proof.tactic, result.proof.remaining_steps)
         assert (result.statistics.weights_first, result.statistics.weights_last) == (3, 3)
 
 
@@ -118,8 +129,37 @@ async def test_no_tactic_goes_to_lean_twice_for_one_state() -> None:
 
 async def test_lost_infrastructure_is_an_error_and_no_failure() -> None:
     result = await agent(ToyPolicy(0), LosingLean(1)).play()
-    assert result.outcome == "error" and "lost" in result.message
-    assert result.statistics.tactics_failed == 0
+    assert result.outcome is AttemptOutcome.ERROR
+    assert (result.statistics.expansions_lost, result.statistics.tactics_failed) == (1, 0)
+
+
+async def test_a_failed_search_that_lost_an_expansion_is_undecided() -> None:
+    result = await agent(ToyPolicy(0), LosingOneStateLean(3, closing=10_000), leaves=1).play()
+    statistics = result.statistics
+    assert (statistics.simulations, statistics.expansions_lost) == (40, 1)
+    assert result.outcome is AttemptOutcome.UNDECIDED and not result.outcome.decided
+    lossless = await agent(ToyPolicy(0), ToyLean(3, closing=10_000), leaves=1).play()
+    assert lossless.outcome is AttemptOutcome.FAILED and lossless.statistics.expansions_lost == 0
+
+
+async def test_a_proof_stands_whatever_was_lost() -> None:
+    found = [await agent(ToyPolicy(1), LosingOneStateLean(seed, closing=12), leaves=1).play() for seed in range(12)]
+    assert any(result.outcome is AttemptOutcome.PROVED and result.statistics.expansions_lost for result in found)
+
+
+@pytest.mark.parametrize(
+    ("lost", "simulations", "outcome"),
+    [
+        (0, 16, AttemptOutcome.FAILED),
+        (1, 16, AttemptOutcome.UNDECIDED),
+        (8, 16, AttemptOutcome.UNDECIDED),
+        (9, 16, AttemptOutcome.ERROR),
+    ],
+)
+def test_what_a_search_without_proof_says_depends_on_what_it_lost(
+    lost: int, simulations: int, outcome: AttemptOutcome
+) -> None:
+    assert unsolved(SearchStatistics(simulations=simulations, expansions_lost=lost))[0] is outcome
 
 
 async def test_bad_statement_carries_leans_message() -> None:
@@ -129,7 +169,7 @@ async def test_bad_statement_carries_leans_message() -> None:
 
 async def test_unanswered_lean_is_an_error() -> None:
     result = await agent(ToyPolicy(0), DeafLean(1)).play()
-    assert result.outcome == "error" and "nobody serves lean.run" in result.message
+    assert result.outcome is AttemptOutcome.ERROR and "nobody serves lean.run" in result.message
 
 
 async def test_cancelled_agent_leaves_nothing_in_flight() -> None:
@@ -165,3 +205,15 @@ async def test_outcomes_are_told_as_they_come_also_those_that_count_for_nothing(
     told.clear()
     await Agent(attempt(), ToyPolicy(1), LosingLean(1), prover_id="p", leaves=2, on_outcomes=told.extend).play()
     assert {outcome.kind for outcome in told} == {OutcomeKind.LOST}
+
+
+async def test_the_attempt_says_how_many_tactics_are_sampled() -> None:
+    asked: list[int] = []
+
+    class Counting(ToyPolicy):
+        async def advise(self, state: str, samples: int, seed: int) -> Advice:
+            asked.append(samples)
+            return await super().advise(state, samples, seed)
+
+    await Agent(attempt(samples=9), Counting(0), ToyLean(3), prover_id="p", leaves=1).play()
+    assert set(asked) == {9}

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from common import subjects
 from common.bus import Bus
 from common.lean import Theorem
-from common.messages import Attempt
+from common.messages import Attempt, AttemptOutcome
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.results import results
@@ -80,8 +80,8 @@ async def test_attempt_that_comes_too_often_is_reported_as_poisoned(bus: Bus) ->
         await lease.hand_back()
     async with running(bus, max_deliveries=3):
         (result,) = await results(bus, 1)
-    assert result.outcome == "error"
-    assert result.message.startswith("poisoned: delivered 4 times without a result")
+    assert result.outcome is AttemptOutcome.POISONED
+    assert result.message.startswith("delivered 4 times without a result")
 
 
 async def test_absent_lean_proxies_are_an_error_and_no_failure(bus: Bus) -> None:
@@ -102,6 +102,6 @@ async def test_lease_is_renewed_while_an_attempt_is_played(bus: Bus) -> None:
     await publish(bus, 1)
     async with running(bus, lean_patience=4.0):
         (result,) = await results(bus, 1)
-    assert result.outcome == "error"
+    assert result.outcome is AttemptOutcome.ERROR
     assert await bus.lease("todo-train", Attempt, limit=1, wait=1.0) == []
     assert (await bus.backlog())["results"] == 0

@@ -13,6 +13,7 @@ from common.bus import Bus, BusSettings, RemoteFailure
 from common.context import NodeContext
 from common.lean import Theorem
 from common.messages import Attempt, AttemptResult, Purpose, TacticReply, TacticRequest
+from common.sampling import Sampling
 from common.settings import NodeSettings
 from node.inference.engine import Engine
 from node.inference.engine_settings import EngineSettings
@@ -22,7 +23,7 @@ from node.inference.settings import InferenceSettings
 from node.model import weights
 from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment
-from node.prover.policy import InferencePolicy, Sampling
+from node.prover.policy import InferencePolicy
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.node.model.tiny import tiny_weights
@@ -84,7 +85,9 @@ async def test_sampling_in_the_configuration_file_is_how_the_network_is_sampled(
     bus: Bus, lean_proxy: object, inference: NodeContext, tmp_path: Path
 ) -> None:
     file = tmp_path / "mesh.toml"
-    file.write_text('[prover]\nsearches = 1\ntemperature = 0.7\ntop_p = 0.8\ndistinct = true\nstop = ["q"]\n')
+    file.write_text(
+        '[prover]\nsearches = 1\n[prover.sampling]\ntemperature = 0.7\ntop_p = 0.8\ndistinct = true\nstop = ["q"]\n'
+    )
     settings = config.load(ProverSettings, file, "prover")
     asked: list[TacticRequest] = []
     listening = await bus.subscribe(subjects.TACTIC_REQUEST, TacticRequest, lambda _, request: asked.append(request))
@@ -99,9 +102,7 @@ async def test_sampling_in_the_configuration_file_is_how_the_network_is_sampled(
     await eventually(lambda: bool(asked), what="a request on the bus")
     request = asked[0]
     answer = await bus.request_patiently(subjects.TACTIC_REQUEST, request, TacticReply, timeout=10, deadline=30)
-    wanted = Job(
-        0, request.state, request.samples, request.seed, temperature=0.7, top_p=0.8, distinct=True, stop=("q",)
-    )
+    wanted = Job(0, request.state, request.samples, request.seed, Sampling(0.7, 0.8, True, ("q",)))
     plain = Job(0, request.state, request.samples, request.seed)
     assert [sample.tactic for sample in answer.tactics] == alone(wanted) != alone(plain)
     assert all(sample.sampled is not None for sample in answer.tactics)

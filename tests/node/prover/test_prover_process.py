@@ -16,6 +16,8 @@ from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.messages import Attempt, AttemptResult, LeanVerifyReply, LeanVerifyRequest, Purpose
 from common.process import kill_group, spawn_child
+from common.proofs import transitions_of
+from node.lean.text.script import proof_script
 from tests.waiting import until
 
 THEOREMS = {
@@ -94,9 +96,11 @@ async def test_attempts_end_in_results_that_lean_accepts(bus: Bus, lean_proxy: o
     for name, theorem in THEOREMS.items():
         result = found[name]
         assert result.outcome == "proved", result.message
-        assert result.proof is not None and result.transitions[0].remaining_steps == result.proof.remaining_steps
-        assert all(transition.state.count("⊢") >= 1 for transition in result.transitions)
-        request = LeanVerifyRequest(theorem=theorem, script=result.script)
+        assert result.proof is not None
+        transitions = transitions_of(result.proof)
+        assert transitions[0].remaining_steps == result.proof.remaining_steps
+        assert all("⊢" in transition.state for transition in transitions)
+        request = LeanVerifyRequest(theorem=theorem, script=proof_script(result.proof))
         verdict = await bus.request_patiently(subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=30, deadline=30)
         assert verdict.accepted, verdict.reason
 

@@ -6,13 +6,15 @@ import math
 
 import pytest
 
-from common.lean import ProofTree, Step
+from common.lean import Branch, ProofTree, Step
 from common.messages import SampledTactic, Transition
-from node.prover.formulas import exploration, q_value, select_branch, wants_tactics
+from common.proofs import transitions_of
+from node.prover.formulas import exploration, hardest_branch, q_value, wants_tactics
 from node.prover.parameters import SearchParameters
 from node.prover.prior import Proposal, merge_samples
-from node.prover.proofs import NotSolved
+from node.prover.proofs import NotSolved, extract
 from node.prover.search import Search
+from node.prover.tree import Tree
 from tests.node.prover.toys import ERROR, LOST, PROVED, expand, goals
 
 
@@ -62,7 +64,9 @@ def test_first_simulations_follow_the_prior_and_then_the_value() -> None:
     # Q(b) = 0.99^22 = 0.8016; root V = (-5 - 4 - 42) / 3 = -17, so Q(a) = 0.99^48 = 0.6173: b, and C once more.
     assert expand(search, -1.5, {"d": PROVED}) == "C"
     assert search.solved and search.select() is None
-    assert search.proof() == ProofTree("b", ((0,),), (ProofTree("c", ((0,),), (ProofTree("d"),)),))
+    assert search.proof() == ProofTree(
+        "b", ((0,),), (ProofTree("c", ((0,),), (ProofTree("d", state="C"),), "B"),), "root"
+    )
 
 
 def test_path_of_a_state_is_the_steps_that_lead_there() -> None:
@@ -101,10 +105,10 @@ def test_branch_score_explores_the_less_visited_branch() -> None:
     a.visits, a.value, b.visits, b.value = 100, -4.0, 10, -3.0
     # c = 0.001 + log(3311 / 3200) = 0.0350983, times 64 · 0.5 · sqrt(110) = 11.7796...
     # A: 1 - 0.99^3 + 11.78 / 101 = 0.1463; B: 1 - 0.99^2 + 11.78 / 11 = 1.0908
-    assert select_branch(action, parameters) is b
+    assert hardest_branch(action, parameters) is b
     # Now c = 0.001 + log(3400 / 3200) and the sum is 199: 27.8 / 101 + 0.0297 for A, 27.8 / 100 + 0.0199 for B.
     b.visits = 99
-    assert select_branch(action, parameters) is a
+    assert hardest_branch(action, parameters) is a
 
 
 def test_product_is_solved_when_all_branches_are_and_solved_branches_are_skipped() -> None:
@@ -116,20 +120,25 @@ def test_product_is_solved_when_all_branches_are_and_solved_branches_are_skipped
     assert expand(search, -2.0, {"c": PROVED}) == "B1"
     assert search.solved
     proof = search.proof()
-    assert proof == ProofTree("cases", ((0,), (1,)), (ProofTree("done"), ProofTree("b", ((0,),), (ProofTree("c"),))))
+    assert proof == ProofTree(
+        "cases",
+        ((0,), (1,)),
+        (ProofTree("done", state="A"), ProofTree("b", ((0,),), (ProofTree("c", state="B1"),), "B")),
+        "root",
+    )
     assert proof.remaining_steps == 3
-    assert search.transitions(proof) == [
+    assert transitions_of(proof) == (
         Transition("root", "cases", 3),
         Transition("A", "done", 1),
         Transition("B", "b", 2),
         Transition("B1", "c", 1),
-    ]
+    )
 
 
 def test_terminal_children_are_solved_when_they_are_made() -> None:
     search = Search("root")
     expand(search, -7.0, {"intro": goals("A"), "trivial": PROVED})
-    assert search.solved and search.proof() == ProofTree("trivial")
+    assert search.solved and search.proof() == ProofTree("trivial", state="root")
     assert search.tree.root.value == -1.0
     assert search.statistics.simulations == 1
 
@@ -145,7 +154,7 @@ def test_shorter_proof_found_later_replaces_the_longer_one() -> None:
     search.feed(third.node_id, [Proposal("y", 1.0)], -5.0, {"y": PROVED})
     assert search.proof().remaining_steps == 3
     search.feed(second.node_id, [Proposal("z", 1.0)], -5.0, {"z": PROVED})
-    assert search.proof() == ProofTree("b", ((0,),), (ProofTree("z"),))
+    assert search.proof() == ProofTree("b", ((0,),), (ProofTree("z", state="B"),), "root")
     assert search.in_flight == 0
 
 
@@ -273,3 +282,23 @@ def test_missing_outcome_changes_nothing() -> None:
     with pytest.raises(KeyError):
         search.feed(request.node_id, [Proposal("a", 1.0), Proposal("b", 1.0)], -5.0, {"a": PROVED})
     assert not search.solved and search.in_flight == 1
+
+
+@pytest.mark.parametrize(("zero", "state"), [(False, "A"), (True, "C")])
+def test_an_unvisited_action_starts_below_its_parent_or_at_zero_by_option(zero: bool, state: str) -> None:
+    search = Search("root", SearchParameters(unvisited_penalty=1.0, unvisited_zero=zero))
+    expand(search, -5.0, {"a": goals("A"), "b": goals("B")}, [1.0, 2.0])
+    assert expand(search, -30.0, {"c": goals("C")}) == "B"
+    # Q(b) = 0.99^30 = 0.74; root V = (-5 - 31) / 2 = -18. One step below that a has 0.99^18 = 0.83, by the option 0.
+    assert expand(search, -2.0, {"d": goals("D")}) == state
+
+
+def test_a_deep_proof_is_read_without_recursion() -> None:
+    depth = 5_000
+    tree = Tree("0", max_depth=depth)
+    for number in range(depth):
+        branches = (Branch(str(number + 1)),) if number + 1 < depth else ()
+        tree.add_action(tree.nodes[number], "step", 1.0, branches)
+    proof = extract(tree.root)
+    assert proof.remaining_steps == depth
+    assert [step.remaining_steps for step in transitions_of(proof)] == list(range(depth, 0, -1))

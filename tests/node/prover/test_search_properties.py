@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.prover.parameters import SearchParameters
+from common.proofs import transitions_of
 from node.prover.search import Search
 from node.prover.tree import ancestors
 from tests.node.prover.toys import is_valid, play, random_environment
@@ -17,7 +17,7 @@ states = st.integers(3, 200)
 
 
 def searched(seed: int, states: int, leaves: int, closing: int, simulations: int = 60) -> tuple[Search, list[str]]:
-    search = Search("s0", SearchParameters(samples=4))
+    search = Search("s0")
     environment = random_environment(seed, states, closing=closing)
     return search, play(search, environment, seed=seed, simulations=simulations, leaves=leaves)
 
@@ -49,7 +49,7 @@ def test_proofs_are_valid_and_as_long_as_they_say(seed: int, states: int, leaves
         proof = search.proof()
         assert is_valid(proof, "s0", random_environment(seed, states, closing=20))
         assert proof.remaining_steps == search.tree.root.steps
-        transitions = search.transitions(proof)
+        transitions = transitions_of(proof)
         assert transitions[0].remaining_steps == proof.remaining_steps
         assert len({(t.state, t.tactic) for t in transitions}) == len(transitions)
 

@@ -47,9 +47,12 @@ def random_environment(seed: int, states: int, *, closing: int = 6) -> Environme
     return environment
 
 
+SAMPLES = 4
+
+
 def random_policy(seed: int, request: ExpandRequest, vocabulary: int) -> tuple[list[Proposal], float]:
     """Samples and a value that depend on the request alone."""
-    picks = [derive_seed(seed, request.state, request.round, sample) % vocabulary for sample in range(request.samples)]
+    picks = [derive_seed(seed, request.state, request.round, sample) % vocabulary for sample in range(SAMPLES)]
     proposals = [Proposal(f"t{pick}", float(picks.count(pick))) for pick in dict.fromkeys(picks)]
     return proposals, -1.0 - derive_seed(seed, request.state) % 10
 
@@ -74,7 +77,9 @@ def play(search: Search, environment: Environment, *, seed: int, simulations: in
 
 
 def is_valid(proof: ProofTree, state: str, environment: Environment) -> bool:
-    """Does the proof close the state in the environment?"""
+    """Does the proof close the state in the environment, and does it name the states on its way?"""
+    if proof.state != state:
+        return False
     outcome = environment(state, proof.tactic)
     if outcome.kind is OutcomeKind.PROVED:
         return not proof.children
