@@ -64,6 +64,10 @@ class Bus:
         """False while the broker is away."""
         return self._connection.connected
 
+    async def wait_connected(self) -> None:
+        """Wait until the broker is there, for ever."""
+        await self._connection.wait_connected()
+
     def connected_seconds(self) -> float:
         """Seconds for which the broker has been there, all told: a clock that stands still while it is away."""
         return self._connection.connected_seconds()

@@ -193,8 +193,8 @@ class Connection:
             "`proofmesh broker`, or name another with --bus.url or [bus] url"
         )
 
-    async def wait_connected(self, timeout: float) -> bool:
-        """Wait until the broker is connected, at most `timeout` seconds."""
+    async def wait_connected(self, timeout: float | None = None) -> bool:
+        """Wait until the broker is connected, at most `timeout` seconds; None: for ever."""
         if self.connected:
             return True
         try:

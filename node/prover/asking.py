@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from common.bus import Bus
+from common.bus import Bus, Unanswered
 from common.messages import Message
 
 R = TypeVar("R", bound=Message)
@@ -28,6 +28,13 @@ class Patience:
 
         Raises Unanswered and BusyError when patience is over, RemoteFailure at once.
         """
-        return await self._bus.request_patiently(
-            subject, message, reply, timeout=timeout, deadline=self.left, clock=self._bus.connected_seconds
-        )
+        bus = self._bus
+        while True:
+            try:
+                return await bus.request_patiently(
+                    subject, message, reply, timeout=timeout, deadline=self.left, clock=bus.connected_seconds
+                )
+            except Unanswered:
+                if bus.connected:
+                    raise
+            await bus.wait_connected()  # what is left is for afterwards: there is nobody to ask

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import enum
 import types
 import typing
@@ -49,16 +50,21 @@ PLAIN = {
     float: st.floats(allow_nan=False),
     str: st.text(max_size=12),
     bool: st.booleans(),
+    bytes: st.binary(max_size=12),
     ProofTree: PROOF_TREES,
 }
 
 
-def bounded(kind: type, meta: msgspec.Meta) -> st.SearchStrategy[Any]:
-    """Numbers within the bounds of a field."""
+def bounded(kind: Any, meta: msgspec.Meta) -> st.SearchStrategy[Any]:
+    """Values within the bounds of a field."""
+    if typing.get_origin(kind) is tuple:
+        return st.lists(strategy(typing.get_args(kind)[0]), max_size=meta.max_length).map(tuple)
+    if kind is str:
+        return st.text(min_size=meta.min_length or 0, max_size=12)
     if kind is int:
         most = meta.le if meta.lt is None else meta.lt - 1
         return st.integers(meta.ge, most)  # type: ignore[arg-type]
-    return st.floats(meta.ge, meta.le)
+    return st.floats(meta.ge if meta.gt is None else meta.gt, meta.le, exclude_min=meta.gt is not None)
 
 
 def strategy(kind: Any) -> st.SearchStrategy[Any]:
@@ -79,7 +85,10 @@ def strategy(kind: Any) -> st.SearchStrategy[Any]:
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return st.sampled_from(kind)
     hints = typing.get_type_hints(kind, include_extras=True)
-    fields = {f.name: strategy(hints[f.name]) for f in msgspec.structs.fields(kind) if f.name != "v"}
+    names = [
+        f.name for f in (dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else msgspec.structs.fields(kind))
+    ]
+    fields = {name: strategy(hints[name]) for name in names if name != "v"}
     return st.builds(kind, **fields)
 
 
@@ -128,18 +137,18 @@ def test_a_message_of_another_type_is_malformed_and_both_are_named() -> None:
 
 
 def test_a_wrong_field_is_named() -> None:
-    payload = msgpack.packb({"type": "PauseHold", "v": 1, "epoch": "one", "until": 2.0})
+    payload = msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": "one", "until": 2.0})
     with pytest.raises(MalformedMessage, match=r"epoch"):
         decode(payload, PauseHold)
 
 
 def test_a_missing_field_is_named() -> None:
     with pytest.raises(MalformedMessage, match="until"):
-        decode(msgpack.packb({"type": "PauseHold", "v": 1, "epoch": 1}), PauseHold)
+        decode(msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": 1}), PauseHold)
 
 
 def test_an_unknown_field_of_a_newer_node_is_passed_over() -> None:
-    payload = msgpack.packb({"type": "PauseHold", "v": 1, "epoch": 1, "until": 2.0, "new": [1, 2]})
+    payload = msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": 1, "until": 2.0, "new": [1, 2]})
     assert decode(payload, PauseHold) == PauseHold(epoch=1, until=2.0)
 
 
@@ -160,6 +169,6 @@ def test_deep_nesting_is_malformed_and_not_a_crash() -> None:
     deep = b"\x91" * 100_000 + b"\xc0"
     with pytest.raises(MalformedMessage):
         decode(deep, PauseHold)
-    nested = msgpack.packb({"type": "PauseHold", "v": 1, "epoch": 1, "until": 2.0})[:-9] + deep
+    nested = msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": 1, "until": 2.0})[:-9] + deep
     with pytest.raises(messages.MessageError):
         decode(nested, PauseHold)

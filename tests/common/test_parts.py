@@ -1,57 +1,120 @@
-"""Results are divided so that every part fits in a message and nothing is lost."""
+"""Results that are too large for a message are divided into parts that fit, and put together again."""
 
 from __future__ import annotations
 
+import random
+
+import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from node.prover.results import divide
 
+from common import parts
 from common.lean import ProofTree
-from common.messages import MAX_MESSAGE_BYTES, AttemptResult, Purpose, Transition, encode
+from common.messages import (
+    MAX_MESSAGE_BYTES,
+    AttemptOutcome,
+    AttemptResult,
+    MalformedMessage,
+    Purpose,
+    ResultPart,
+    decode,
+    encode,
+)
+from common.parts import Parts, divide, joined
 
 
-def result(transitions: list[Transition], script: str = "  simp") -> AttemptResult:
+def result(proof: ProofTree | None, message: str = "") -> AttemptResult:
     return AttemptResult(
         attempt_id="a",
         theorem_id="t",
         purpose=Purpose.TRAIN,
         prover_id="p",
-        outcome="proved",
-        proof=ProofTree("simp"),
-        script=script,
-        transitions=tuple(transitions),
+        outcome=AttemptOutcome.PROVED,
+        message=message,
+        proof=proof,
     )
 
 
-def test_small_result_is_one_part() -> None:
-    (only,) = divide(result([Transition("⊢ p", "simp", 1)]))
-    assert (only.part, only.parts, len(only.transitions)) == (0, 1, 1)
+def chain(sizes: list[int]) -> ProofTree:
+    """A proof with states of these sizes, the last one first."""
+    proof = ProofTree("done", state="⊢ True")
+    for index, size in enumerate(sizes):
+        proof = ProofTree(f"t{index}", ((0,),), (proof,), "p" * size)
+    return proof
+
+
+def parts_of(whole: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[ResultPart]:
+    pieces = divide(whole, limit)
+    assert all(len(encode(piece)) <= limit for piece in pieces)
+    return [piece for piece in pieces if isinstance(piece, ResultPart)]
+
+
+def test_a_small_result_is_one_message() -> None:
+    whole = result(ProofTree("simp"))
+    assert divide(whole) == [whole]
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.lists(st.integers(0, 900), max_size=80), st.integers(4_000, 9_000))
-def test_parts_fit_and_hold_every_transition_in_order(sizes: list[int], limit: int) -> None:
-    transitions = [Transition("p" * size, f"t{index}", index) for index, size in enumerate(sizes)]
-    parts = divide(result(transitions), limit)
-    assert all(len(encode(part)) <= limit for part in parts)
-    assert [part.part for part in parts] == list(range(len(parts)))
-    assert {part.parts for part in parts} == {len(parts)}
-    assert [transition for part in parts for transition in part.transitions] == transitions
-    assert parts[0].proof is not None and parts[0].script == "  simp"
+@given(st.lists(st.integers(0, 900), max_size=80), st.integers(4_000, 9_000), st.randoms(use_true_random=False))
+def test_parts_fit_and_make_the_result_again_in_any_order(sizes: list[int], limit: int, rng: random.Random) -> None:
+    whole = result(chain(sizes))
+    pieces = divide(whole, limit)
+    assert all(len(encode(piece)) <= limit for piece in pieces)
+    divided = [piece for piece in pieces if isinstance(piece, ResultPart)]
+    if not divided:
+        assert pieces == [whole]
+        return
+    assert [part.part for part in divided] == list(range(len(divided)))
+    rng.shuffle(divided)
+    kept = Parts()
+    found = [kept.add(part) for part in [divided[0], *divided]]  # one of them comes twice
+    assert found[-1] == whole and not any(found[:-1])
 
 
-def test_megabytes_of_transitions_travel_in_messages_of_the_real_limit() -> None:
-    transitions = [Transition("⊢ p" * 5000, f"t{index}", 1) for index in range(100)]
-    parts = divide(result(transitions))
-    assert len(parts) >= 3
-    assert sum(len(part.transitions) for part in parts) == 100
+def test_megabytes_travel_in_messages_of_the_real_limit() -> None:
+    whole = result(chain([20_000] * 100))
+    divided = parts_of(whole)
+    assert len(divided) >= 3
+    received = [decode(encode(part), ResultPart) for part in divided]
+    assert joined([part.payload for part in received], received[0].digest) == whole
 
 
-def test_proof_that_fits_no_message_becomes_an_error_that_says_so() -> None:
-    (only,) = divide(result([], script="x" * (MAX_MESSAGE_BYTES + 1)))
-    assert only.outcome == "error" and "too large" in only.message and only.proof is None
+def test_a_proof_of_the_greatest_depth_travels() -> None:
+    whole = result(chain([100] * 256))
+    assert decode(encode(whole), AttemptResult) == whole
 
 
-def test_transition_that_fits_no_message_becomes_an_error_that_says_so() -> None:
-    (only,) = divide(result([Transition("x" * (MAX_MESSAGE_BYTES + 1), "t", 1)]))
-    assert only.outcome == "error" and "transition" in only.message
+def test_a_long_message_is_divided_too() -> None:
+    whole = result(None, message="x" * (MAX_MESSAGE_BYTES + 1))
+    assert len(parts_of(whole)) == 2
+
+
+def test_a_result_of_too_many_parts_becomes_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "MAX_PARTS", 2)
+    (only,) = divide(result(chain([1000] * 20)), limit=6_000)
+    assert isinstance(only, AttemptResult)
+    assert only.outcome is AttemptOutcome.ERROR and only.proof is None and "bytes" in only.message
+
+
+def test_parts_of_two_plays_are_not_mixed() -> None:
+    first, second = (parts_of(result(chain([1000] * 10), message=text), 6_000) for text in ("one", "two"))
+    kept = Parts()
+    found = [kept.add(part) for part in (*first[:-1], *second[1:], second[0])]
+    assert found[-1] is not None and found[-1].message == "two" and not any(found[:-1])
+
+
+def test_parts_that_are_not_what_their_digest_says_are_malformed() -> None:
+    divided = parts_of(result(chain([1000] * 10)), 6_000)
+    with pytest.raises(MalformedMessage, match="digest"):
+        joined([part.payload for part in reversed(divided)], divided[0].digest)
+    nonsense = b"\xc1"
+    with pytest.raises(MalformedMessage):
+        joined([nonsense], parts.digest_of(nonsense))
+
+
+def test_a_part_beyond_any_number_is_malformed() -> None:
+    (part, *_) = parts_of(result(chain([1000] * 10)), 6_000)
+    for changes in ({"part": 2**62}, {"part": -1}, {"parts": 0}, {"parts": 2**62}):
+        with pytest.raises(MalformedMessage, match="ResultPart: Expected"):
+            decode(encode(msgspec.structs.replace(part, **changes)), ResultPart)

@@ -14,7 +14,9 @@ from common.bus import Bus, BusSettings, names
 from common.bus.counters import MALFORMED
 from common.lean import Theorem
 from common.messages import (
+    SCHEMA_VERSION,
     Attempt,
+    AttemptOutcome,
     AttemptResult,
     Failure,
     Heartbeat,
@@ -30,7 +32,13 @@ from common.subjects import RESULT, todo
 from tests.waiting import eventually
 
 BAD = {
-    "malformed": [b"", b"\xc1", b"not msgpack at all", msgpack.packb({"type": "Nonsense", "v": 1}), b"\x91" * 5_000],
+    "malformed": [
+        b"",
+        b"\xc1",
+        b"not msgpack at all",
+        msgpack.packb({"type": "Nonsense", "v": SCHEMA_VERSION}),
+        b"\x91" * 5_000,
+    ],
     "version": [msgpack.packb({"type": kind, "v": 7}) for kind in ("PauseRequest", "Attempt", "Heartbeat")],
     "oversized": [b"x" * 600_000],
 }
@@ -101,7 +109,9 @@ async def test_telemetry_is_passed_over(bus: Bus, foreign: Client, expected: dic
         (
             RESULT,
             "results",
-            AttemptResult(attempt_id="a", theorem_id="t", purpose=Purpose.TRAIN, prover_id="p", outcome="failed"),
+            AttemptResult(
+                attempt_id="a", theorem_id="t", purpose=Purpose.TRAIN, prover_id="p", outcome=AttemptOutcome.FAILED
+            ),
         ),
     ],
 )

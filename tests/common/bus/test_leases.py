@@ -10,7 +10,7 @@ import pytest
 from broker import streams
 from common.bus import Bus, BusSettings, Lease, Unanswered
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult, OversizedMessage, Purpose
+from common.messages import Attempt, AttemptOutcome, AttemptResult, OversizedMessage, Purpose
 from common.subjects import RESULT, todo
 
 TRUE = Theorem("t", "", "True")
@@ -127,7 +127,9 @@ async def test_purposes_are_separate_queues(bus: Bus) -> None:
 
 
 async def test_results_have_a_queue_of_their_own(bus: Bus, other: Bus) -> None:
-    result = AttemptResult(attempt_id="a1", theorem_id="t", purpose=Purpose.TRAIN, prover_id="p", outcome="failed")
+    result = AttemptResult(
+        attempt_id="a1", theorem_id="t", purpose=Purpose.TRAIN, prover_id="p", outcome=AttemptOutcome.FAILED
+    )
     await other.publish_durable(RESULT, result, message_id="a1.p.0")
     (lease,) = await bus.lease("results", AttemptResult, limit=5, wait=10)
     assert lease.message == result
@@ -196,7 +198,12 @@ async def test_an_unknown_consumer_is_a_mistake_of_the_caller(bus: Bus) -> None:
 
 async def test_an_oversized_result_is_refused_before_it_is_sent(bus: Bus) -> None:
     result = AttemptResult(
-        attempt_id="a", theorem_id="t", purpose=Purpose.TRAIN, prover_id="p", outcome="proved", script="x" * 600_000
+        attempt_id="a",
+        theorem_id="t",
+        purpose=Purpose.TRAIN,
+        prover_id="p",
+        outcome=AttemptOutcome.PROVED,
+        message="x" * 600_000,
     )
     with pytest.raises(OversizedMessage, match="parts"):
         await bus.publish_durable(RESULT, result, message_id="a.p.0")

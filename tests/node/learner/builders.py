@@ -8,11 +8,10 @@ from pathlib import Path
 import msgspec
 
 from common.lean import ProofTree, Theorem
-from common.messages import Attempt, AttemptResult, AttemptStatistics, Transition
-from node.learner.store.records import Planned, TheoremRow, Verdict
+from common.messages import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, Purpose, Transition
+from node.learner.store.records import Planned, TheoremRow, Verdict, VerifiedProof
 
-PROVED = Verdict("proved", axioms=("propext",), lean_version="4.35")
-FAILED = Verdict("failed")
+FAILED = Verdict(AttemptOutcome.FAILED)
 
 
 def theorem(name: str = "t") -> Theorem:
@@ -28,7 +27,7 @@ def planned(number: int, name: str = "t", purpose: str = "train", evaluation: in
         attempt_id=f"run-{number}",
         theorem_id=name,
         theorem=theorem(name),
-        purpose=purpose,
+        purpose=Purpose(purpose),
         simulations=16,
         seed=number,
     )
@@ -39,19 +38,24 @@ def transition(number: int) -> Transition:
     return Transition(f"⊢ {number} = {number}", "rfl", 1)
 
 
-def result(
-    attempt: Attempt, outcome: str = "proved", transitions: int = 2, prover: str = "prover-a", first: int = 0
-) -> AttemptResult:
-    proved = outcome == "proved"
+def proved(transitions: int = 2, first: int = 0) -> Verdict:
+    """The verdict on a proof with so many transitions."""
+    steps = tuple(transition(first + index) for index in range(transitions))
+    return Verdict(AttemptOutcome.PROVED, proof=VerifiedProof("  rfl", steps, ("propext",), "4.35"))
+
+
+PROVED = proved()
+
+
+def result(attempt: Attempt, outcome: str = "proved", prover: str = "prover-a") -> AttemptResult:
+    """What a prover sends."""
     return AttemptResult(
         attempt_id=attempt.attempt_id,
         theorem_id=attempt.theorem_id,
         purpose=attempt.purpose,
         prover_id=prover,
-        outcome=outcome,
-        proof=ProofTree("rfl") if proved else None,
-        script="rfl" if proved else "",
-        transitions=tuple(transition(first + index) for index in range(transitions)) if proved else (),
+        outcome=AttemptOutcome(outcome),
+        proof=ProofTree("rfl", state="⊢ 1 = 1") if outcome == "proved" else None,
         statistics=AttemptStatistics(simulations=3, expansions=2, seconds=0.5),
     )
 

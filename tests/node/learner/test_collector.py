@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,30 +13,25 @@ import pytest
 
 from common.bus import Bus
 from common.lean import ProofTree, Theorem
-from common.messages import Attempt, AttemptResult, Transition
+from common.messages import MAX_MESSAGE_BYTES, Attempt, AttemptResult, ResultPart, Transition
+from common.parts import divide
 from common.subjects import RESULT
-from node.lean.text.script import proof_script
 from node.learner import collector
-from node.learner.collector import Collector, with_honest_transitions
+from node.learner.collector import Collector
 from node.learner.errors import RunDirectoryError
 from node.learner.run.run import Run
-from node.learner.store.records import Planned
 from node.learner.store.store import Store
 from tests.node.learner.builders import planned, result, theorem
 from tests.waiting import eventually, until
 
-PROOF = ProofTree("intro h", ((0,),), (ProofTree("exact ⟨h.2, h.1⟩"),))
-STEPS = (
-    Transition("p q : Prop\n⊢ p ∧ q → q ∧ p", "intro h", 2),
-    Transition("h : p ∧ q\n⊢ q ∧ p", PROOF.children[0].tactic, 1),
-)
+STATES = ("p q : Prop\n⊢ p ∧ q → q ∧ p", "h : p ∧ q\n⊢ q ∧ p")
+PROOF = ProofTree("intro h", ((0,),), (ProofTree("exact ⟨h.2, h.1⟩", state=STATES[1]),), STATES[0])
+STEPS = [Transition(STATES[0], "intro h", 2), Transition(STATES[1], "exact ⟨h.2, h.1⟩", 1)]
 
 
 def claim(attempt: Attempt, proof: ProofTree = PROOF, **changes: object) -> AttemptResult:
     """A result that says `proved`."""
-    steps = STEPS if proof == PROOF else ()
-    whole = msgspec.structs.replace(result(attempt), proof=proof, script=proof_script(proof), transitions=steps)
-    return msgspec.structs.replace(whole, **changes)
+    return msgspec.structs.replace(result(attempt), proof=proof, **changes)
 
 
 @asynccontextmanager
@@ -49,9 +45,9 @@ async def collecting(run: Run) -> AsyncIterator[Collector]:
     run.ctx.stopping.clear()
 
 
-async def send(bus: Bus, *results: AttemptResult) -> None:
-    for number, each in enumerate(results):
-        await bus.publish_durable(RESULT, each, message_id=f"{each.attempt_id}.{each.prover_id}.{each.part}.{number}")
+async def send(bus: Bus, *results: AttemptResult | ResultPart) -> None:
+    for each in results:
+        await bus.publish_durable(RESULT, each, message_id=secrets.token_hex(8))
 
 
 async def drained(bus: Bus) -> bool:
@@ -75,33 +71,31 @@ async def test_only_what_lean_accepts_is_a_proof(run: Run, bus: Bus, lean_proxy:
     other = Theorem("t", "", "True")
     dishonest = (
         claim(attempts[1], ProofTree("sorry")),
-        claim(attempts[2], script="  trivial"),
+        claim(attempts[2], ProofTree("exact ⟨h.2, h.1⟩", state=STATES[1])),
         claim(attempts[3], ProofTree("trivial"), theorem_id="u"),
-        claim(attempts[4], ProofTree("intro h"), transitions=STEPS),
+        claim(attempts[4], ProofTree("intro h", state=STATES[0])),
     )
-    extra = (*STEPS, Transition("⊢ False", "exact magic", 1), Transition(STEPS[0].state, "intro h", 1))
     assert other.signature != theorem("t").signature
     async with collecting(run) as works:
-        await send(bus, claim(attempts[0], transitions=extra), *dishonest, result(attempts[5], "failed"))
+        await send(bus, claim(attempts[0]), *dishonest, result(attempts[5], "failed"))
         await until(lambda: drained(bus), what="the end of the results")
         assert (works.verified, works.rejected) == (1, 4)
     found = outcomes(run)
     assert [found[attempt.attempt_id][0] for attempt in attempts] == ["proved", *["rejected"] * 4, "failed"]
     assert all(found[attempt.attempt_id][1] for attempt in attempts[1:5])
     kept = [transition for _, transition in await run.store.call(Store.transitions)]
-    assert kept == list(STEPS) and len(run.replay) == 2
+    assert kept == STEPS and len(run.replay) == 2
     assert run.matchmaker.standing("t").proved and run.matchmaker.standing("t").failures == 5
     assert (await run.store.call(Store.audit)).sound
 
 
 async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_proxy: object) -> None:
     whole, failed, poisoned = await dispatch(run, 3)
-    head = claim(whole, transitions=STEPS[:1], parts=2)
-    parts = [head, msgspec.structs.replace(head, proof=None, script="", transitions=STEPS[1:], part=1)]
+    parts = divide(claim(whole, message="x" * 2_000), 2_400)
+    assert len(parts) == 2
     late = claim(failed, prover_id="late")
     stranger = result(planned(99).attempt)
-    poison = result(poisoned, "error")
-    poison = msgspec.structs.replace(poison, message="poisoned: delivered 6 times without a result")
+    poison = result(poisoned, "poisoned")
     async with collecting(run):
         await send(bus, parts[1], result(failed, "failed"))
         await until(lambda: drained(bus))
@@ -110,7 +104,7 @@ async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_pr
         await until(lambda: drained(bus))
     found = {attempt_id: outcome for attempt_id, (outcome, _) in outcomes(run).items()}
     assert found == {whole.attempt_id: "proved", failed.attempt_id: "failed", poisoned.attempt_id: "poisoned"}
-    assert [transition for _, transition in await run.store.call(Store.transitions)] == list(STEPS)
+    assert [transition for _, transition in await run.store.call(Store.transitions)] == STEPS
 
 
 async def test_without_a_lean_proxy_a_proof_waits_and_is_neither_lost_nor_believed(
@@ -165,7 +159,32 @@ async def test_a_full_disk_stops_the_node_and_the_result_comes_again(
     assert set(outcomes(run)) == {attempt.attempt_id}
 
 
-def test_transitions_that_are_no_steps_of_the_proof_are_dropped() -> None:
-    attempt = Planned(1, planned(1).attempt).attempt
-    lies = (Transition("s", "simp", 1), Transition("s", "intro h", 1))
-    assert with_honest_transitions(claim(attempt, transitions=(*STEPS, *lies))).transitions == STEPS
+async def test_outcomes_that_decide_nothing_are_recorded_as_such(run: Run, bus: Bus) -> None:
+    said = ("undecided", "error", "poisoned", "rejected")
+    attempts = await dispatch(run, len(said))
+    async with collecting(run):
+        await send(bus, *(result(attempt, outcome) for attempt, outcome in zip(attempts, said, strict=True)))
+        await until(lambda: drained(bus))
+    found = [outcomes(run)[attempt.attempt_id][0] for attempt in attempts]
+    assert found == ["undecided", "error", "poisoned", "error"], "`rejected` is not a prover's word"
+
+
+async def test_parts_that_make_no_result_are_an_error_of_the_attempt(run: Run, bus: Bus) -> None:
+    (attempt,) = await dispatch(run, 1)
+    first, second = divide(claim(attempt, message="x" * 2_000), 2_400)
+    assert isinstance(second, ResultPart)
+    async with collecting(run):
+        await send(bus, first, msgspec.structs.replace(second, payload=b"not what was meant"))
+        await until(lambda: drained(bus))
+    assert run.ctx.crash is None
+    assert outcomes(run)[attempt.attempt_id][0] == "error"
+
+
+async def test_a_proof_that_fits_no_request_is_rejected(run: Run, bus: Bus) -> None:
+    (attempt,) = await dispatch(run, 1)
+    large = claim(attempt, ProofTree("exact trivial -- " + "x" * MAX_MESSAGE_BYTES, state="⊢ True"))
+    async with collecting(run):
+        await send(bus, *divide(large))
+        await until(lambda: drained(bus))
+    assert run.ctx.crash is None
+    assert outcomes(run)[attempt.attempt_id][0] == "rejected"

@@ -23,7 +23,7 @@ from node.learner.trainer.resilient import ResilientTrainer
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete
 from tests.files import limit_files, limited_files
-from tests.node.learner.builders import PROVED, examples, planned, result
+from tests.node.learner.builders import examples, planned, proved, result
 from tests.node.learner.test_learner import DEADLINE, World, cache, recorded, results, world
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.waiting import eventually
@@ -35,7 +35,7 @@ async def test_replay_that_cannot_be_written_is_filled_again_from_the_records(ru
     for number in range(1, 7):
         plan = planned(number)
         await run.store.call(Store.dispatch, [plan], now())
-        await run.store.call(Store.record, result(plan.attempt, first=10 * number), PROVED, now())
+        await run.store.call(Store.record, result(plan.attempt), proved(first=10 * number), now())
         if number == 3:
             assert await run.fill_replay() == 6
     with limited_files(100), pytest.raises(RunDirectoryError, match=r"replay cannot be written .*free some space"):

@@ -11,11 +11,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from common.messages import AttemptOutcome, AttemptResult, MessageError, ResultPart
+from common.parts import divide
 from node.learner.errors import RunDirectoryError
 from node.learner.store.records import Verdict, WeightsRow
-from node.learner.store.schema import SCHEMA_VERSION, migrate
+from node.learner.store.schema import MIGRATIONS, SCHEMA_VERSION, migrate
 from node.learner.store.store import Store
-from tests.node.learner.builders import FAILED, PROVED, planned, result, row
+from tests.node.learner.builders import FAILED, PROVED, planned, proved, result, row
 
 
 @pytest.fixture
@@ -52,8 +54,8 @@ def test_a_result_of_an_unknown_attempt_is_not_recorded(store: Store) -> None:
 def test_only_verified_proofs_leave_a_proof_and_transitions(store: Store) -> None:
     plans = [planned(1), planned(2, "u")]
     store.dispatch(plans, now=1.0)
-    store.record(result(plans[0].attempt), Verdict("rejected", "uses sorryAx"), now=2.0)
-    store.record(result(plans[1].attempt, transitions=3), PROVED, now=2.0)
+    store.record(result(plans[0].attempt), Verdict(AttemptOutcome.REJECTED, "uses sorryAx"), now=2.0)
+    store.record(result(plans[1].attempt), proved(transitions=3), now=2.0)
     counts = store.counts()
     assert (counts["train:rejected"], counts["train:proved"], counts["proofs"], counts["transitions"]) == (1, 1, 1, 3)
 
@@ -70,19 +72,59 @@ def test_proofs_of_test_statements_never_leave_transitions(store: Store) -> None
 def test_parts_are_reassembled_in_any_order_and_when_they_come_twice(store: Store) -> None:
     plan = planned(1)
     store.dispatch([plan], now=1.0)
-    whole = result(plan.attempt, transitions=5)
-    parts = [
-        msgspec.structs.replace(whole, transitions=whole.transitions[:2], part=0, parts=3),
-        msgspec.structs.replace(whole, proof=None, script="", transitions=whole.transitions[2:4], part=1, parts=3),
-        msgspec.structs.replace(whole, proof=None, script="", transitions=whole.transitions[4:], part=2, parts=3),
-    ]
-    other = msgspec.structs.replace(parts[0], prover_id="prover-b")
-    for part in (parts[2], other, parts[2], parts[0]):
+    whole = msgspec.structs.replace(result(plan.attempt), message="x" * 5_000)
+    first, second, third = parts_of(whole)
+    others = (
+        msgspec.structs.replace(second, prover_id="prover-b"),
+        msgspec.structs.replace(second, digest="of another play"),
+        msgspec.structs.replace(second, parts=4),
+    )
+    for part in (third, *others, third, first):
         assert store.keep_part(part) is None
-    assert store.keep_part(parts[1]) == whole
+    assert store.keep_part(second) == whole
     assert store.record(whole, PROVED, now=2.0)
     assert store.record(whole, PROVED, now=2.0) is False
     assert sqlite3.connect(store.path).execute("SELECT COUNT(*) FROM parts").fetchone() == (0,)
+
+
+def parts_of(whole: AttemptResult) -> list[ResultPart]:
+    """The result in parts of about two kilobytes."""
+    return [part for part in divide(whole, 2_900) if isinstance(part, ResultPart)]
+
+
+def test_parts_that_make_no_result_are_refused_and_forgotten(store: Store) -> None:
+    plan, other = planned(1), planned(2)
+    store.dispatch([plan, other], now=1.0)
+    long = {"message": "x" * 5_000}
+    first, second, third = parts_of(msgspec.structs.replace(result(plan.attempt), **long))
+    foreign = parts_of(msgspec.structs.replace(result(other.attempt), **long))
+    as_ours = [msgspec.structs.replace(part, attempt_id=plan.attempt.attempt_id) for part in foreign]
+    damaged = msgspec.structs.replace(second, payload=second.payload[:-1])
+    for parts in ([first, damaged, third], as_ours):
+        assert [store.keep_part(part) for part in parts[:-1]] == [None, None]
+        with pytest.raises(MessageError):
+            store.keep_part(parts[-1])
+        assert sqlite3.connect(store.path).execute("SELECT COUNT(*) FROM parts").fetchone() == (0,)
+
+
+def test_an_attempt_that_an_older_version_dispatched_is_still_ours(store: Store) -> None:
+    plan = planned(1)
+    store.dispatch([plan], now=1.0)
+    older = msgspec.msgpack.encode(msgspec.structs.replace(plan.attempt, v=1))
+    store._db.execute("UPDATE outbox SET payload = ?", (older,))
+    assert store.open_attempt("run-1") == plan.attempt
+    assert store.unpublished(10) == [(plan.attempt, 0)]
+
+
+def test_a_file_with_parts_of_an_older_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    db = sqlite3.connect(path, isolation_level=None)
+    migrate(db, "x", MIGRATIONS[:1])
+    db.execute("INSERT INTO parts VALUES ('run-1', 'p', 0, 2, x'00')")
+    db.close()
+    plan = planned(1)
+    whole = msgspec.structs.replace(result(plan.attempt), message="x" * 5_000)
+    assert [Store(path).keep_part(part) for part in parts_of(whole)][-1] == whole
 
 
 def test_the_outbox_gives_what_was_not_published_and_all_of_it_after_a_restart(store: Store) -> None:
@@ -121,10 +163,10 @@ def test_a_full_disk_is_said_clearly_and_loses_nothing(store: Store) -> None:
     store.dispatch([plan], now=1.0)
     store._db.execute(f"PRAGMA max_page_count = {store._db.execute('PRAGMA page_count').fetchone()[0]}")
     with pytest.raises(RunDirectoryError, match=r"full.*free some space"):
-        store.record(result(plan.attempt, transitions=2000), PROVED, now=2.0)
+        store.record(result(plan.attempt), proved(transitions=2000), now=2.0)
     assert store.ids() == ({"run-1"}, {"run-1"}, set())
     store._db.execute("PRAGMA max_page_count = 100000")
-    assert store.record(result(plan.attempt, transitions=2000), PROVED, now=2.0)
+    assert store.record(result(plan.attempt), proved(transitions=2000), now=2.0)
     assert store.counts()["transitions"] == 2000
 
 
@@ -191,7 +233,8 @@ class Records(RuleBasedStateMachine):
         attempt_id = data.draw(st.sampled_from(sorted(self.open)))
         attempt = self.open.pop(attempt_id)
         claimed = "proved" if outcome in ("proved", "rejected") else outcome
-        assert self.store.record(result(attempt, claimed), Verdict(outcome), now=0.0)  # type: ignore[arg-type]
+        verdict = PROVED if outcome == "proved" else Verdict(AttemptOutcome(outcome))
+        assert self.store.record(result(attempt, claimed), verdict, now=0.0)  # type: ignore[arg-type]
         self.done[attempt_id] = outcome
 
     @precondition(lambda self: self.done)

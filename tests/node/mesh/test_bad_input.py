@@ -21,6 +21,7 @@ from common import subjects
 from common.bus import Bus, BusSettings, RemoteFailure, names
 from common.lean import OutcomeKind, Step, Theorem
 from common.messages import (
+    SCHEMA_VERSION,
     Attempt,
     AttemptResult,
     Failure,
@@ -46,7 +47,7 @@ from tests.node.model.tiny import tiny_weights
 ROOT = Path(__file__).parents[3]
 
 BAD = {
-    "malformed": [b"", b"\xc1", b"hello", msgpack.packb({"type": "Nonsense", "v": 1}), b"\x91" * 5_000],
+    "malformed": [b"", b"\xc1", b"hello", msgpack.packb({"type": "Nonsense", "v": SCHEMA_VERSION}), b"\x91" * 5_000],
     "version": [msgpack.packb({"type": "LeanRunRequest", "v": 99})],
     "oversized": [b"x" * 600_000],
 }

@@ -15,9 +15,15 @@ from node.mesh.plan import UpSettings
 SENSELESS = [
     ("prover", "prover", "searches", "-3"),
     ("prover", "prover", "leaves", "0"),
-    ("prover", "prover", "temperature", "-0.5"),
-    ("prover", "prover", "top_p", "0.0"),
-    ("prover", "prover", "top_p", "1.5"),
+    ("prover", "prover", "sampling.temperature", "-0.5"),
+    ("prover", "prover", "sampling.top_p", "0.0"),
+    ("prover", "prover", "sampling.top_p", "1.5"),
+    ("prover", "prover", "search.discount", "1.5"),
+    ("prover", "prover", "search.c_base", "0.0"),
+    ("prover", "prover", "search.no_tactic_value", "1.0"),
+    ("prover", "prover", "search.progressive_exponent", "2.0"),
+    ("prover", "prover", "search.max_depth", "257"),
+    ("learner", "learner", "samples", "0"),
     ("prover", "prover", "tactic_seconds", "nan"),
     ("prover", "prover", "tactic_seconds", "0.0"),
     ("prover", "prover", "lean_patience", "inf"),
@@ -61,6 +67,15 @@ def test_senseless_value_is_refused_in_a_file_and_as_a_flag(
     flag = f"--{'node.' if section == 'node' else ''}{key.replace('_', '-')}"
     assert main([command, flag, value, "--dry-run"]) == USAGE_ERROR
     assert f"{flag} = {number}: must be " in capsys.readouterr().err
+
+
+def test_a_key_that_has_moved_into_a_part_is_shown_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mesh.toml"
+    file.write_text("[prover]\ntemperature = 0.7\n")
+    assert main(["prover", "--config", str(file), "--dry-run"]) == USAGE_ERROR
+    assert "sampling.temperature" in capsys.readouterr().err
 
 
 def test_a_shape_that_no_network_can_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 
 import pytest
 
 from common import subjects
-from common.bus import Bus, RemoteFailure
+from common.bus import Bus, BusyError, RemoteFailure
 from common.lean import Branch, Outcome, OutcomeKind, Theorem
 from common.messages import (
     Busy,
     Failure,
+    FailureKind,
     LeanRunReply,
     LeanRunRequest,
     Message,
@@ -55,7 +57,7 @@ def lean(bus: Bus, patience: float = 30.0) -> LeanEnvironment:
 
 async def test_busy_and_unknown_weights_are_waited_out(bus: Bus) -> None:
     reply = TacticReply(tactics=SAMPLES, value=-2.5, weights=7)
-    waits = [Busy(retry_after=0.01), Failure(reason="fetching", kind="unknown-weights"), reply]
+    waits = [Busy(retry_after=0.01), Failure(reason="fetching", kind=FailureKind.UNKNOWN_WEIGHTS), reply]
     asked = await answer_tactics(bus, waits)
     advice = await policy(bus).advise("⊢ True", 3, seed=11)
     assert [(proposal.tactic, advice.weights, advice.value) for proposal in advice.proposals] == [("simp", 7, -2.5)]
@@ -66,9 +68,18 @@ async def test_busy_and_unknown_weights_are_waited_out(bus: Bus) -> None:
 
 
 async def test_weights_that_never_come_end_in_their_failure(bus: Bus) -> None:
-    await answer_tactics(bus, [Failure(reason="no version 7", kind="unknown-weights")])
+    await answer_tactics(bus, [Failure(reason="no version 7", kind=FailureKind.UNKNOWN_WEIGHTS)])
     with pytest.raises(RemoteFailure, match="no version 7"):
         await policy(bus, patience=2.0).advise("⊢ True", 3, seed=1)
+
+
+async def test_waiting_for_weights_and_asking_busy_nodes_share_one_patience(bus: Bus) -> None:
+    fetching = Failure(reason="fetching", kind=FailureKind.UNKNOWN_WEIGHTS)
+    await answer_tactics(bus, [fetching, fetching, Busy(retry_after=0.05)])
+    began = time.monotonic()
+    with pytest.raises(BusyError):
+        await policy(bus, patience=1.5).advise("⊢ True", 3, seed=1)
+    assert time.monotonic() - began < 2.0, "two pauses of half a second, and then not all patience once more"
 
 
 async def test_value_that_is_no_number_is_refused(bus: Bus) -> None:

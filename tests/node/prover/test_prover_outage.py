@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import signal
+import time
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -14,9 +15,11 @@ from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common import subjects
-from common.bus import Bus, BusSettings
+from common.bus import Bus, BusSettings, Unanswered
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult, Purpose
+from common.messages import Attempt, AttemptResult, LeanRunRequest, Message, Purpose, TacticRequest
+from node.prover.environment import LeanEnvironment
+from node.prover.policy import InferencePolicy
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.conftest import lean_proxy_process
@@ -92,3 +95,38 @@ async def test_lean_proxy_that_goes_is_no_failure_of_the_tactics(bus: Bus, broke
     stopping.set()
     await asyncio.wait_for(work, 60)
     assert {result.outcome for result in found.values()} == {"proved"}, [r.message for r in found.values()]
+
+
+async def no_answer(request: Message) -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_an_outage_stops_the_clock_of_patience_and_does_not_reset_it(tmp_path: Path) -> None:
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
+    await server.start()
+    bus = await Bus.connect(server.bus, run="outage", name="test", wait=10)
+    policy = InferencePolicy(bus, weights=None, timeout=60.0, patience=3.0)
+    lean = LeanEnvironment(bus, THEOREM, tactic_timeout=30.0, patience=3.0)
+    try:
+        await bus.serve(subjects.TACTIC_REQUEST, TacticRequest, no_answer, queue="inference", limit=8)
+        await bus.serve(subjects.LEAN_RUN, LeanRunRequest, no_answer, queue="lean-proxy", limit=8)
+        began = time.monotonic()
+        asking = [asyncio.create_task(ask) for ask in (policy.advise("⊢ True", 3, seed=1), lean.open())]
+        await asyncio.sleep(2.5)
+        await server.stop(grace=0)
+        await eventually(lambda: not bus.connected)
+        lost = time.monotonic()
+        await asyncio.sleep(0.6)  # longer than what is left of patience
+        server.settings = dataclasses.replace(server.settings, port=urlparse(server.bus.url).port or 0)
+        await server.start()
+        await eventually(lambda: bus.connected)
+        outage = time.monotonic() - lost
+        assert not any(each.done() for each in asking), "the outage does not count"
+        ends = await asyncio.gather(*asking, return_exceptions=True)
+        assert all(isinstance(end, Unanswered) for end in ends)
+        assert time.monotonic() - began - outage < 4.0
+    finally:
+        await server.stop(grace=0)
+        await eventually(lambda: not bus.connected)  # so that closing does not wait for answers
+        await bus.close()
