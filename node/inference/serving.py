@@ -166,7 +166,8 @@ class Serving:
         return TacticReply(tactics=finished.tactics, value=finished.value, weights=answer.version.version)
 
     async def _sampled(self, job: Job, wanted: WeightsId | None) -> JobAnswer:
-        future = self._open[job.key] = self._loop.create_future()
+        future: asyncio.Future[JobAnswer] = self._loop.create_future()
+        self._open[job.key] = future
         try:
             self._worker.submit(job, wanted)
             return await future

@@ -11,7 +11,7 @@ import pytest
 
 from broker import streams
 from common.bus import Bus
-from common.messages import Attempt, NodeInfo
+from common.messages import Attempt, NodeInfo, Purpose
 from node.learner import dispatcher
 from node.learner.dispatcher import Dispatcher
 from node.learner.run.run import Run
@@ -49,7 +49,7 @@ async def test_attempts_follow_the_mesh_and_never_touch_test_statements(run: Run
     assert len({attempt.attempt_id for attempt in attempts}) == 2 == works.dispatched
     assert works.outstanding == {"train": 2}
     with pytest.raises(ValueError, match="must not train"):
-        works._attempt(1, row("v", "test"), "train", 16, 1, None)
+        works._attempt(1, row("v", "test"), Purpose.TRAIN, 16, 1, None)
 
 
 async def test_training_attempts_explore_and_evaluations_do_not(run: Run, bus: Bus) -> None:
@@ -63,6 +63,17 @@ async def test_training_attempts_explore_and_evaluations_do_not(run: Run, bus: B
         attempts = await taken(bus, "train", 2)
     assert {attempt.explore for attempt in attempts} == {8}
     assert evaluated.explore == 0
+
+
+async def test_the_learner_says_how_many_tactics_an_expansion_samples(run: Run, bus: Bus) -> None:
+    run.settings.matchmaker.disprove_chance = 0.0
+    run.settings.samples = 12
+    async with dispatching(run) as works:
+        evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
+        await works.evaluate([row("v", "test")], evaluation, weights=1, simulations=4)
+        works.learning = True
+        attempts = [*await taken(bus, "eval", 1), *await taken(bus, "train", 2)]
+    assert [attempt.samples for attempt in attempts] == [12, 12, 12]
 
 
 async def test_a_disproof_is_an_attempt_on_the_negation(run: Run, bus: Bus) -> None:
