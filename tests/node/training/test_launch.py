@@ -20,6 +20,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.process
 def test_ranks_that_do_not_end_after_a_signal_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "GRACE", 0.2)
 
@@ -34,6 +35,7 @@ def test_ranks_that_do_not_end_after_a_signal_are_killed(tmp_path: Path, monkeyp
         launch.launch(["-c", STUBBORN, str(tmp_path)], 2, 1, tmp_path)
 
 
+@pytest.mark.process
 def test_the_rank_that_failed_gives_the_exit_code(tmp_path: Path) -> None:
     code = "import os, sys; sys.exit(3 * int(os.environ['RANK']))"
     assert launch.launch(["-c", code], 2, 1, tmp_path) == 3
