@@ -16,7 +16,7 @@ from node.learner.publisher import Publisher
 from node.learner.run.run import Run
 from node.learner.store.records import Verdict
 from node.learner.store.store import Store
-from tests.node.learner.builders import result
+from tests.node.learner.builders import proved, result
 from tests.node.learner.stand_in import StandInTrainer
 
 PROVED, FAILED, REJECTED = AttemptOutcome.PROVED, AttemptOutcome.FAILED, AttemptOutcome.REJECTED
@@ -76,7 +76,8 @@ async def evaluated(run: Run, bus: Bus, folder: Path, answer: Callable[[Attempt]
         while not tasks[1].done():
             for lease in await bus.lease(f"todo-{Purpose.EVAL}", Attempt, limit=4, wait=0.1):
                 outcome = answer(lease.message)
-                await run.store.call(Store.record, result(lease.message, outcome), Verdict(outcome), 1.0)
+                verdict = proved() if outcome is AttemptOutcome.PROVED else Verdict(outcome)
+                await run.store.call(Store.record, result(lease.message, outcome), verdict, 1.0)
                 await lease.ack()
                 run.changed.set()
         assert tasks[1].result()

@@ -12,7 +12,7 @@ from common.metrics import METRICS
 from node.learner.run.journal import SOLVE_WINDOW
 from node.learner.run.run import Recorded, Run, now
 from node.learner.store.store import Store
-from tests.node.learner.builders import PROVED, planned, result
+from tests.node.learner.builders import planned, proved, result
 from tests.waiting import eventually
 
 
@@ -28,8 +28,8 @@ def shown(name: str, **labels: str) -> float:
 async def test_recorded_transitions_are_in_the_replay_gauge(run: Run) -> None:
     plan = planned(1)
     await run.store.call(Store.dispatch, [plan], now())
-    await run.store.call(Store.record, result(plan.attempt, transitions=3), PROVED, now())
-    await run.recorded(Recorded("run-1", "t", Purpose.TRAIN, PROVED, 2))
+    await run.store.call(Store.record, result(plan.attempt), proved(3), now())
+    await run.recorded(Recorded("run-1", "t", Purpose.TRAIN, proved(3), 2))
     assert shown("learner_replay_transitions") == len(run.replay) == 3
 
 

@@ -19,7 +19,7 @@ from node.learner.publisher import Publisher
 from node.learner.replay.replay import epochs, sample
 from node.learner.run.run import Run
 from node.learner.store.store import Store
-from tests.node.learner.builders import PROVED, planned, result
+from tests.node.learner.builders import planned, proved, result
 from tests.node.learner.stand_in import StandInTrainer
 from tests.node.learner.test_journal import shown
 
@@ -47,7 +47,7 @@ async def record(run: Run, number: int, transitions: int) -> None:
     """A proof with so many transitions that no other has."""
     plan = planned(number)
     await run.store.call(Store.dispatch, [plan], 1.0)
-    await run.store.call(Store.record, result(plan.attempt, transitions=transitions, first=number * 100), PROVED, 2.0)
+    await run.store.call(Store.record, result(plan.attempt), proved(transitions, number * 100), 2.0)
     await run.fill_replay()
 
 

@@ -11,7 +11,7 @@ from node.learner.replay.replay import Replay, ReplaySettings
 from node.learner.replay.segments import SegmentError, data_path
 from node.learner.run.directory import RunDirectory
 from node.learner.store.store import Store
-from tests.node.learner.builders import PROVED, planned, result, row
+from tests.node.learner.builders import planned, proved, result, row
 
 WINDOW = 5
 
@@ -26,7 +26,7 @@ def directory(tmp_path: Path) -> RunDirectory:
     store.add_theorems([row("t")])
     for number, first in ((1, 0), (2, 4)):
         store.dispatch([planned(number)], now=1.0)
-        store.record(result(planned(number).attempt, transitions=4 if first == 0 else 3, first=first), PROVED, now=2.0)
+        store.record(result(planned(number).attempt), proved(4 if first == 0 else 3, first), now=2.0)
     replay = Replay(directory.replay, ReplaySettings(window=WINDOW))
     replay.add(store.transitions())
     replay.close()
