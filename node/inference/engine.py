@@ -18,7 +18,7 @@ from torch import Tensor
 
 from common.messages import SampledTactic
 from node.inference.engine_settings import EngineSettings
-from node.inference.graphs import Replays
+from node.inference.graphs import PassGraphs
 from node.inference.job import Counters, FinishedJob, Job
 from node.inference.layout import Segment, choose_slot, segments
 from node.inference.network import Grid, Network, Pass
@@ -87,13 +87,13 @@ class Engine:
         self.tokenizer = self.weights.tokenizer
         self.prefixes = Prefixes(settings.remember * MEGABYTE)
         self._limit = model.config.context - settings.new_tokens
-        self._replays: Replays | None = None
+        self._graphs: PassGraphs | None = None
         # On a GPU everything stays where it is, for the longest prompt with the most samples.
-        static = settings.replay == "on" or (settings.replay == "auto" and on_gpu)
+        static = settings.graphs == "on" or (settings.graphs == "auto" and on_gpu)
         capacity = self._capacity(self._limit, settings.cells) if static else KEY_STEP
         self._cache = self.network.cache(settings.slots, settings.cells, capacity)
         if static:
-            self._replays = Replays(self.network, self._cache)
+            self._graphs = PassGraphs(self.network, self._cache)
         self._running = Running(
             settings.slots, settings.cells, settings.new_tokens, self.tokenizer.vocab_size, self.tokenizer.specials
         )
@@ -167,7 +167,7 @@ class Engine:
         if capacity > self._cache.capacity:
             self._cache = self._cache.grown(capacity)
         lengths = self._running.keys[list(self._slots)]
-        slot = self._free.pop(0) if self._replays else choose_slot(self._free, len(tokens), lengths)
+        slot = self._free.pop(0) if self._graphs else choose_slot(self._free, len(tokens), lengths)
         self._cache.open(slot, len(tokens))
         self._running.admit(slot, len(tokens), job, stop)
         entry = self._slots[slot] = _EngineSlot(job, names)
@@ -187,8 +187,8 @@ class Engine:
     def _pass(self, joining: _Joining) -> Tensor:
         """Logits of the running rows, then of the states that join."""
         work = self._layout(joining)
-        if self._replays is not None and work.grids and not joining.prompts and not joining.ends:
-            return self._replays.run(work)
+        if self._graphs is not None and work.grids and not joining.prompts and not joining.ends:
+            return self._graphs.run(work)
         outcome = self.network.run(work, self._cache)
         values = expected_value(outcome.values).tolist()
         for slot, prompt, value, end in zip(joining.slots, joining.prompts, values, outcome.ends, strict=True):
@@ -212,7 +212,7 @@ class Engine:
             tokens=self._tensor(np.concatenate(tokens)),
             positions=self._tensor(np.concatenate(positions)),
             keys_at=self._tensor(np.concatenate(keys)),
-            grids=[self._grid(segment) for segment in segments(rows, self.network.width, whole=bool(self._replays))],
+            grids=[self._grid(segment) for segment in segments(rows, self.network.width, whole=bool(self._graphs))],
             prompts=[len(prompt) for prompt in joining.prompts],
             ends=joining.ends,
         )

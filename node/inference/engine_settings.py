@@ -26,5 +26,5 @@ class EngineSettings:
     0.4 MiB a state); 0: none."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of matrices, keys and values; auto: bfloat16 on a GPU, float32 on a CPU."""
-    replay: Literal["auto", "on", "off"] = "auto"
-    """Run steady passes as recorded programs of rounded sizes (CUDA graphs); auto: on a GPU. On a CPU it only costs."""
+    graphs: Literal["auto", "on", "off"] = "auto"
+    """Capture steady passes of rounded sizes as CUDA graphs; auto: on a GPU. On a CPU it only costs."""

@@ -1,7 +1,7 @@
-"""Passes over running completions alone, as one recorded program for each size: on a GPU the time of such a pass is
-that of starting its few hundred kernels, and a CUDA graph starts them all at once.
+"""CUDA graphs of passes over running completions (no prompts): on a GPU the time of such a pass is that of starting its
+few hundred kernels, and a graph starts them all at once.
 
-Sizes are rounded up to powers of two, so a few dozen programs serve every batch. They read their input from fixed
+A graph has a fixed size. Sizes are rounded up to powers of two, so a few dozen graphs serve every batch. They read their input from fixed
 places, and keys, values and mask must stay where they are: the cache must not grow under them.
 """
 
@@ -70,8 +70,8 @@ def rounded(number: int, limit: int) -> int:
     return min(limit, 1 << (number - 1).bit_length())
 
 
-class Replays:
-    """The programs of one network and its cache."""
+class PassGraphs:
+    """The captured passes of one network and its cache, one for each size."""
 
     def __init__(self, network: Network, cache: Cache) -> None:
         self._network, self._cache = network, cache

@@ -128,10 +128,10 @@ def test_a_wide_vocabulary_of_no_whole_blocks_gives_what_naive_passes_give() -> 
     ("changes", "settings"),
     [
         ({}, {}),
-        ({"kv_heads": 2, "seed": 1}, {"replay": "on"}),
+        ({"kv_heads": 2, "seed": 1}, {"graphs": "on"}),
         ({"window": 12, "full_every": 9, "depth": 3, "seed": 2}, {}),
         ({"window": 12, "full_every": 2, "kv_heads": 1, "prefix_lm": True, "softcap": 8.0, "seed": 3}, {}),
-        ({"window": 5, "prefix_lm": True, "kv_heads": 2, "seed": 4}, {"replay": "on"}),
+        ({"window": 5, "prefix_lm": True, "kv_heads": 2, "seed": 4}, {"graphs": "on"}),
     ],
 )
 def test_every_option_of_network_and_request_gives_what_naive_passes_give(
@@ -143,7 +143,7 @@ def test_every_option_of_network_and_request_gives_what_naive_passes_give(
     ends = check_against_naive(weights, todo, run(engine, todo, random.Random(7)))
     assert 0 < ends < sum(job.samples for job in todo)
     assert engine.counters.remembered > 0, "some state should come a second time"
-    assert (engine._replays is not None and len(engine._replays.programs) > 3) == bool(settings)
+    assert (engine._graphs is not None and len(engine._graphs.programs) > 3) == bool(settings)
 
 
 def test_remembered_states_give_the_same_answers_as_states_that_are_read() -> None:
