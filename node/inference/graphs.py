@@ -1,8 +1,8 @@
 """CUDA graphs of passes over running completions (no prompts): on a GPU the time of such a pass is that of starting its
 few hundred kernels, and a graph starts them all at once.
 
-A graph has a fixed size. Sizes are rounded up to powers of two, so a few dozen graphs serve every batch. They read their
-input from fixed places, and keys, values and mask must stay where they are: the cache must not grow under them.
+A graph has a fixed size. Sizes are rounded up to powers of two, so a few dozen graphs serve every batch. They read
+their input from fixed places, and keys, values and mask must stay where they are: the cache must not grow under them.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ class SearchStatistics:
     losses: int = 0
     """Expansions repeated because infrastructure lost an outcome."""
     expansions_lost: int = 0
-    """Expansions given up for that reason: nothing is known about their tactics."""
+    """Expansions that were fed all the same: of some or all of their tactics nothing is known."""
 
 
 class Search:
@@ -195,20 +195,20 @@ class Search:
         leaf.exhausted = leaf.exhausted or exhausted or all_lost
         back_up(walk, leaf_value(leaf, value, self.parameters, lost=lost > 0), self.parameters)
         bury(leaf)
-        self._count(growth, all_lost)
+        self._count(growth, lost > 0)
         return True
 
     def abandon(self, node_id: int) -> None:
         """Take a simulation out of flight as if it had never been selected."""
         leave(self._walks.pop(node_id))
 
-    def _count(self, growth: Growth, all_lost: bool) -> None:
+    def _count(self, growth: Growth, lost: bool) -> None:
         statistics = self.statistics
         statistics.simulations += 1
         statistics.tactics_tried += growth.tried
         statistics.tactics_failed += growth.failed
         statistics.tactics_useless += growth.useless
-        statistics.expansions_lost += all_lost
+        statistics.expansions_lost += lost
 
     def proof(self) -> ProofTree:
         """The shortest known proof. Raises NotSolved."""

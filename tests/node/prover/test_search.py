@@ -218,10 +218,10 @@ def test_lost_outcomes_repeat_the_expansion_and_count_nothing() -> None:
         fed = search.feed(request.node_id, [Proposal("a", 1.0), Proposal("b", 1.0)], -5.0, {"a": LOST, "b": goals("B")})
         assert not fed
         assert search.tree.root.visits == 0 and search.tree.root.tried == {}
-    # The third time, what is known is used; a is neither tried nor failed.
+    # The third time, what is known is used; a is neither tried nor failed, so the search has lost something.
     expand(search, -5.0, {"a": LOST, "b": goals("B")})
     assert list(search.tree.root.tried) == ["b"]
-    assert (search.statistics.losses, search.statistics.expansions_lost) == (2, 0)
+    assert (search.statistics.losses, search.statistics.expansions_lost) == (2, 1)
     assert search.statistics.tactics_failed == 0
 
 
