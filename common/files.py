@@ -19,7 +19,7 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield temporary
-        _sync(temporary)
+        sync(temporary)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -47,8 +47,8 @@ def copy_folder_whole(source: Path, target: Path) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _sync(path: Path) -> None:
-    """Flush a file to the disk. Raises OSError."""
+def sync(path: Path) -> None:
+    """Flush a file or folder to the disk, so that a rename that follows cannot survive without it. Raises OSError."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

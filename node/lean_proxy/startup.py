@@ -6,6 +6,7 @@ import asyncio
 
 from common.node import NodeContext, NodeFailure
 from common.sizing import read_machine
+from common.waiting import unless_stopped
 from node.lean.backend import Backend
 from node.lean.process.protections import Protections
 from node.lean.toolchain.find import find
@@ -45,21 +46,14 @@ async def load_header(ctx: NodeContext, backend: Backend, *, size_to_machine: bo
     """
     if not isinstance(backend, Pool):
         return
-    preparing = asyncio.create_task(prepare(backend, read_machine() if size_to_machine else None), name="header")
-    stopping = asyncio.create_task(ctx.stopping.wait())
     try:
-        await asyncio.wait({preparing, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        if preparing.done():
-            process = preparing.result()
-            seconds, memory = round(process.started_in, 2), round(process.header_mb)
-            ctx.capacity["workers"] = backend.workers
-            ctx.log.info("Lean is ready", header_seconds=seconds, header_mb=memory, workers=backend.workers)
+        process = await unless_stopped(prepare(backend, read_machine() if size_to_machine else None), ctx.stopping)
     except LeanProblem as error:
         raise NodeFailure(str(error), WRONG_CONFIGURATION) from error
-    finally:
-        stopping.cancel()
-        preparing.cancel()
-        await asyncio.gather(stopping, preparing, return_exceptions=True)
+    if process is not None:
+        seconds, memory = round(process.started_in, 2), round(process.header_mb)
+        ctx.capacity["workers"] = backend.workers
+        ctx.log.info("Lean is ready", header_seconds=seconds, header_mb=memory, workers=backend.workers)
 
 
 def _announce_protections(ctx: NodeContext, protections: Protections) -> None:

@@ -26,6 +26,7 @@ from common.lean import Theorem
 from common.lean_settings import LeanSettings
 from common.limits import Positive, Timeout
 from common.sampling import SAMPLES
+from common.waiting import wait_first
 from node.lean.text.statement import StatementError, parse_statement
 from node.mesh.private import MeshProblem, private_mesh
 
@@ -276,7 +277,7 @@ async def unless(failure: Failure, work: Coroutine[Any, Any, R]) -> R:
     """The result of `work`, unless the mesh fails before: then its error is raised."""
     working, watching = asyncio.create_task(work), asyncio.create_task(failure())
     try:
-        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        await wait_first(working, watching)
         if not working.done():
             watching.result()
         return await working

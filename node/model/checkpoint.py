@@ -19,6 +19,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from common import faults
+from common.files import sync
 from node.model.checkpoint_folders import (
     SCHEMA_VERSION,
     STATE,
@@ -29,7 +30,7 @@ from node.model.checkpoint_folders import (
     latest,
     prune,
 )
-from node.model.files import FileMismatch, build_model, config_from_dict, config_to_dict, state_tensors, sync, written
+from node.model.files import FileMismatch, build_model, config_from_dict, config_to_dict, state_tensors, written
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
 

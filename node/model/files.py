@@ -25,22 +25,12 @@ __all__ = [
     "config_to_dict",
     "digest",
     "state_tensors",
-    "sync",
     "written",
 ]
 
 
 class FileMismatch(ValueError):
     """Configuration, tensors and tokenizer of a file do not belong together; the text says what differs."""
-
-
-def sync(path: Path) -> None:
-    """Flush a file or folder to the disk, so that a rename that follows cannot survive without it."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ tokenizer."""
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import safetensors
 import torch
 from safetensors.torch import load_file, save_file
 
+from common.files import replacing
 from node.model.files import (
     FileMismatch,
     build_model,
@@ -19,7 +19,6 @@ from node.model.files import (
     config_to_dict,
     digest,
     state_tensors,
-    sync,
     written,
 )
 from node.model.tokenizer import Tokenizer, TokenizerError
@@ -57,16 +56,10 @@ def write(path: Path, model: Transformer, tokenizer: Tokenizer, information: dic
         "tokenizer": tokenizer.to_json(),
         "information": json.dumps(information or {}),
     }
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with replacing(path) as temporary:
         with written(temporary):
             save_file(state_tensors(model), temporary, metadata=metadata)
-        sync(temporary)
-        value = digest(temporary)
-        temporary.rename(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return value
+        return digest(temporary)
 
 
 def read(path: Path, device: torch.device | str = "cpu") -> Weights:

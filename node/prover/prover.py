@@ -19,6 +19,7 @@ from common.bus import Bus, BusError, Lease, persistently
 from common.lean import Outcome, OutcomeKind, outcome_values
 from common.messages import Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.parts import divide
+from common.waiting import wait_first
 from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment
 from node.prover.exploration import ExploringPolicy
@@ -65,17 +66,15 @@ class Prover:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Take and play attempts until `stopping` is set; then finish or hand back what is held."""
-        stop = asyncio.create_task(stopping.wait())
         try:
             while not stopping.is_set():
                 self._report_counts()
                 if len(self._running) >= self._searches:
-                    await asyncio.wait({stop, *self._running}, return_when=asyncio.FIRST_COMPLETED)
+                    await wait_first(stopping, *self._running)
                     continue
                 for lease in await self._take(self._searches - len(self._running)):
                     self._start(lease)
         finally:
-            stop.cancel()
             await self._drain()
 
     async def _take(self, free: int) -> list[Lease[Attempt]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common.curves import append_line, decode_line, encode_line
+from common.files import write_whole
 from node.training.tracked import Tracked
 
 
@@ -45,9 +46,7 @@ class StageJournal:
         lines = self._path.read_bytes().splitlines(keepends=True)
         kept = [line for line in lines if (point := decode_line(line)) is not None and point.step <= step]
         if kept != lines:  # else it stays the file that it is, which a monitor may be reading
-            temporary = self._path.with_name(f".{self._path.name}.part")
-            temporary.write_bytes(b"".join(kept))
-            temporary.replace(self._path)
+            write_whole(self._path, b"".join(kept))
 
     def at(self, step: int, text: str) -> None:
         """Move the bar."""

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from common.process import kill_group, spawn_child
 from common.sizing import read_machine, thread_environment
+from common.waiting import wait_first
 from node.training.errors import TrainingError
 
 RENDEZVOUS = "PROOFMESH_RENDEZVOUS"
@@ -104,10 +105,9 @@ async def _launch(command: Sequence[str], ranks: int, threads: int, where: Path)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, _pass_on, processes, number, too_late)
         waits = {asyncio.create_task(process.wait()): rank for rank, process in enumerate(processes)}
-        giving_up = asyncio.create_task(too_late.wait())
         watching = asyncio.create_task(_watch(waits, where))
         try:
-            await asyncio.wait({watching, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+            await wait_first(watching, too_late)
             if watching.done():
                 return watching.result()
             late = [waits[wait] for wait in waits if not wait.done()]
@@ -116,7 +116,7 @@ async def _launch(command: Sequence[str], ranks: int, threads: int, where: Path)
                 f"from the newest checkpoint in {where / 'checkpoints'}"
             )
         finally:
-            for task in (watching, giving_up, *waits):
+            for task in (watching, *waits):
                 task.cancel()
             await asyncio.gather(*(kill_group(process, grace=0) for process in processes))
 

@@ -22,6 +22,7 @@ import tomli_w
 import torch
 
 from common.curves import METRICS, About, write_about
+from common.files import write_whole
 from node.model import checkpoint
 from node.model.checkpoint import Checkpoint
 from node.model.checkpoint_folders import newest_whole, none_whole, prune, set_aside
@@ -304,7 +305,7 @@ class _StageRun:
                     config=run_config(self.settings, self.stage, self.tokenizer),
                     extra={"data": places, "ranks": self.device.ranks},
                 )
-                _mark(self.root / STABLE, path.name)
+                write_whole(self.root / STABLE, f"{path.name}\n".encode())
                 prune(self.root, self.settings.keep)
             except OSError as error:
                 raise TrainingError(
@@ -355,12 +356,6 @@ def _collect(number: int) -> None:
         gc.disable()
     elif number % COLLECT_EVERY == 0:
         gc.collect()
-
-
-def _mark(path: Path, name: str) -> None:
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(name + "\n", encoding="utf-8")
-    temporary.replace(path)
 
 
 def summary(stage: str, metrics: dict[str, float], seconds: float) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import multiprocessing
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from common.files import write_whole
 from node.lean.trace.records import TracedFile
 from node.lean.trace.source import LeanSource
 from node.lean.trace.sources import Group
@@ -98,9 +98,7 @@ def run_one(work: Work) -> TracedFile:
         lean_version=work.tracer.toolchain.version,
     )
     work.kept.parent.mkdir(parents=True, exist_ok=True)
-    partial = work.kept.with_suffix(f".{os.getpid()}.partial")
-    partial.write_bytes(msgspec.json.encode(traced))
-    partial.replace(work.kept)
+    write_whole(work.kept, msgspec.json.encode(traced))
     return traced
 
 

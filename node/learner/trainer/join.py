@@ -25,6 +25,7 @@ from common import config
 from common.limits import Natural, Positive, Timeout
 from common.process import kill_group
 from common.sizing import read_machine, thread_environment
+from common.waiting import wait_first
 from node.learner.trainer.group import RANK_MODULE
 from node.learner.trainer.messages import ComputeConfig
 from node.training.launch import start_rank, threads_per_rank, torchrun
@@ -93,16 +94,15 @@ async def join(command: Sequence[str], threads: int) -> int:
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    stop = asyncio.create_task(stopping.wait())
     while not stopping.is_set():
         process = await start_rank(command, thread_environment(threads))
         ended = asyncio.create_task(process.wait())
         try:
-            await asyncio.wait({ended, stop}, return_when=asyncio.FIRST_COMPLETED)
+            await wait_first(ended, stopping)
         finally:
             await kill_group(process)
             await ended
         if not stopping.is_set():
             print(f"proofmesh join-trainer: the ranks ended ({ended.result()}); joining again", file=sys.stderr)
-            await asyncio.wait({stop}, timeout=RETRY)
+            await wait_first(stopping, timeout=RETRY)
     return 0

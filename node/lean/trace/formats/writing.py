@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from common.files import write_whole
 from node.lean.trace.formats import leandojo, leantree, own
 from node.lean.trace.records import TracedFile
 from node.lean.trace.session import Work, kept
@@ -87,9 +88,7 @@ def _leantree(works: Sequence[Work], out: Path) -> list[Path]:
 
 
 def _json(path: Path, value: Any) -> Path:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(msgspec.json.encode(value))
-    partial.replace(path)
+    write_whole(path, msgspec.json.encode(value))
     return path
 
 
