@@ -1,5 +1,7 @@
 """A Lake project as the Lean of workers and of verification."""
 
+import pytest
+
 from common.lean import OutcomeKind, Theorem
 from common.lean_settings import LeanSettings
 from node.lean.toolchain.find import find
@@ -8,6 +10,8 @@ from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool
 from tests import lean_project
+
+pytestmark = pytest.mark.lean
 
 
 async def test_a_project_serves_workers_and_verification(tmp_path):

@@ -9,6 +9,8 @@ import pytest
 from node.lean.process.child import ConfinedChild
 from node.lean.process.fresh import FILE_BYTES, Limits, OutOfLimits, run_fresh
 
+pytestmark = pytest.mark.process
+
 PYTHON = (sys.executable, "-I", "-S", "-c")
 EAT = "data = bytearray(300 << 20); data[::4096] = b'x' * len(data[::4096])\nprint('eaten', flush=True)\ninput()"
 MAP = (

@@ -178,6 +178,7 @@ def test_the_verdict_is_read_from_leans_messages(messages, reason, axioms):
     assert (reason in told if reason else told == "") and found == axioms
 
 
+@pytest.mark.lean
 async def test_beyond_its_number_the_least_recently_used_statement_is_forgotten_with_its_folder(toolchain, monkeypatch):
     monkeypatch.setattr("node.lean.verify.verifier.STATEMENTS", 2)
     verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)

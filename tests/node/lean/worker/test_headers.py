@@ -15,6 +15,8 @@ from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool, StillLoading
 from node.lean.worker.preparing import prepare
 
+pytestmark = pytest.mark.lean
+
 LOGIC, NAT = "import Pocket.Logic", "import Pocket.Nat.Basic"
 
 
