@@ -98,7 +98,8 @@ def _install_packages(kind: str, stamp: steps.Stamp) -> None:
     for name in venv.remove_torn_packages(VENV):
         say(f"the installation of {name} was interrupted; installing it again")
     requirements = ROOT / "requirements" / f"{kind}.txt"
-    # Byte code is left to be made on first use: making all of it at once doubles the time of the installation.
+    # Byte code is left to be made on first use: making all of it at once doubles the time of the installation. Where
+    # first use does not keep it, it pays: each start of a process that needs torch would take some seconds more.
     if kind == "cpu":
         torch.forget_gpu(VENV)
         torch.install_cpu(PYTHON, requirements, LOG, say)
@@ -109,6 +110,9 @@ def _install_packages(kind: str, stamp: steps.Stamp) -> None:
     pip.run(PYTHON, ["install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], LOG, say)
     if kind == "cpu":
         pip.run(PYTHON, ["check"], LOG, say)
+    if sys.dont_write_bytecode:
+        say("compiling byte code: PYTHONDONTWRITEBYTECODE is set, so that no first use would keep it")
+        venv.write_byte_code(VENV, PYTHON)
     stamp.write("kind", kind)
 
 

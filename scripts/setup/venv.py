@@ -74,6 +74,13 @@ def remove_torn_packages(directory: Path) -> list[str]:
     return torn
 
 
+def write_byte_code(directory: Path, python: Path) -> None:
+    """Compile every package, on all cores: tens of seconds. What does not compile is left out; some packages ship such."""
+    packages = directory.glob("lib/python3*/site-packages")
+    command = [python, "-m", "compileall", "-qq", "-j", "0", *packages]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+
 def _run_all(commands: list[list[str]]) -> str | None:
     """Run commands until one fails; its last line of output, or None when all went well."""
     for command in commands:
