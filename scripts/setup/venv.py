@@ -75,9 +75,9 @@ def remove_torn_packages(directory: Path) -> list[str]:
 
 
 def write_byte_code(directory: Path, python: Path) -> None:
-    """Compile every package, on all cores: tens of seconds. What does not compile is left out; some packages ship such."""
-    packages = directory.glob("lib/python3*/site-packages")
-    command = [python, "-m", "compileall", "-qq", "-j", "0", *packages]
+    """Compile every package, on all cores: tens of seconds. Files that do not compile are left out."""
+    packages = map(str, directory.glob("lib/python3*/site-packages"))
+    command = [str(python), "-m", "compileall", "-qq", "-j", "0", *packages]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 

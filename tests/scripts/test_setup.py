@@ -165,7 +165,6 @@ def test_packages_that_were_cut_short_are_forgotten(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.process
 def test_byte_code_is_written_for_what_compiles(tmp_path: Path) -> None:
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
     packages.mkdir(parents=True)
@@ -175,6 +174,7 @@ def test_byte_code_is_written_for_what_compiles(tmp_path: Path) -> None:
     assert [file.name.partition(".")[0] for file in packages.rglob("*.pyc")] == ["whole"]
 
 
+@pytest.mark.process
 def test_a_broken_environment_does_not_work(tmp_path: Path) -> None:
     assert not venv.works(tmp_path)
     (tmp_path / "bin").mkdir()
