@@ -158,7 +158,16 @@ class ConfinedChild:
     async def kill(self) -> None:
         """Kill the process with its group, and wait for its end."""
         await self.guard.stop()
-        await kill_group(self.process, grace=0)
+        # asyncio takes a process for ended only when its pipes are read to their end: one that is full, and that nobody
+        # reads any more, would keep this waiting for ever.
+        streams = [stream for stream in (self.process.stdout, self.process.stderr) if stream is not None]
+        discarding = [asyncio.create_task(_discard(stream)) for stream in streams]
+        try:
+            await kill_group(self.process, grace=0)
+        finally:
+            for task in discarding:
+                task.cancel()
+            await asyncio.gather(*discarding, return_exceptions=True)
         if self._drain is not None:
             await asyncio.gather(self._drain, return_exceptions=True)
 
@@ -169,6 +178,13 @@ class ConfinedChild:
     async def _read_stderr(self) -> None:
         while data := await self.stderr.read(READ_BYTES):
             self._stderr.extend(data.decode(errors="replace").splitlines()[-STDERR_LINES:])
+
+
+async def _discard(stream: asyncio.StreamReader) -> None:
+    """Read a stream to its end, unless another task reads it already."""
+    with contextlib.suppress(RuntimeError, OSError):
+        while await stream.read(READ_BYTES):
+            pass
 
 
 def _usage(pid: int) -> psutil.Process | None:
