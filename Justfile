@@ -25,7 +25,7 @@ test *args: setup
     @if [ $# -eq 0 ]; then "{{ just_executable() }}" lint; fi
     @if [ $# -eq 0 ]; then set -- --numprocesses logical --maxprocesses 4 --dist worksteal; fi; {{ python }} -m pytest "$@"
 
-# The tests that start neither broker nor Lean nor any other program: under 30 seconds
+# The tests that start neither broker nor Lean nor any other program: well under a minute
 [no-exit-message]
 unit *args: setup
     @{{ python }} -m pytest -m "not slow and not broker and not lean and not process" --numprocesses logical --maxprocesses 4 --dist worksteal "$@"

@@ -121,13 +121,15 @@ def trainer(settings: TrainBenchSettings) -> Trainer:
     from node.model.transformer import Transformer
     from node.training.device import RankDevice, choose_device, has_bf16
     from node.training.settings import StageSettings
-    from node.training.trainer import StepSettings, Trainer
+    from node.training.stage import step_settings
+    from node.training.trainer import Trainer
 
-    device = choose_device(StageSettings(device=settings.device))
-    step = StepSettings(compile=settings.compile, checkpoint_activations=settings.checkpoint_activations)
+    stage = StageSettings(device=settings.device, compile=settings.compile)
+    stage.checkpoint_activations = settings.checkpoint_activations
+    device = choose_device(stage)
     bf16 = settings.precision == "auto" and has_bf16(device)
     torch.manual_seed(0)
-    return Trainer(Transformer(shape(settings.shape)), step, RankDevice(device, bf16))
+    return Trainer(Transformer(shape(settings.shape)), step_settings(stage), RankDevice(device, bf16))
 
 
 def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
