@@ -25,10 +25,10 @@ test *args: setup
     @if [ $# -eq 0 ]; then "{{ just_executable() }}" lint; fi
     @if [ $# -eq 0 ]; then set -- --numprocesses logical --maxprocesses 4 --dist worksteal; fi; {{ python }} -m pytest "$@"
 
-# The tests that start neither broker nor Lean nor any other program: well under a minute
+# The tests that start no broker, no Lean and no other program, and compute little
 [no-exit-message]
 unit *args: setup
-    @{{ python }} -m pytest -m "not slow and not broker and not lean and not process" --numprocesses logical --maxprocesses 4 --dist worksteal "$@"
+    @{{ python }} -m pytest -m "not slow and not broker and not lean and not process and not compute" --numprocesses logical --maxprocesses 4 --dist worksteal "$@"
 
 # The tests that take long or need much of the machine
 [no-exit-message]

@@ -17,6 +17,8 @@ from node.model.weights import Weights
 from tests.node.inference.naive import sample_naively
 from tests.node.model.tiny import tiny_weights
 
+pytestmark = pytest.mark.compute
+
 SETTINGS = EngineSettings(slots=4, cells=8, new_tokens=12, prompt_tokens=80)
 
 

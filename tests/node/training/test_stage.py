@@ -23,6 +23,8 @@ from node.training.stage import STABLE, run_stage
 from node.training.trainer import Trainer
 from tests.node.training.small import curve, small
 
+pytestmark = pytest.mark.compute
+
 ROOT = Path(__file__).parents[3]
 
 
