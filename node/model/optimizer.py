@@ -108,19 +108,12 @@ class Optimizer:
         )
         self.steps = 0
 
-    def step(self, factor: float = 1.0) -> float:
-        """Clip, update, forget the gradients. `factor` scales the learning rates (decay). Returns the norm before
-        clipping."""
-        norm = self.clip()
-        self.update(factor)
-        return norm
-
     def clip(self) -> float:
         """Scale the gradient down to the largest norm allowed; returns the norm before that."""
         return float(nn.utils.clip_grad_norm_(self.parameters, self.settings.clip))
 
     def update(self, factor: float = 1.0) -> None:
-        """The update and no clipping."""
+        """Update, and forget the gradients. `factor` scales the learning rates (decay)."""
         self.steps += 1
         factor *= min(1.0, self.steps / max(1, self.settings.warmup))
         self._set_rates(self.muon, self.settings.matrix_rate * factor)

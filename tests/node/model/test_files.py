@@ -28,7 +28,8 @@ def saved(tmp_path: Path) -> Path:
     model = tiny_model().train()
     optimizer = Optimizer(model)
     tiny_loss(model).backward()
-    optimizer.step()
+    optimizer.clip()
+    optimizer.update()
     directory = tmp_path / "checkpoints" / checkpoint.name_of_step(7)
     return checkpoint.save(
         directory,
