@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from common.lean import Outcome, OutcomeKind
 from node.lean.backend import BatchResult, TacticBatch
 
@@ -26,6 +28,15 @@ class AdapterRun:
         """Count the end of a process against the candidate that it ran; returns how often that has happened."""
         self.strikes[tactic] = self.strikes.get(tactic, 0) + 1
         return self.strikes[tactic]
+
+    async def settle_rest(self, state: str, settle: Callable[[str], Awaitable[Outcome]]) -> None:
+        """Settle the candidates that have no outcome yet, one after the other, on a process that has reached `state`.
+
+        Raises what `settle` raises; outcomes that came before that stay."""
+        self.state = state
+        for tactic in self.batch.tactics:
+            if tactic not in self.outcomes:
+                self.outcomes[tactic] = await settle(tactic)
 
     def give_up(self, reason: str) -> None:
         """Settle what is left as LOST: the state cannot be reached."""

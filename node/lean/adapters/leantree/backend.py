@@ -231,10 +231,7 @@ class _LeanTreeRun(AdapterRun):
         except NotReplayed as error:
             self.give_up(str(error))
             return
-        self.state = known.text
-        for tactic in batch.tactics:
-            if tactic not in self.outcomes:
-                self.outcomes[tactic] = await self._settle(link, known, tactic)
+        await self.settle_rest(known.text, lambda tactic: self._settle(link, known, tactic))
 
     async def _settle(self, link: Link, known: KnownState, tactic: str) -> Outcome:
         batch = self.batch

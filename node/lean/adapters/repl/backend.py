@@ -194,10 +194,7 @@ class _ReplRun(AdapterRun):
         except NotReplayed as error:
             self.give_up(str(error))
             return
-        self.state = known.text
-        for tactic in batch.tactics:
-            if tactic not in self.outcomes:
-                self.outcomes[tactic] = await self._settle(link, known, tactic)
+        await self.settle_rest(known.text, lambda tactic: self._settle(link, known, tactic))
         self.done = True
 
     async def _settle(self, link: ReplLink, known: ReplState, tactic: str) -> Outcome:
