@@ -36,6 +36,7 @@ LEAN_MAY_IMPORT = {
     "worker": {"text", "process", "toolchain", "backend", "cache", "settings"},
     "olean": set(),
     "verify": {"text", "process", "toolchain", "olean"},
+    "files": {"text", "process", "toolchain", "olean", "verify"},
     "trace": {"text", "process", "toolchain"},
     "requests": {"text", "backend", "cache"},
     "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker"},

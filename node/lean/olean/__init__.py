@@ -1,1 +1,1 @@
-"""Compiled modules (.olean files), read without Lean: what a file declares, and nothing that its own code could say about it."""
+"""Compiled modules (.olean files), read without Lean, so that no code of theirs takes part in what is found."""

@@ -72,6 +72,24 @@ class Module:
         """Unmap the file."""
         self.region.close()
 
+    def lines(self) -> dict[str, int]:
+        """By name, the line where a declaration begins in its source. Raises BadOlean."""
+        entry = self.entries.get("Lean.declRangeExt")
+        found = {}
+        for pointer in entry.pointers if entry else ():
+            pair = self._fields(pointer, None, 2)
+            range_ = self._fields(self._fields(pair[1], pointer, 2)[0], pair[1], 4)
+            place = self._fields(range_[0], pair[1], 2)
+            found[self.reader.name(pair[0], pointer)] = self.region.natural(place[0], pair[1])
+        return found
+
+    def _fields(self, pointer: int, before: int | None, count: int) -> list[int]:
+        """The first fields of a constructor object that has them."""
+        node = self.region.node(pointer, before)
+        if node.objects < count:
+            raise BadOlean("an object with too few fields")
+        return self.region.words[node.at : node.at + count].tolist()
+
     def signature(self, constant: Constant) -> tuple[int, int, int]:
         """Pointers to a constant's name, to the list of its universe parameters, and to its type."""
         words = self.region.words

@@ -1,47 +1,62 @@
-"""The order in which a kernel can be given the declarations of compiled modules, each after those that it uses. Pure."""
+"""The order in which a kernel can be given the declarations of a compiled module. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from node.lean.olean.module import Constant, Kind, Module
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
 
+Uses = Mapping[str, set[str]]
+"""By name of a constant, the constants in its type and value."""
+
 Step = dict[str, object]
 """One step of the plan that `toolchain/pocket/kernel.py` describes."""
 
 
-def steps(modules: Sequence[tuple[str, Module]], terms: Terms) -> list[Step]:
-    """The steps for modules (path, module), of which each stands behind those that it imports. Raises BadOlean.
+def uses(module: Module, terms: Terms) -> Uses:
+    """What each constant of a module uses directly."""
+    return {
+        name: terms.constants(constant.type, *([] if constant.value is None else [constant.value]))
+        for name, constant in module.constants.items()
+    }
+
+
+def steps(path: str, module: Module, used: Uses) -> list[Step]:
+    """The steps for a module. Raises BadOlean.
 
     Unsafe and partial constants are left out: the kernel lets no safe constant use them.
     """
-    return [step for path, module in modules for step in ({"file": path}, *_of_module(module, terms))]
+    return [{"file": path}, *(_step(module, group) for group in groups(module, used))]
 
 
-def _of_module(module: Module, terms: Terms) -> Iterator[Step]:
+def groups(module: Module, used: Uses) -> Iterator[list[Constant]]:
+    """The safe constants of a module in groups that are declared together, each group behind those that it uses.
+
+    Raises BadOlean.
+    """
     placed: set[str] = set()
     for first in module.constants.values():
         waiting = [(first, False)]
         while waiting:
             constant, expanded = waiting.pop()
-            group = _group(module, constant)
-            if expanded:
-                if constant.name not in placed:
-                    placed.update(each.name for each in group)
-                    yield _step(module, constant, group)
-                continue
             if constant.name in placed or not constant.safe:
                 continue
             if constant.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR):
                 waiting.append((_constant(module, constant.inductive), False))
                 continue
-            waiting.append((constant, True))
+            group = _group(module, constant)
             own = {each.name for each in group}
+            if expanded:
+                placed |= own
+                yield group
+                continue
+            waiting.append((constant, True))
             waiting += [
                 (module.constants[name], False)
-                for name in _used(module, group, terms)
+                for each in group
+                for name in used[each.name]
                 if name in module.constants and name not in placed and name not in own
             ]
 
@@ -54,11 +69,6 @@ def _group(module: Module, constant: Constant) -> list[Constant]:
     return [*types, *(_constant(module, name) for each in types for name in each.constructors)]
 
 
-def _used(module: Module, group: Sequence[Constant], terms: Terms) -> set[str]:
-    values = [each.value for each in group if each.value is not None]
-    return terms.constants(*(each.type for each in group), *values)
-
-
 def _constant(module: Module, name: str) -> Constant:
     found = module.constants.get(name)
     if found is None:
@@ -66,7 +76,8 @@ def _constant(module: Module, name: str) -> Constant:
     return found
 
 
-def _step(module: Module, constant: Constant, group: Sequence[Constant]) -> Step:
+def _step(module: Module, group: Sequence[Constant]) -> Step:
+    constant = group[0]
     if constant.kind is not Kind.INDUCTIVE:
         return {"name": constant.name, "declare": constant.kind.name.lower(), "at": constant.pointer}
     types = []

@@ -3,7 +3,7 @@
 An .olean file is a heap that Lean's compactor wrote: a header, then objects one behind the other, each after those that
 it points to. Pointers are absolute, for the address at which Lean maps the file. Whoever elaborates a file decides what
 stands in its .olean file, so nothing here is believed: a pointer must lead into the file, and backwards. The objects
-are therefore finite and without circles, and a process that reads the same bytes natively reads nothing outside of them.
+are therefore finite and without circles, and a process that reads the same bytes natively stays inside of them.
 Layouts: `lean_object` in Lean's `lean.h`, `olean_header` in its `module.cpp`.
 """
 

@@ -129,7 +129,7 @@ def _names(shape: Shape) -> tuple[str, ...]:
         case (Tag.LITERAL, int()):
             return ("Nat",)
         case (Tag.LITERAL, str()):
-            return ("String", "String.ofList", "Char.ofNat", "List.cons", "List.nil")
+            return ("String",)
     return ()
 
 
@@ -239,7 +239,7 @@ class TermReader:
     def _shape(self, node: Node, at: int, below: list[int]) -> tuple[Shape, int, bool]:
         """An expression's shape, its loose bound variables, and whether it has universe parameters."""
         terms, words = self._terms, self._words
-        parametric = any([terms.parametric(child) for child in below])
+        parametric = any(terms.parametric(child) for child in below)
         match node.tag:
             case Tag.APPLY:
                 function, argument = below
@@ -264,7 +264,7 @@ class TermReader:
             case Tag.CONSTANT:
                 name = self.name(words[node.at], at)
                 levels = tuple(self.level(item, at) for item in self._region.list_(words[node.at + 1], at))
-                return (Tag.CONSTANT, name, levels), 0, any([terms.parametric(level) for level in levels])
+                return (Tag.CONSTANT, name, levels), 0, any(terms.parametric(level) for level in levels)
             case Tag.LITERAL:
                 return (Tag.LITERAL, self._literal(words[node.at], at)), 0, False
             case Tag.NOTE:
@@ -291,9 +291,9 @@ class TermReader:
 _LEVEL_ZERO = 1
 """A constructor without fields is no object: its number is boxed."""
 
-_LEVELS_BELOW = {LevelTag.SUCCESSOR: 1, LevelTag.MAX: 2, LevelTag.IMAX: 2}
+_LEVELS_BELOW: dict[int, int] = {LevelTag.SUCCESSOR: 1, LevelTag.MAX: 2, LevelTag.IMAX: 2}
 
-_BELOW = {
+_BELOW: dict[int, tuple[int, int]] = {
     Tag.APPLY: (0, 2),
     Tag.LAMBDA: (1, 2),
     Tag.FORALL: (1, 2),

@@ -28,7 +28,7 @@ class LeanToolchain:
     notes: tuple[str, ...] = ()
     """What of the project could not be taken over: for the log."""
     kernel: tuple[str, ...] = ()
-    """Command line of its kernel by itself, which checks compiled modules (`pocket/kernel.py`); empty where there is none."""
+    """Command line of its kernel by itself (`pocket/kernel.py`), which checks compiled modules; empty without one."""
     protections: Protections = field(default_factory=Protections)
     """What its processes are confined by; nothing unless `confined` was asked for."""
 

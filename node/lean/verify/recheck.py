@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from node.lean.olean.module import Module
-from node.lean.olean.plan import Step, steps
+from node.lean.olean.plan import Step, steps, uses
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
 from node.lean.process.fresh import FinishedProcess, Limits, run_fresh
@@ -71,25 +71,21 @@ class Rechecker:
         terms = Terms()
         module = Module(olean, terms)
         try:
-            return list(module.imports), steps([(str(olean), module)], terms)
+            return list(module.imports), steps(str(olean), module, uses(module, terms))
         finally:
             module.close()
 
     async def rejected(
-        self, names: Sequence[str], library: Sequence[str], plan: list[Step], path: Sequence[Path], folder: Path
+        self, module: str, imports: Sequence[str], plan: list[Step], path: Sequence[Path]
     ) -> dict[str, str]:
-        """By name of a rejected declaration, why. WHOLE_MODULE stands for all of them. Raises OutOfLimits.
+        """By name of a declaration that is rejected, why. WHOLE_MODULE stands for all of them. Raises OutOfLimits.
 
-        `names`: the modules to check, each behind those that it imports; `library`: the modules of the toolchain that
-        they import; `plan`: their declarations, from `olean.plan.steps`; `path`, `folder`: where the modules are.
+        `imports`, `plan`: of the module, from `olean`; `path`: the folders of it and of the modules that it imports.
         """
         if self._toolchain.kernel:
-            return await self.replay(library, plan, path)
-        if not self.available:
-            return {}
-        for name in names:
-            if problem := await self._leanchecker(folder, path, name):
-                return {WHOLE_MODULE: problem}
+            return await self.replay(imports, plan, path)
+        if self.available and (problem := await self._leanchecker(self._folder, path, module)):
+            return {WHOLE_MODULE: problem}
         return {}
 
     async def replay(self, library: Sequence[str], plan: list[Step], path: Sequence[Path]) -> dict[str, str]:

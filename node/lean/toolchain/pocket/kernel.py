@@ -11,8 +11,9 @@ that what is read here stays inside the file. Extensions are not loaded: no init
 The plan, one JSON document: {"library": [MODULE...], "steps": [STEP...]}
     {"file": PATH}                                   the steps behind it are about this file
     {"name": NAME, "declare": KIND, "at": POINTER}   KIND: axiom, definition, theorem or opaque; at: its ConstantInfo
-    {"name": NAME, "inductive": {"levels": POINTER, "parameters": N, "types": [{"name": P, "type": P, "constructors": [[P, P]...]}...]}}
-Answers with one JSON document: {"checked": N, "rejected": {NAME: REASON, ...}}. What uses a rejected declaration is rejected.
+    {"name": NAME, "inductive": {"levels": POINTER, "parameters": N, "types": [TYPE...]}}
+with TYPE {"name": POINTER, "type": POINTER, "constructors": [[NAME POINTER, TYPE POINTER]...]}.
+Answers with one JSON document: {"checked": N, "rejected": {NAME: REASON, ...}}. What uses a rejected one is rejected.
 """
 
 import ctypes
