@@ -1,5 +1,6 @@
 prelude
 import Pocket.Unexpanders
+import Pocket.Quotation
 import Pocket.Function
 import Pocket.Subtype
 import Pocket.Prod
