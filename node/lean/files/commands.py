@@ -128,13 +128,23 @@ class Text:
 
     def commands(self, messages: Sequence[tuple[FileMessage, str]]) -> list[Command]:
         """The commands that Lean has reported. A command reaches to the next one, so that nothing lies between them."""
-        found = {}
+        places = []
         for message, kind in messages:
             if kind == "trace" and (match := _TIME.match(message.text)):
                 start = self.offset(message.line, message.column)
-                found[start] = (self.offset(message.end_line, message.end_column), float(match.group(1) or 0))
-        starts = [*sorted(start for start in found if start < len(self.text)), len(self.text)]
-        return [self.command(start, end, found[start][1]) for start, end in pairwise(starts)]
+                end = self.offset(message.end_line, message.end_column)
+                places.append((start, -end, float(match.group(1) or 0)))
+        outermost: list[tuple[int, float]] = []
+        reached = -1
+        for start, negative_end, seconds in sorted(places):
+            if start >= reached and start < len(self.text):  # what a command expands to lies inside of it
+                outermost.append((start, seconds))
+                reached = max(-negative_end, start + 1)
+        starts = [*(start for start, _ in outermost), len(self.text)]
+        return [
+            self.command(start, end, seconds)
+            for (start, end), (_, seconds) in zip(pairwise(starts), outermost, strict=True)
+        ]
 
     def after(self, command: Command | None) -> Command | None:
         """The command behind one, by its look; for what Lean has not reported."""
