@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from node.lean.files.report import FileMessage, LocalItem
@@ -14,7 +14,10 @@ PROOFS = frozenset({"theorem", "lemma", "example"})
 
 DATA = frozenset({"def", "abbrev", "instance", "structure", "class", "inductive", "coinductive", "opaque", "axiom"})
 
-_NEUTRAL = PROOFS | (DATA - {"instance"}) | {"mutual"}
+UNREAD = "text"
+"""In place of the keyword of a command: Lean could not read this."""
+
+_NEUTRAL = {UNREAD} | PROOFS | (DATA - {"instance"}) | {"mutual"}
 """Commands that others notice only by the names that they declare: without one, the others mean the same or fail."""
 
 SYNTAX = frozenset(
@@ -65,6 +68,8 @@ class Command:
     last_line: int
     keyword: str
     seconds: float = 0.0
+    stop: int = 0
+    """Where Lean's reading of it ends. Only white space lies between that and `end`, unless it does not parse."""
 
     @property
     def neutral(self) -> bool:
@@ -111,11 +116,11 @@ class Text:
                     characters[at] = " "
         return "".join(characters)
 
-    def command(self, start: int, end: int, seconds: float = 0.0) -> Command:
+    def command(self, start: int, end: int, seconds: float = 0.0, stop: int = 0) -> Command:
         """The command between two positions."""
         line = self.line(start)
         last = line + self.text.count("\n", start, max(start, end - 1))
-        return Command(start, end, line, last, self.keyword(start, end), seconds)
+        return Command(start, end, line, last, self.keyword(start, end), seconds, stop or end)
 
     def keyword(self, start: int, end: int) -> str:
         """What kind of command stands between two positions: its first word that is no attribute and no modifier."""
@@ -134,16 +139,16 @@ class Text:
                 start = self.offset(message.line, message.column)
                 end = self.offset(message.end_line, message.end_column)
                 places.append((start, -end, float(match.group(1) or 0)))
-        outermost: list[tuple[int, float]] = []
+        outermost: list[tuple[int, int, float]] = []
         reached = -1
         for start, negative_end, seconds in sorted(places):
             if start >= reached and start < len(self.text):  # what a command expands to lies inside of it
-                outermost.append((start, seconds))
                 reached = max(-negative_end, start + 1)
-        starts = [*(start for start, _ in outermost), len(self.text)]
+                outermost.append((start, reached, seconds))
+        starts = [*(start for start, _, _ in outermost), len(self.text)]
         return [
-            self.command(start, end, seconds)
-            for (start, end), (_, seconds) in zip(pairwise(starts), outermost, strict=True)
+            self.command(start, end, seconds, stop)
+            for (start, end), (_, stop, seconds) in zip(pairwise(starts), outermost, strict=True)
         ]
 
     def after(self, command: Command | None) -> Command | None:
@@ -153,6 +158,14 @@ class Text:
             return None
         following = _START.search(self.code, begin.end())
         return self.command(begin.start(), following.start() if following else len(self.text))
+
+    def rest(self, command: Command) -> Command | None:
+        """What stands behind the part of a command that Lean could read; None where nothing does."""
+        between = self.code[command.stop : command.end]
+        if not between.strip():
+            return None
+        start = command.stop + len(between) - len(between.lstrip())
+        return replace(self.command(start, command.end), keyword=UNREAD)
 
     def runs_code(self, commands: Iterable[Command]) -> list[LocalItem]:
         """What in the file runs code while Lean elaborates it, each word once for a command."""

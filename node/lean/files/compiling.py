@@ -1,9 +1,9 @@
 """One file to one .olean file, in a confined process; what Lean cannot take is left out, and the rest compiled.
 
 Lean writes no .olean file when there is any error. So a file with errors is compiled again without the commands that
-fail. Only what uses its name notices that a theorem, a definition or a query is gone, and that fails in turn. Behind any
-other command that fails (`variable`, `open`, `notation`, an instance ...), a statement could mean something else than it
-says, so nothing behind it is judged.
+fail. That a theorem, a definition or a query is gone is noticed only by what uses its name, and that fails in turn.
+Behind any other command that fails (`variable`, `open`, `notation`, an instance ...), a statement could mean something
+else than it says, so nothing behind it is judged.
 """
 
 from __future__ import annotations
@@ -194,12 +194,14 @@ def _behind(compiled: Compiled, command: Command) -> list[Command]:
 def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Command | None:
     """The command that a message is about."""
     at = text.offset(message.line, message.column)
-    owner = None
+    owner = commands[0] if commands else None
     for command in commands:
         if command.start > at:
             break
         owner = command
-    return owner or (commands[0] if commands else None)
+    if owner is not None and at >= owner.stop and (rest := text.rest(owner)) is not None:
+        return rest
+    return owner
 
 
 def _header_problem(

@@ -72,8 +72,15 @@ class FileVerifier:
         self._axioms = LibraryAxioms(toolchain, limits, self.folder)
         self._axioms_lock = asyncio.Lock()
         self._reading = asyncio.Lock()
-        self._found = asyncio.Lock()
-        self._version = toolchain.version
+        self._asking = asyncio.Lock()
+        self._asked = False
+        self.version = toolchain.version
+        """Lean's version; known after the first file."""
+
+    @property
+    def rechecked(self) -> str:
+        """What checks compiled files once more: `kernel`, `leanchecker`, or nothing."""
+        return self._rechecker.name
 
     def close(self) -> None:
         """Remove the scratch folder."""
@@ -144,8 +151,11 @@ class FileVerifier:
         return problems, verdicts, comparison.filled
 
     async def _prepare(self) -> None:
-        async with self._found:
-            if not self._version:
+        """Ask the toolchain, once, for its version and for what checks compiled files. Raises OutOfLimits."""
+        async with self._asking:
+            if self._asked:
+                return
+            if not self.version:
                 finished = await run_fresh(
                     [*self._toolchain.command, "--version"],
                     environment=self._toolchain.environment,
@@ -154,8 +164,9 @@ class FileVerifier:
                     keeper=self._toolchain.protections.keeper(),
                 )
                 match = re.search(r"version ([^,)\s]+)", finished.output)
-                self._version = match.group(1) if match else finished.output.strip()[:80]
-                await self._rechecker.find()
+                self.version = match.group(1) if match else finished.output.strip()[:80]
+            await self._rechecker.find()
+            self._asked = True
 
     async def _verify_one(
         self,
@@ -164,7 +175,7 @@ class FileVerifier:
         needed: Sequence[asyncio.Task[Judged]],
         run: _Run,
     ) -> Judged:
-        report = FileReport(source.shown, source.problem or problem, lean_version=self._version)
+        report = FileReport(source.shown, source.problem or problem, lean_version=self.version)
         others = [(await task) for task in needed]
         for other in others:
             if not report.problem and other.module is None:
@@ -202,7 +213,7 @@ class FileVerifier:
         module = None
         if compiled.olean is not None:
             module = await self._read(source.module, compiled, others, run)
-            report.rechecked = self._rechecker.name
+            report.rechecked = self.rechecked
         if not report.problem:
             report.declarations = sorted(
                 [*_failed(compiled, shift), *_judged(module, compiled, run.everything, shift)],
