@@ -1,6 +1,6 @@
 prelude
 import Pocket.Unexpanders
-import Pocket.Quotation
+import Pocket.Show
 import Pocket.Function
 import Pocket.Subtype
 import Pocket.Prod
