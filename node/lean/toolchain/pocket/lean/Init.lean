@@ -10,3 +10,4 @@ import Pocket.Bool
 import Pocket.Nat.Div
 import Pocket.List.Take
 import Pocket.List.Zip
+import Pocket.Omega.Facts

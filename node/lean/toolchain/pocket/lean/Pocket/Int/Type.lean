@@ -1,5 +1,5 @@
 prelude
-import Pocket.Data
+import Pocket.Coe
 /-! The type of the integers. Its laws are in Pocket.Int.Basic. -/
 set_option autoImplicit false
 
