@@ -37,7 +37,7 @@ LEAN_MAY_IMPORT = {
     "verify": {"text", "process", "toolchain"},
     "trace": {"text", "process", "toolchain"},
     "requests": {"text", "backend", "cache"},
-    "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker"},
+    "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker", "trace"},
     "backends": {"backend", "settings", "toolchain", "worker", "adapters"},
 }
 """By room (folder or module) of `node.lean`, the rooms that it may import besides itself."""
