@@ -14,7 +14,7 @@ _PARSER_NAMES = {"Attr", "Command", "Level", "Module", "Syntax", "Tactic", "Term
 """Lean prints kinds without `Lean.Parser.`; the names that follow there."""
 
 _IDENTIFIER = re.compile(r"(?:[^\W\d]|«[^»]*»)(?:[\w.'!?]|«[^»]*»)*")
-_MACRO = re.compile(r"_aux_.*___macroRules_(.*?)_+\d+$")
+_MACRO = re.compile(r"_aux_.*___macroRules_(.*)_\d+$")
 _ELABORATOR = re.compile(r"Lean\.Elab\.(Term|Command|Tactic)\.(?:elab|eval|expand)(\w)(\w*)$")
 
 _SAME = ("theorem", "example", "abbrev", "instance", "axiom", "opaque", "inductive", "structure", "coinductive")
@@ -69,7 +69,7 @@ def of_term(source: str, elaborator: str) -> Kinds:
     """The kinds of a term, of which Lean prints no syntax: by its source, or by its elaborator's name."""
     if source in ("Prop", "Type", "Sort"):
         return f"{PARSER}Term.{source.lower()}", [source]
-    if _IDENTIFIER.fullmatch(source):
+    if _IDENTIFIER.fullmatch(source) and elaborator in ("", "Lean.Elab.Term.elabIdent"):
         return "ident", []
     if source.isdecimal():
         return "num", [source]

@@ -8,6 +8,7 @@ that its source has.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -111,7 +112,7 @@ def _step(lines: Sequence[str], column: int, layouts: Layouts) -> None:
             type_ = _BROKEN.sub(" ", type_)
             layouts.expected[_key(text)].append(None if type_ == _NO_TYPE else type_)
     if text.strip() and not text.strip().startswith(_FAILED):
-        layouts.printed.setdefault(_key(text), text.strip("\n"))
+        layouts.printed.setdefault(_key(text), textwrap.dedent(text.strip("\n")))
 
 
 def _key(text: str) -> str:
