@@ -140,7 +140,7 @@ async def test_traces_of_a_tactic_are_told_apart_from_its_messages(session):
 
 async def test_pickled_states_live_on_in_another_session(session, tmp_path):
     path = str(tmp_path / "state")
-    await ask(session, cmd='namespace X\ndef Y := 37\nscoped notation "why" => Y\nend X\nopen X')
+    await ask(session, cmd="namespace X\ndef Y := 37\nend X\nopen X")
     await ask(session, cmd="example (h : Y = 1) : Y = 1 ∧ 37 = Y := by sorry", env=0)
     split = await ask(session, tactic="constructor", proofState=0)
     pickled = await ask(session, pickleTo=path, proofState=split["proofState"])
