@@ -140,8 +140,9 @@ _KEPT: dict[str, Callable[[Info], bool]] = {
     "tactics": _is_tactic,
     "original": lambda info: _is_tactic(info) and is_original(info),
     "substantive": lambda info: _is_tactic(info) and is_substantive(info),
+    "no_children": lambda info: True,
 }
-"""By the request's `infotree`, which nodes are told."""
+"""By the request's `infotree`, which nodes are told; `no_children` (LeanTree's addition) tells the roots alone."""
 
 
 def asks(infotree: object) -> bool:
@@ -171,7 +172,8 @@ class Writer:
                 node = InfoNode(tree_kind(info), self._node(info, parent), [])
                 siblings.append(node)
                 children, owner = node.children, node
-            todo += [(child, children, owner) for child in reversed(info.children)]
+            if infotree != "no_children":
+                todo += [(child, children, owner) for child in reversed(info.children)]
         return roots
 
     def _node(self, info: Info, parent: InfoNode | None) -> TacticNode | CommandNode | TermNode | None:

@@ -56,8 +56,8 @@ class ReplSettings:
     """Add the fields of LeanTree's own REPL to every answer: goals in their parts, and how they hang together."""
 
     install_stand_in: Path | None = None
-    """Write a folder that tools take for a REPL built by Lake, and end. Its `.lake/build/bin/repl` starts this REPL with
-    the other flags given here; `lean-toolchain` names the version; `bin/lake` is for machines that have no Lake."""
+    """Write a folder that tools take for a REPL built by Lake, and end. Its `.lake/build/bin/repl` starts this REPL
+    with the other flags given here; `lean-toolchain` names the version; `bin/lake` is for machines without Lake."""
 
     config: Path | None = None
     """A TOML file: its section [lean] gives the defaults of the flags for Lean."""

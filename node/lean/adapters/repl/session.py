@@ -7,13 +7,12 @@ it fails alone. The price: each step elaborates its theorem again, which takes m
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
-from node.lean.adapters.repl import constants, infotrees, leantree_fields, messages, options, pickles, protocol, traced
+from node.lean.adapters.repl import leantree_fields, messages, options, pickles, protocol
 from node.lean.adapters.repl.elaborator import ElaboratedCommand, Elaborator, Goals
 from node.lean.adapters.repl.holes import Filled, Hole, Mention, fill, leaves_out, mentions, position
-from node.lean.adapters.repl.infotrees import InfoNode
+from node.lean.adapters.repl.inside import Inside
 from node.lean.adapters.repl.prepared import Prepared
 from node.lean.adapters.repl.protocol import (
     Answer,
@@ -22,11 +21,8 @@ from node.lean.adapters.repl.protocol import (
     ReplTacticAnswer,
     Request,
     Sorry,
-    TacticReport,
 )
 from node.lean.adapters.repl.states import ProofState, status_around
-from node.lean.adapters.repl.tactics import FoundTactic, roots, tactics
-from node.lean.adapters.repl.traced import Traced
 from node.lean.text.lexing import lex
 from node.lean.worker.document import SENTINEL
 from node.lean.worker.process import WorkerEnded
@@ -117,67 +113,11 @@ class ReplSession:
             for entry in self._sorries(before + code, item.moved(len(before)), goals):
                 entry.pos, entry.end_pos = prepared.place_of(item.start), prepared.place_of(item.end)
                 answer.sorries.append(entry)
-        await self._look_inside(request, before, code, ours, answer)
+        await Inside(self._lean, before, code, ours, self._add).tell(request, answer)
         # What is not closed in itself would swallow the commands behind it.
         self._environments.append(before.rstrip("\n") if lex(code).problem else before + code)
         answer.env = len(self._environments) - 1
         return answer
-
-    async def _look_inside(
-        self, request: Request, before: str, code: str, ours: Sequence[str], answer: CommandAnswer
-    ) -> None:
-        """Add what only Lean's info trees show to an answer, where the request asks for it: the command is elaborated
-        once more for it."""
-        trees_wanted = infotrees.asks(request.infotree)
-        if not (trees_wanted or request.all_tactics or request.root_goals):
-            return
-        prepared, shown = await self._traced(before, code, ours, steps=trees_wanted or bool(request.all_tactics))
-        if request.root_goals:
-            for root in roots(shown.trees, prepared, before):
-                place = prepared.place_of(root.start)
-                answer.sorries.append(Sorry("\n".join(root.goals), self._add(root.state), place, place))
-        if request.all_tactics:
-            answer.tactics = await self._tactics(shown, prepared, before, ours)
-        if trees_wanted:
-            nodes: list[InfoNode] = infotrees.Writer(prepared, shown.layouts).nodes(shown.trees, request.infotree)
-            answer.infotree = nodes or None
-
-    async def _traced(self, before: str, code: str, ours: Sequence[str], *, steps: bool) -> tuple[Prepared, Traced]:
-        """What Lean prints of a command's elaboration, and the text that it printed it of."""
-        printing = [*ours, *traced.TREES, *(traced.STEPS if steps else ())]
-        prepared = Prepared.of(before, code, printing)
-        shown = traced.read((await self._lean.run(prepared.text)).diagnostics)
-        shown.trees = [tree for tree in shown.trees if tree.command and prepared.offsets(tree.command) is not None]
-        return prepared, shown
-
-    async def _tactics(self, shown: Traced, prepared: Prepared, before: str, ours: Sequence[str]) -> list[TacticReport]:
-        found = tactics(shown.trees, prepared, before)
-        used = await self._constants(found, prepared.code, before, ours)
-        return [
-            TacticReport(
-                prepared.place_of(tactic.start),
-                prepared.place_of(tactic.end),
-                "\n".join(tactic.goals) or "no goals",
-                shown.layouts.of(prepared.code[tactic.start : tactic.end]),
-                self._add(tactic.state),
-                names,
-            )
-            for tactic, names in zip(found, used, strict=True)
-        ]
-
-    async def _constants(
-        self, found: Sequence[FoundTactic], code: str, before: str, ours: Sequence[str]
-    ) -> list[list[str]]:
-        """The constants that each tactic uses. A command that Lean does not finish with them in it has none."""
-        used: list[list[str]] = [[] for _ in found]
-        for text, numbers in constants.documents(code, found):
-            try:
-                shown = await self._lean.run(Prepared.of(before, text, [*ours, *constants.SHOW_ALL]).text)
-            except WorkerEnded:
-                continue
-            for number in numbers:
-                used[number] = constants.used(shown.diagnostics, number)
-        return used
 
     def _sorries(self, text: str, mention: Mention, goals: Goals, closed: str = "") -> list[Sorry]:
         """The proof states in place of a `sorry`, numbered. `closed`: their status without goals, if it is not their
