@@ -39,7 +39,7 @@ LEAN_MAY_IMPORT = {
     "files": {"text", "process", "toolchain", "olean", "verify"},
     "trace": {"text", "process", "toolchain"},
     "requests": {"text", "backend", "cache"},
-    "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker"},
+    "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker", "trace"},
     "backends": {"backend", "settings", "toolchain", "worker", "adapters"},
 }
 """By room (folder or module) of `node.lean`, the rooms that it may import besides itself."""
