@@ -34,55 +34,65 @@ class Comparison:
     submission: list[LocalModule]
     filled: dict[str, str] = field(default_factory=dict)
     """Definitions that the reference leaves open, with what the submission says."""
-    _same: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def verdicts(self) -> Iterator[DeclarationVerdict]:
         """One verdict for each theorem of the reference, in its order."""
-        permitted = AXIOMS | {
+        pairs: dict[tuple[str, str], _Pair] = {}
+        for home in self.reference:
+            for wanted, command in home.written():
+                if wanted.kind is not Kind.THEOREM and not (wanted.kind is Kind.DEFINITION and _open(home, wanted)):
+                    continue
+                owner = self._owner(home, wanted.name)
+                if owner is None:
+                    reason = "missing: the reference states it, and the submission does not"
+                    yield DeclarationVerdict(shown_name(wanted.name), command.keyword, home.lines[wanted.name], reason)
+                    continue
+                pair = pairs.setdefault((home.name, owner.name), _Pair(self.terms, home, owner, self.filled))
+                yield pair.verdict(wanted, command.keyword)
+
+    def _owner(self, home: LocalModule, name: str) -> LocalModule | None:
+        """The file of the submission that declares a constant: the one that is named as the reference's, if it does."""
+        owners = [module for module in self.submission if name in module.constants]
+        return next((module for module in owners if module.name == home.name), owners[0] if owners else None)
+
+
+class _Pair:
+    """Compares one file of a submission with one of a reference, each with what it imports, and with nothing else.
+
+    Another file of the submission may declare the same names otherwise: what it says is not what is proved here.
+    """
+
+    def __init__(self, terms: Terms, home: LocalModule, owner: LocalModule, filled: dict[str, str]) -> None:
+        self.terms = terms
+        self.home, self.owner = home, owner
+        self.reference, self.submission = [home, *home.others], [owner, *owner.others]
+        self.filled = filled
+        self._same: dict[tuple[str, str], str] = {}
+        self._permitted = AXIOMS | {
             name
             for module in self.reference
             for name, constant in module.constants.items()
             if constant.kind is Kind.AXIOM and not self.difference(name, name)
         }
-        for module in self.reference:
-            for constant, command in module.written():
-                if constant.kind is Kind.THEOREM or (constant.kind is Kind.DEFINITION and _open(module, constant)):
-                    yield self._verdict(module, constant, command.keyword, permitted)
 
-    def _verdict(
-        self, module: LocalModule, wanted: Constant, keyword: str, permitted: set[str] | frozenset[str]
-    ) -> DeclarationVerdict:
-        name = wanted.name
-        owner, given = self._find(self.submission, name)
-        axioms: tuple[str, ...] = ()
-        line = module.lines[name]
-        if owner is None or given is None:
-            reason = "missing: the reference states it, and the submission does not"
-        else:
-            axioms = tuple(sorted(owner.axioms.get(name, ())))
-            line = owner.lines.get(name, line)
-            reason = self._reason(owner, wanted, given, axioms, permitted)
-        return DeclarationVerdict(shown_name(name), keyword, line, reason, axioms)
+    def verdict(self, wanted: Constant, keyword: str) -> DeclarationVerdict:
+        """Whether the submission proves a theorem of the reference."""
+        owner, name = self.owner, wanted.name
+        axioms = tuple(sorted(owner.axioms.get(name, ())))
+        line = owner.lines.get(name, self.home.lines[name])
+        return DeclarationVerdict(shown_name(name), keyword, line, self._reason(wanted, axioms), axioms)
 
-    def _reason(
-        self,
-        owner: LocalModule,
-        wanted: Constant,
-        given: Constant,
-        axioms: tuple[str, ...],
-        permitted: set[str] | frozenset[str],
-    ) -> str:
-        if reason := self.difference(wanted.name, wanted.name):
+    def _reason(self, wanted: Constant, axioms: tuple[str, ...]) -> str:
+        owner, name = self.owner, wanted.name
+        if reason := self.difference(name, name) or owner.whole_problem():
             return reason
-        if not given.safe:
+        if name not in owner.axioms:
             return "it is unsafe or partial: the kernel does not check it"
-        if owner.whole_problem():
-            return owner.whole_problem()
-        if given.name in owner.rejected:
-            return f"the kernel rejects it: {owner.rejected[given.name]}"
-        if broken := owner.rests_on_rejected(given.name):
+        if name in owner.rejected:
+            return f"the kernel rejects it: {owner.rejected[name]}"
+        if broken := owner.rests_on_rejected(name):
             return f"it rests on {shown_name(broken)}, which the kernel rejects"
-        foreign = unsupported(permitted, axioms)
+        foreign = unsupported(self._permitted, axioms)
         if "sorryAx" in foreign:
             return "the proof is not finished: it uses sorry"
         if foreign:

@@ -11,6 +11,7 @@ docs/trust.md says what each of these stops.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import tempfile
@@ -34,6 +35,9 @@ from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.recheck import Rechecker
 from node.lean.verify.verdicts import AXIOMS
+
+_CORE = frozenset({"Init", "Lean", "Std", "Lake"})
+"""The libraries that are a part of every Lean."""
 
 _SCRATCH = "proofmesh-files-"
 
@@ -175,7 +179,8 @@ class FileVerifier:
         needed: Sequence[asyncio.Task[Judged]],
         run: _Run,
     ) -> Judged:
-        report = FileReport(source.shown, source.problem or problem, lean_version=self.version)
+        problem = source.problem or problem or self._taken(source.module)
+        report = FileReport(source.shown, problem, lean_version=self.version)
         others = [(await task) for task in needed]
         for other in others:
             if not report.problem and other.module is None:
@@ -193,6 +198,17 @@ class FileVerifier:
                 shutil.rmtree(folder, ignore_errors=True)
             report.seconds = time.monotonic() - started
         return Judged(report, module)
+
+    def _taken(self, module: str) -> str:
+        """Why a file may not have the module name that it has; empty when it may.
+
+        Whoever imports the library's module of that name would get this file, or the other way round.
+        """
+        path = self._toolchain.environment.get("LEAN_PATH", "").split(os.pathsep)
+        places = [Path(folder).joinpath(*module.split(".")).with_suffix(".olean") for folder in path if folder]
+        if module.split(".", maxsplit=1)[0] in _CORE or any(place.is_file() for place in places):
+            return f"a module {module} is in Lean's library: call the file otherwise"
+        return ""
 
     async def _check(
         self,
