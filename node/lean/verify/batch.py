@@ -70,6 +70,8 @@ class Round:
     verdicts: dict[int, Verdict] = field(default_factory=dict)
     again: list[list[int]] = field(default_factory=list)
     """Smaller batches to check; one of a single proof stands for a single check."""
+    known: set[int] = field(default_factory=set)
+    """Proofs whose statements Lean has taken."""
 
 
 def batchable(header: str) -> bool:
@@ -173,13 +175,15 @@ class _Batch:
             return_exceptions=True,
         )
         # Both have ended here, so no process is left that writes into a folder.
-        faults = []
+        faults, reports = [], []
         for finished, file in zip(compiled, (statements, proofs), strict=True):
             if isinstance(finished, BaseException):
                 raise finished
-            faults.append(_fault(finished, read_report(file, messages(finished))))
+            reports.append(read_report(file, messages(finished)))
+            faults.append(_fault(finished, reports[-1]))
         if fault := _worst(faults):
-            return Round(again=fallen_apart(len(self._proofs), fault.to_blame, cut_at=fault.cut_at))
+            known = {number for number, part in enumerate(reports[0].parts) if part.complete and not part.errors}
+            return Round({}, fallen_apart(len(self._proofs), fault.to_blame, cut_at=fault.cut_at), known)
         # The compiled files alone go on: a proof may have written others beside them.
         (proof / f"{PROOF}.olean").rename(check / f"{PROOF}.olean")
         return await self._judge(check, (statement, check))

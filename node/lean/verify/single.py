@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from common.lean import Theorem
 from common.messages import FailureKind
-from node.lean.process.fresh import OutOfLimits
+from node.lean.process.fresh import FinishedProcess, OutOfLimits
 from node.lean.verify.fresh_lean import FreshLean
 from node.lean.verify.recheck import Rechecker
 from node.lean.verify.verdicts import (
@@ -56,32 +56,42 @@ class SingleCheck:
         self._folder = folder
         self._statements = _CompiledStatements(folder)
 
-    async def check(self, theorem: Theorem, script: str) -> Verdict:
+    async def check(self, theorem: Theorem, script: str, *, known: bool = False) -> Verdict:
         """Compile statement and proof, and check one against the other. Raises VerificationFailed.
 
-        `script`: the proof, without its comments.
+        `script`: the proof, without its comments. `known`: Lean has taken the statement before, so a proof that Lean
+        rejects needs no second process.
         """
         root = Path(tempfile.mkdtemp(prefix="proof-", dir=self._folder))
         try:
             folder = made(root / "proof")
             header = self._lean.toolchain.header(theorem.header)
             (folder / f"{PROOF}.lean").write_text(proof_text(header, theorem, script))
-            statement, proof = await asyncio.gather(
-                self._statement(theorem), self._lean.compile(folder, PROOF), return_exceptions=True
-            )
-            # Both have ended here, so no process is left that writes into the folder. The statement's problem is
-            # reported first: where Lean refuses the statement, its verdict on the proof means nothing.
-            if isinstance(statement, BaseException):
-                raise statement
-            if isinstance(proof, BaseException):
-                raise proof
+            if known:
+                statement, proof = None, await self._lean.compile(folder, PROOF)
+            else:
+                statement, proof = await self._both(theorem, folder)
             if reason := rejection(proof, header, theorem):
                 return Verdict(reason)
+            statement = statement or await self._statement(theorem)
             return await self._judge(theorem, folder, made(root / "check"), statement)
         except OutOfLimits as error:
             return Verdict(f"the proof took too much: {error}")
         finally:
             shutil.rmtree(root, ignore_errors=True)
+
+    async def _both(self, theorem: Theorem, folder: Path) -> tuple[Path, FinishedProcess]:
+        """Compile statement and proof side by side. Raises VerificationFailed, OutOfLimits."""
+        statement, proof = await asyncio.gather(
+            self._statement(theorem), self._lean.compile(folder, PROOF), return_exceptions=True
+        )
+        # Both have ended here, so no process is left that writes into the folder. The statement's problem is
+        # reported first: where Lean refuses the statement, its verdict on the proof means nothing.
+        if isinstance(statement, BaseException):
+            raise statement
+        if isinstance(proof, BaseException):
+            raise proof
+        return statement, proof
 
     async def _judge(self, theorem: Theorem, proof: Path, folder: Path, statement: Path) -> Verdict:
         """Whether the compiled proof proves the compiled statement. Raises OutOfLimits."""

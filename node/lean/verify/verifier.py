@@ -66,12 +66,14 @@ class _Waiting:
     script: str
     """Without comments."""
     reply: asyncio.Future[LeanVerifyReply] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    known: bool = False
+    """Whether Lean has taken its statement, in a batch."""
     seconds: float = 0.0
     """Of checking so far; its share, where it was one of a batch."""
 
 
 class Verifier:
-    """Checks proofs, a few at once or in batches, in a scratch folder of its own. `close` it in the end."""
+    """Checks proofs, a few at once or in batches, in a scratch folder of its own. `stop` it in the end."""
 
     def __init__(
         self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int, batch: int = BATCH
@@ -110,8 +112,15 @@ class Verifier:
         """Proofs that no check has begun with."""
         return len(self._new) + sum(map(len, self._apart))
 
+    async def stop(self) -> None:
+        """End what is at work, wait for its end, and remove the scratch folder."""
+        workers = [*self._workers]
+        self.close()
+        await asyncio.gather(*workers, return_exceptions=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def close(self) -> None:
-        """End what is at work, and remove the scratch folder."""
+        """End what is at work, without waiting for that, and remove the scratch folder."""
         for worker in self._workers:
             worker.cancel()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -215,13 +224,16 @@ class Verifier:
         for number, verdict in result.verdicts.items():
             if not group[number].reply.done():
                 group[number].reply.set_result(self._reply(verdict, group[number].seconds))
+        for number in result.known:
+            group[number].known = True
         self._put_back([[group[number] for number in numbers] for numbers in result.again])
         self.on_checked(len(group), len(result.verdicts), seconds)
 
     async def _round(self, group: Sequence[_Waiting]) -> Round:
         """One check. Raises VerificationFailed."""
         if len(group) == 1:
-            return Round({0: await self.single.check(group[0].theorem, group[0].script)})
+            (waiting,) = group
+            return Round({0: await self.single.check(waiting.theorem, waiting.script, known=waiting.known)})
         return await self.batches.check([(waiting.theorem, waiting.script) for waiting in group])
 
     def _put_back(self, groups: list[list[_Waiting]]) -> None:
