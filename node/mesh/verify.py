@@ -43,7 +43,7 @@ class VerifySettings:
     """Print a table instead of lines, as on a terminal."""
 
     jobs: Natural = 0
-    """Proofs checked at once; 0 takes one per two cores."""
+    """Checks at once, each of one proof or of a batch; 0 takes one per two cores."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
     """Which Lean, with which project and header; section [lean] of --config."""
@@ -102,7 +102,7 @@ async def _verify(settings: VerifySettings) -> int:
             report.add(row)
         return report.finish()
     finally:
-        verifier.close()
+        await verifier.stop()
 
 
 async def _rows(verifier: Verifier, paths: Sequence[Path]) -> AsyncIterator[Row]:
