@@ -38,8 +38,8 @@ class LeanProcessSettings:
     """Proofs verified at once; 0 takes one per two cores."""
 
     verify_batch: Positive = 100
-    """Proofs that wait are verified together, at most so many in three processes; 1 verifies each alone. What a batch
-    does not accept is verified alone, so verdicts and reasons stay the same."""
+    """Proofs that wait are verified together, at most so many in three processes; 1 verifies each alone. What has no
+    clear verdict there is verified alone: verdicts and reasons are the same."""
 
     verify_seconds: Timeout = 60.0
     """Time limit of each process of a verification."""

@@ -4,17 +4,19 @@
     ProofmeshProof.lean       theorem K.ProofmeshProof.t BINDERS : (CONCLUSION : Prop) := by (PROOF)
     ProofmeshCheck.lean       theorem K.ProofmeshCheck : K.ProofmeshStatement := @K.ProofmeshProof.t, and its axioms
 
-K is a random name for each proof, so that none can name a neighbour. A batch accepts; it rejects nothing: a proof that
-it does not accept is judged alone, so that every rejection, and its reason, is a single check's. It accepts a proof
-when all of this holds:
+K is a random name for each proof, so that none can name a neighbour. A batch accepts a proof when all of this holds:
 - all three files compiled without an error of any proof in them, and nothing is left out of the proof;
 - Lean read a command behind each proof where we wrote one (`parts.py`): no text reaches into the next one;
 - its check is without error, and its axioms are Lean's own;
 - its declarations lean on no other proof's (`sharing.py`): it stands alone;
 - the kernel has nothing against the compiled file, where it is asked once more (`recheck.py`).
 
-Lean writes no compiled file where a proof has an error, and a proof may hang or end the process. So a batch falls
-apart: what is to blame goes alone, the rest goes on as smaller batches.
+It rejects a proof for an ordinary error of Lean's in the proof's own lines, where Lean has taken the statement. Such an
+error is the same in a file of its own, line and text. All else is judged alone: errors of limits, ones that show the
+names of a batch, statements that Lean refuses, what hangs or ends the process.
+
+Lean writes no compiled file where a proof has an error. So a batch falls apart: what has a verdict is left out, what is
+to blame for more than an error goes alone, the rest goes on as smaller batches.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ from node.lean.verify.verdicts import (
     messages,
     proof_part,
     statement_part,
+    told_rejection,
     uses_sorry,
     verdict,
 )
@@ -59,6 +62,9 @@ PROOF_SECONDS = 0.5
 
 Proof = tuple[Theorem, str]
 """A theorem, and a tactic block without comments that may prove it."""
+
+_OTHERWISE_ALONE = re.compile(r"timeout|heartbeat|recursion|interrupt|memory|stack|#print|Proofmesh", re.IGNORECASE)
+"""In an error, what it might not say, or say otherwise, in a file of its own: limits, and names of the batch."""
 
 _PLAIN_HEADER = re.compile(r"((public\s+)?import|open|set_option|universe|variable)\b|$")
 
@@ -183,10 +189,23 @@ class _Batch:
             faults.append(_fault(finished, reports[-1]))
         if fault := _worst(faults):
             known = {number for number, part in enumerate(reports[0].parts) if part.complete and not part.errors}
-            return Round({}, fallen_apart(len(self._proofs), fault.to_blame, cut_at=fault.cut_at), known)
+            rejected = self._rejected(proofs, reports[1], known)
+            groups = fallen_apart(len(self._proofs), fault.to_blame, cut_at=fault.cut_at)
+            left = [[each for each in group if each not in rejected] for group in groups]
+            return Round(rejected, [group for group in left if group], known)
         # The compiled files alone go on: a proof may have written others beside them.
         (proof / f"{PROOF}.olean").rename(check / f"{PROOF}.olean")
         return await self._judge(check, (statement, check))
+
+    def _rejected(self, file: PartedFile, report: FileReport, known: set[int]) -> dict[int, Verdict]:
+        """Proofs with an error that they would have alone, too."""
+        rejected = {}
+        for number in known:
+            part, theorem = report.parts[number], self._proofs[number][0]
+            reason = told_rejection(part.messages, file.marks[number], theorem)
+            if part.complete and reason and not _OTHERWISE_ALONE.search(reason):
+                rejected[number] = Verdict(reason)
+        return rejected
 
     async def _judge(self, folder: Path, path: Sequence[Path]) -> Round:
         """Check the compiled proofs against the compiled statements."""

@@ -1,4 +1,4 @@
-"""One proof, checked alone: three files, three fresh processes. What a batch does not accept is judged here."""
+"""One proof, checked alone: three files, three fresh processes. What a batch cannot judge is judged here."""
 
 from __future__ import annotations
 

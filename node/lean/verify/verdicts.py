@@ -116,12 +116,21 @@ def verdict(messages: Sequence[LeanMessage], name: str = CHECK) -> tuple[str, tu
 
 def rejection(finished: FinishedProcess, header: str, theorem: Theorem) -> str:
     """Why Lean rejects the proof's file; empty when it does not."""
-    for message in messages(finished):
+    told = told_rejection(messages(finished), header.count("\n") + 1, theorem)
+    return told or (unclear(finished) if finished.code else "")
+
+
+def told_rejection(messages: Sequence[LeanMessage], before: int, theorem: Theorem) -> str:
+    """Why Lean rejects a proof, as its messages say; empty when none does.
+
+    `before`: lines in the file before the theorem's.
+    """
+    for message in messages:
         if message.severity == "error":
-            return f"Lean rejects the proof{_where(message, header, theorem)}: {message.data}"
+            return f"Lean rejects the proof{_where(message, before, theorem)}: {message.data}"
         if uses_sorry(message):
             return "the proof is not finished: it uses sorry"
-    return unclear(finished) if finished.code else ""
+    return ""
 
 
 def uses_sorry(message: LeanMessage) -> bool:
@@ -129,11 +138,11 @@ def uses_sorry(message: LeanMessage) -> bool:
     return "declaration uses" in message.data and "sorry" in message.data
 
 
-def _where(message: LeanMessage, header: str, theorem: Theorem) -> str:
-    """Where in the script an error is, as `at line:column`; empty outside of it."""
+def _where(message: LeanMessage, before: int, theorem: Theorem) -> str:
+    """Where in the script an error is, as ` at line N`; empty outside of it."""
     if message.pos is None:
         return ""
-    line = message.pos.line - len(statement_lines("theorem", theorem)) - header.count("\n") - 2
+    line = message.pos.line - before - len(statement_lines("theorem", theorem)) - 1
     return f" at line {line}" if line >= 1 else ""
 
 

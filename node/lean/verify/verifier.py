@@ -15,8 +15,8 @@ Around this stand four other defences:
 - each process may write into a folder of its own only, where the system allows that, and nothing but the compiled
   proof is passed on from the proof's folder to the check.
 
-Starting three processes takes most of a check's time. So proofs that wait are checked in batches (`batch.py`), which
-accept and reject nothing: what a batch does not accept is checked alone (`single.py`).
+Starting three processes takes most of a check's time. So proofs that wait are checked in batches (`batch.py`); what has
+no clear verdict there is checked alone (`single.py`).
 """
 
 from __future__ import annotations

@@ -107,12 +107,13 @@ async def compare(proofs: list[Proof]) -> None:
         assert together == alone, proof
 
 
-async def test_a_wrong_proof_goes_alone_and_the_others_together(verifier):
+async def test_an_ordinary_error_is_a_verdict_and_what_is_less_clear_goes_alone(verifier):
     rounds = Rounds(verifier)
     proofs = honest(12)
     proofs[5] = (FALSE, "rfl")
-    assert await accepted(verifier, proofs) == [number != 5 for number in range(12)]
-    assert rounds.seen == [(12, 0), (11, 11), (1, 1)]
+    proofs[8] = (FALSE, "exact ProofmeshProof.t")
+    assert await accepted(verifier, proofs) == [number not in (5, 8) for number in range(12)]
+    assert rounds.seen == [(12, 1), (10, 10), (1, 1)]
 
 
 async def test_a_proof_that_hangs_costs_its_neighbours_time_only(verifier):
