@@ -37,7 +37,7 @@ from node.lean.process.watched import WatchedProcess
 from node.lean.verify.fresh_lean import FreshLean
 from node.lean.verify.parts import FileReport, PartedFile, parted_file, read_report
 from node.lean.verify.recheck import Rechecker
-from node.lean.verify.sharing import UnreadableModule, leaning
+from node.lean.verify.sharing import UnknownVersion, UnreadableModule, leaning
 from node.lean.verify.single import made
 from node.lean.verify.verdicts import (
     CHECK,
@@ -111,6 +111,8 @@ class BatchCheck:
         self._rechecker = rechecker
         self._folder = folder
         self.stall_seconds = STALL_SECONDS
+        self.possible = True
+        """Whether batches can be judged: not where Lean writes compiled files that we cannot read."""
 
     async def check(self, proofs: Sequence[Proof]) -> Round:
         """Check proofs with one header together."""
@@ -236,7 +238,8 @@ class _Batch:
             return Round(again=fallen_apart(len(self._proofs), set(), cut_at=report.reached))
         try:
             refused = leaning(module, self._keys)
-        except UnreadableModule:
+        except UnreadableModule as error:
+            self._checks.possible = not isinstance(error, UnknownVersion)
             refused = set(range(len(self._proofs)))
         accepted = {}
         for number, (key, part) in enumerate(zip(self._keys, report.parts, strict=True)):

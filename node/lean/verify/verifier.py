@@ -198,7 +198,8 @@ class Verifier:
 
     def _fit(self, one: Theorem, other: Theorem) -> bool:
         """Whether proofs of two theorems can be checked together."""
-        return one.header == other.header and batchable(self._toolchain.header(one.header))
+        same = one.header == other.header and self.batches.possible
+        return same and batchable(self._toolchain.header(one.header))
 
     async def _prepare(self) -> None:
         """Ask Lean once what it is. Raises VerificationFailed."""

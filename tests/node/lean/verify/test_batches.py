@@ -179,6 +179,22 @@ async def test_a_proof_that_leans_on_a_neighbours_declaration_is_judged_alone():
     await verifier.stop()
 
 
+async def test_proofs_that_unfold_the_same_function_are_checked_together(verifier):
+    rounds = Rounds(verifier)
+    theorem = Theorem("t", "(x : Nat) (xs : List Nat)", "List.map id (x :: xs) = id x :: List.map id xs")
+    scripts = ["simp only [List.map]", "simp [List.map]", "rfl"]
+    assert await accepted(verifier, [(theorem, script) for script in scripts]) == [True] * 3
+    assert rounds.seen == [(3, 3)]
+
+
+async def test_where_compiled_files_cannot_be_read_each_proof_is_checked_alone(verifier, monkeypatch):
+    monkeypatch.setattr("node.lean.verify.sharing._VERSION", 99)
+    rounds = Rounds(verifier)
+    for _ in range(2):
+        assert await accepted(verifier, honest(2)) == [True] * 2
+    assert rounds.seen == [(2, 0), (1, 1), (1, 1), (1, 1), (1, 1)]
+
+
 async def test_each_header_has_its_own_batches_and_one_that_declares_something_has_none(verifier):
     rounds = Rounds(verifier)
     one, other = Theorem("t", "", "1 = 1", header="open Nat"), Theorem("t", "", "zero = zero", header="open Nat")

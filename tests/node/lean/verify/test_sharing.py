@@ -36,10 +36,36 @@ async def test_declarations_that_mention_others_are_found(tmp_path):
     assert leaning(await compiled(tmp_path, deep), TOKENS) == {2}
 
 
-async def test_what_belongs_to_no_proof_or_to_two_is_no_clean_batch(tmp_path):
-    for text in ("theorem other : True := trivial\n", "theorem Kaaaa.Kbbbb.t : True := trivial\n"):
-        with pytest.raises(UnreadableModule, match="belongs to no proof"):
-            leaning(await compiled(tmp_path, ALONE + text), TOKENS)
+EQUATIONS = """
+theorem Kaaaa.t (x : Nat) (xs : List Nat) : List.map id (x :: xs) = id x :: List.map id xs := by simp only [List.map]
+theorem Kbbbb.t (x : Nat) (xs : List Nat) : List.map id (x :: xs) = id x :: List.map id xs := by simp [List.map]
+theorem Kcccc.t (n : Nat) : Nat.pred n ≤ n := by
+  unfold Nat.pred; split
+  · exact Nat.le_refl _
+  · exact Nat.le_succ _
+"""
+
+
+async def test_equations_and_splitters_of_the_librarys_functions_may_be_shared(tmp_path):
+    module = await compiled(tmp_path, EQUATIONS)
+    assert b"eq_1" in module and b"splitter" in module
+    assert leaning(module, TOKENS) == set()
+
+
+async def test_what_belongs_to_no_proof_has_one_user_or_none(tmp_path):
+    text = "theorem lemma_1 : True := trivial\ntheorem Kaaaa.t : True := lemma_1\ntheorem Kbbbb.t : 1 = 1 := rfl\n"
+    assert leaning(await compiled(tmp_path, text), TOKENS) == set()
+    assert leaning(await compiled(tmp_path, text + "theorem Kcccc.t : True := lemma_1\n"), TOKENS) == {0, 2}
+
+
+async def test_what_belongs_to_two_or_carries_one_to_another_is_no_clean_batch(tmp_path):
+    for more in (
+        "theorem Kaaaa.Kbbbb.t : True := trivial\n",
+        "theorem Kaaaa.u : True := trivial\ntheorem other : True := Kaaaa.u\n",
+        "theorem one : True := trivial\ntheorem foo.eq_1 : True := one\n",
+    ):
+        with pytest.raises(UnreadableModule, match="a declaration that belongs to"):
+            leaning(await compiled(tmp_path, ALONE + more), TOKENS)
 
 
 async def test_a_damaged_file_is_refused_or_read_and_nothing_else(tmp_path):
