@@ -2,9 +2,11 @@
 
 import random
 
+import msgspec
+
 from node.lean.verify.batch import batchable, fallen_apart
 from node.lean.verify.parts import parted_file, read_report
-from node.lean.verify.verdicts import LeanMessage, _Position
+from node.lean.verify.verdicts import LeanMessage
 
 HEADER = "import A\nopen B"
 PARTS = [["theorem a : P := by", "  p"], ["theorem b : Q :=\n  by q"], ["theorem c : R := by r"]]
@@ -12,7 +14,8 @@ FILE = parted_file(HEADER, PARTS, ["start", "one", "two", "three"])
 
 
 def message(line: int | None, data: str, severity: str = "information") -> LeanMessage:
-    return LeanMessage(severity, data, None if line is None else _Position(line, 0))
+    place = None if line is None else {"line": line, "column": 0}
+    return msgspec.convert({"severity": severity, "data": data, "pos": place}, LeanMessage)
 
 
 MARKS = [message(3, "start"), message(6, "one"), message(9, "two"), message(11, "three")]
