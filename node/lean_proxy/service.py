@@ -52,7 +52,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
         await handlers.drained()
     finally:
         await requests.backend.stop()
-        verifier.close()
+        await verifier.stop()
 
 
 def make_requests(settings: LeanProxySettings, toolchain: LeanToolchain) -> Requests:
@@ -75,4 +75,5 @@ def make_verifier(settings: LeanProxySettings, toolchain: LeanToolchain) -> Veri
         at_once=settings.resolved_verifications(),
         seconds=settings.verify_seconds,
         memory_mb=settings.verify_memory_mb,
+        batch=settings.verify_batch,
     )
