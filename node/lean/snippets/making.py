@@ -1,0 +1,25 @@
+"""Makes a checker of snippets from its limits."""
+
+from __future__ import annotations
+
+from node.lean.adapters.repl.elaborator import ReplOptions
+from node.lean.snippets.checker import SnippetChecker
+from node.lean.snippets.file_judge import FileJudge
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+
+def make_checker(
+    toolchain: LeanToolchain,
+    *,
+    workers: int,
+    queue: int,
+    heartbeats: int,
+    memory_mb: int,
+    header_seconds: float,
+    verify_seconds: float,
+) -> SnippetChecker:
+    """A checker whose verdicts come from fresh processes. For the parameters see `node.serve.settings`."""
+    options = ReplOptions(heartbeats=heartbeats, memory_mb=memory_mb, start_seconds=header_seconds)
+    # A worker keeps its place until the verdict is there, so no more files are verified at once than workers run.
+    judge = FileJudge(toolchain, at_once=workers, seconds=verify_seconds, memory_mb=memory_mb)
+    return SnippetChecker(toolchain, options, judge, workers=workers, queue=queue)
