@@ -115,9 +115,7 @@ def make_application(settings: ServeSettings, service: SnippetService) -> Applic
     from node.serve.application import Application
 
     max_body = settings.max_body_mb * 2**20
-    return Application(
-        service, METRICS, api_key=settings.api_key, max_body=max_body, longest=settings.longest
-    )
+    return Application(service, METRICS, api_key=settings.api_key, max_body=max_body, longest=settings.longest)
 
 
 def make_checker(settings: ServeSettings, toolchain: LeanToolchain) -> SnippetChecker:

@@ -26,7 +26,7 @@ from node.lean.adapters.repl.session import ReplSession
 from node.lean.process.child import Ending
 from node.lean.snippets import reading
 from node.lean.snippets.judging import Judge, NoJudgement
-from node.lean.snippets.snippet import Diagnostics, QueueFull, Snippet, SnippetResult, failed, timed_out
+from node.lean.snippets.snippet import Diagnostics, QueueFull, Snippet, SnippetResult, Verdict, failed, timed_out
 from node.lean.snippets.texts import leading_imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.toolchain.problems import LeanProblem
@@ -74,6 +74,11 @@ class Workbench(Elaborator):
     def resident_mb(self) -> float:
         """Resident memory of the process; 0 without one."""
         return self._process.resident_mb() if self._process is not None else 0.0
+
+    @property
+    def pid(self) -> int:
+        """Id of the process; 0 without one."""
+        return self._process.pid if self._process is not None else 0
 
     @property
     def live(self) -> bool:
@@ -124,7 +129,7 @@ class SnippetChecker:
         return sum(worker.lean.resident_mb() for worker in self.workers)
 
     async def prepare(self) -> None:
-        """Have one worker load the configured header; the others load it with their first snippet. Raises LeanProblem."""
+        """Have one worker load the configured header; others load it with their first snippet. Raises LeanProblem."""
         limit = self._options.start_seconds
         async with self._worker(()) as worker:
             answer = await self._elaborate(worker, Snippet("", limit))
@@ -195,22 +200,20 @@ class SnippetChecker:
         warm = lean.live and worker.imports == imports
         lean.seconds = snippet.seconds
         worker.imports = imports
-        request = Request(cmd=snippet.code, infotree=snippet.infotree or None)
+        request = msgspec.json.encode(Request(cmd=snippet.code, infotree=snippet.infotree or None)).decode()
         limit = snippet.seconds + GRACE_SECONDS + (0 if warm else self._options.start_seconds)
         try:
             async with asyncio.timeout(limit):
-                return await ReplSession(lean, self._toolchain.default_header).answer(msgspec.json.encode(request).decode())
+                return await ReplSession(lean, self._toolchain.default_header).answer(request)
         except TimeoutError:
             await lean.stop()
             return None
 
-    def _refused(
-        self, refusal: Refusal, snippet: Snippet, seconds: float, diagnostics: Diagnostics
-    ) -> SnippetResult:
+    def _refused(self, refusal: Refusal, snippet: Snippet, seconds: float, diagnostics: Diagnostics) -> SnippetResult:
         """The result where the REPL has an excuse in place of an answer."""
         ended = _ENDED.fullmatch(refusal.message)
         if ended is None:
-            verdict = reading.Verdict(False, reason=refusal.message)
+            verdict = Verdict(False, reason=refusal.message)
             return SnippetResult(seconds, verdict, "", {"message": refusal.message}, diagnostics)
         self.restarts += 1
         if ended.group(1) == Ending.TIMEOUT:
@@ -235,5 +238,3 @@ class SnippetChecker:
         finally:
             self._idle.append(worker)  # behind those that have waited longer
             self._places.release()
-
-

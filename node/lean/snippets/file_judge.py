@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from node.lean.files.verifier import FileReport, FileVerifier
-from node.lean.snippets.judging import NO_THEOREM, Judgement, NoJudgement
+from node.lean.snippets.judging import NO_THEOREM, Judgement
 from node.lean.snippets.reading import Fault
 from node.lean.snippets.snippet import Verdict
 from node.lean.snippets.texts import whole_text

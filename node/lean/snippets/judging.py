@@ -10,6 +10,7 @@ from node.lean.snippets.snippet import Verdict
 
 NO_THEOREM = "it states no theorem"
 
+
 @dataclass(frozen=True)
 class Judgement:
     """A verdict, and what its reason rests on."""

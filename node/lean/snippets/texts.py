@@ -9,7 +9,7 @@ from node.lean.text.lexing import lex
 _BLANK = re.compile(r"(?:\s+|--[^\n]*)*")
 _IMPORT = re.compile(r"(?:(?:public|meta|private)\s+)*(?:import|prelude|module)\b[^\n]*")
 _COMMENT_SIGN = re.compile(r"/-|-/")
-_IMPORT_ANYWHERE = re.compile(r"^\s*import\b", re.MULTILINE)
+_IMPORT_ANYWHERE = re.compile(r"^[ \t]*import\b", re.MULTILINE)
 """As the REPL's session asks whether a text brings imports of its own."""
 
 
