@@ -106,6 +106,9 @@ NAMED_UNEXPANDERS = {
 }
 """Unexpanders that Init declares by hand, to the constant that they print."""
 
+UNSUPPORTED = "fun _ => Lean.Macro.throwUnsupported"
+"""What a macro is to Lean's kernel; what runs is the native function of the same name."""
+
 PREAMBLE = """\
 prelude
 import {module}
@@ -327,7 +330,7 @@ def syntax_module(found: list[Descriptor], functions: list[str]) -> str:
     for subject, name in auxiliary(functions, "macroRules"):
         if subject in kinds:
             attributes = f'extern "x", macro {quoted(kinds[subject])}'
-            lines.append(f"@[{attributes}] def {quoted(name)} : Lean.Macro := fun _ _ s => .err .missing s")
+            lines.append(f"@[{attributes}] def {quoted(name)} : Lean.Macro := {UNSUPPORTED}")
     return PREAMBLE.format(module="Pocket.Meta", version=build.wheel_version()) + "\n".join(lines) + "\n"
 
 
@@ -342,7 +345,7 @@ def unexpander_module(functions: list[str]) -> str:
     if missing:
         sys.exit(f"this wheel has no unexpander for {', '.join(sorted(missing))}: see UNEXPANDED and NAMED_UNEXPANDERS")
     chosen += [(subject, (name,)) for name, subject in NAMED_UNEXPANDERS.items()]
-    body = "Lean.PrettyPrinter.Unexpander := fun _ _ s => .err .missing s"
+    body = "Lean.PrettyPrinter.Unexpander := fun _ => throw ()"
     lines = [f'@[extern "x", app_unexpander {subject}] def {quoted(name)} : {body}' for subject, name in chosen]
     return PREAMBLE.format(module="Pocket.Syntax", version=build.wheel_version()) + "\n".join(lines) + "\n"
 

@@ -44,6 +44,9 @@ class FinishedProcess:
 class OutOfLimits(Exception):
     """The process was killed because it passed a limit; the text says which."""
 
+    output = ""
+    """What it had written to standard output."""
+
 
 async def run_fresh(
     command: Sequence[str],
@@ -52,6 +55,7 @@ async def run_fresh(
     folder: Path | None = None,
     limits: Limits,
     keeper: Sequence[str] = (),
+    output_bytes: int = OUTPUT_BYTES,
 ) -> FinishedProcess:
     """Run a command in a folder to its end, and return what it wrote. Raises OutOfLimits, OSError.
 
@@ -66,25 +70,29 @@ async def run_fresh(
         cpu_seconds=limits.cpu_seconds,
         file_bytes=FILE_BYTES,
     )
+    output, errors = bytearray(), bytearray()
     try:
         async with child.guard, asyncio.timeout(limits.seconds):
-            output, errors = await asyncio.gather(_read(child.stdout), _read(child.stderr))
+            await asyncio.gather(_read(child.stdout, output, output_bytes), _read(child.stderr, errors, output_bytes))
             code = await child.process.wait()
     except TimeoutError:
-        raise OutOfLimits(f"not done after {limits.seconds:g} s") from None
+        raise _out_of_limits(f"not done after {limits.seconds:g} s", output) from None
     finally:
         await child.kill()
     if child.guard.exceeded:
-        raise OutOfLimits(f"more than {limits.memory_mb} MB of memory")
-    return FinishedProcess(code, output, errors)
+        raise _out_of_limits(f"more than {limits.memory_mb} MB of memory", output)
+    return FinishedProcess(code, output.decode(errors="replace"), errors.decode(errors="replace"))
 
 
-async def _read(stream: asyncio.StreamReader) -> str:
-    """All of a stream. Raises OutOfLimits."""
-    parts, size = [], 0
+async def _read(stream: asyncio.StreamReader, into: bytearray, most: int) -> None:
+    """Read all of a stream. Raises OutOfLimits beyond `most` bytes."""
     while data := await stream.read(READ_BYTES):
-        parts.append(data)
-        size += len(data)
-        if size > OUTPUT_BYTES:
-            raise OutOfLimits(f"more than {OUTPUT_BYTES >> 20} MB of output")
-    return b"".join(parts).decode(errors="replace")
+        into += data
+        if len(into) > most:
+            raise _out_of_limits(f"more than {most >> 20} MB of output", into)
+
+
+def _out_of_limits(reason: str, output: bytearray) -> OutOfLimits:
+    error = OutOfLimits(reason)
+    error.output = output.decode(errors="replace")
+    return error

@@ -120,7 +120,9 @@ class _Scanner:
 
     def string(self) -> str:
         before = self.text[self.at - 1] if self.at else ""
-        if before in ("!", "#") or (before == "r" and not _ends_identifier(self.text[: self.at - 1])):
+        if before in ("!", "#") or (
+            before == "r" and not _ends_identifier(self.text[max(self.at - 2, 0) : self.at - 1])
+        ):
             self.unusual = True
         match = _STRING.match(self.text, self.at)
         if match is None:
@@ -131,7 +133,7 @@ class _Scanner:
     def quote(self) -> None:
         """A prime of an identifier, or a character literal."""
         match = _CHARACTER.match(self.text, self.at)
-        if match and not _ends_identifier(self.text[: self.at]):
+        if match and not _ends_identifier(self.text[max(self.at - 1, 0) : self.at]):
             self.blank(match.end())
         else:
             self.keep(self.at + 1)
@@ -165,6 +167,15 @@ def lex(text: str) -> Lexed:
     problem = scanner.run()
     code, bare = "".join(scanner.code), "".join(scanner.bare)
     return Lexed(code, problem, scanner.comments, bare, scanner.glued, scanner.unusual)
+
+
+def blanked(text: str) -> str:
+    """A text with comments, strings and characters blanked, at the same places, whatever else is wrong with it."""
+    scanner = _Scanner(text)
+    while scanner.run() and scanner.at < len(text):
+        scanner.keep(scanner.at + 1)
+        scanner.stack.clear()
+    return "".join(scanner.code)
 
 
 _PLAIN_STRING = re.compile(r"""(?<![\w'!#»\\"])"[^"\\{}«»'\n]*"(?!['"])""")

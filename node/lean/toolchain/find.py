@@ -129,6 +129,7 @@ def _pocket(settings: LeanSettings, header: str, modules: Sequence[Path]) -> Lea
         header,
         name="pocket Lean",
         version=version,
+        kernel=pocket.kernel,
     )
 
 

@@ -27,6 +27,8 @@ class LeanToolchain:
     """The Lake project whose modules it finds; empty without one."""
     notes: tuple[str, ...] = ()
     """What of the project could not be taken over: for the log."""
+    kernel: tuple[str, ...] = ()
+    """Command line of its kernel by itself (`pocket/kernel.py`), which checks compiled modules; empty without one."""
     protections: Protections = field(default_factory=Protections)
     """What its processes are confined by; nothing unless `confined` was asked for."""
 
@@ -35,7 +37,7 @@ class LeanToolchain:
         """The embedded default. Builds its library on first use. Raises PocketBuildError."""
         from node.lean.toolchain.pocket import toolchain
 
-        return cls(tuple(toolchain.command()), toolchain.environment())
+        return cls(tuple(toolchain.command()), toolchain.environment(), kernel=tuple(toolchain.kernel_command()))
 
     async def confined(self) -> LeanToolchain:
         """The same, with every protection that this system allows. Takes up to 0.5 s to find these out."""

@@ -1,48 +1,115 @@
-"""`leanchecker`, where the toolchain has one: the kernel checks every declaration of a compiled proof once more.
+"""The kernel checks every declaration of a compiled module once more, in a process that runs none of the module's code.
 
 It finds what never went through the kernel: a declaration that code at elaboration time put into the environment, or an
-.olean file that was written by something else than the compiler. Pocket Lean's wheel has none.
+.olean file that was written by something else than the compiler. A full toolchain has `leanchecker` for it (a part of
+it since Lean 4.28); pocket Lean's kernel is asked through `toolchain/pocket/kernel.py`.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from node.lean.olean.module import Module
+from node.lean.olean.plan import Step, steps, uses
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import Terms
 from node.lean.process.fresh import FinishedProcess, Limits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import PROOF
 
+WHOLE_MODULE = ""
+"""In place of a declaration's name: nothing of the module can be believed."""
+
 
 class Rechecker:
-    """Runs a toolchain's `leanchecker`: `find` it first."""
+    """Runs a toolchain's `leanchecker`, or its kernel by itself: `find` it first."""
 
     def __init__(self, toolchain: LeanToolchain, limits: Limits, folder: Path) -> None:
-        """`folder`: where it runs; it must exist."""
+        """`folder`: where it runs and keeps its plans; it must exist."""
         self._toolchain = toolchain
         self._limits = limits
         self._folder = folder
         self._prefix = Path()
-        self.available = False
+        self.available = bool(toolchain.kernel)
         """Whether this toolchain has one; known after `find`."""
+        self.name = "kernel" if toolchain.kernel else ""
+        """What checks again; empty where nothing does."""
 
     async def find(self) -> None:
         """Look for it beside `lean`. Raises OutOfLimits."""
+        if self._toolchain.kernel:
+            return
         command = [*self._toolchain.command, "--print-prefix"]
         finished = await self._run(command, self._toolchain.environment, self._folder)
         self._prefix = Path(finished.output.strip())
         self.available = finished.code == 0 and self._prefix.is_absolute() and self._program.is_file()
+        self.name = "leanchecker" if self.available else ""
 
     async def problem(self, folder: Path, path: Sequence[Path]) -> str:
-        """Why `leanchecker` rejects the compiled proof in a folder; empty when it accepts it, or is not available.
+        """Why the compiled proof in a folder is rejected; empty when it is accepted, or nothing can check it.
 
         `path`: the folders of modules that it may import. Raises OutOfLimits.
         """
         if not self.available:
             return ""
+        if not self._toolchain.kernel:
+            return await self._leanchecker(folder, path, PROOF)
+        try:
+            rejected = await asyncio.to_thread(self._read_and_plan, folder / f"{PROOF}.olean")
+        except (BadOlean, OSError) as error:
+            return f"the compiled proof cannot be read: {error}"
+        problems = await self.replay(*rejected, path)
+        return next((f"the kernel rejects {name}: {reason}" for name, reason in problems.items()), "")
+
+    @staticmethod
+    def _read_and_plan(olean: Path) -> tuple[list[str], list[Step]]:
+        terms = Terms()
+        module = Module(olean, terms)
+        try:
+            return list(module.imports), steps(str(olean), module, uses(module, terms))
+        finally:
+            module.close()
+
+    async def rejected(
+        self, module: str, imports: Sequence[str], plan: list[Step], path: Sequence[Path]
+    ) -> dict[str, str]:
+        """By name of a declaration that is rejected, why. WHOLE_MODULE stands for all of them. Raises OutOfLimits.
+
+        `imports`, `plan`: of the module, from `olean`; `path`: the folders of it and of the modules that it imports.
+        """
+        if self._toolchain.kernel:
+            return await self.replay(imports, plan, path)
+        if self.available and (problem := await self._leanchecker(self._folder, path, module)):
+            return {WHOLE_MODULE: problem}
+        return {}
+
+    async def replay(self, library: Sequence[str], plan: list[Step], path: Sequence[Path]) -> dict[str, str]:
+        """By name of a declaration that pocket Lean's kernel rejects, why. Raises OutOfLimits."""
+        handle, file = tempfile.mkstemp(prefix="plan-", suffix=".json", dir=self._folder)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                json.dump({"library": list(library), "steps": plan}, stream)
+            command = [*self._toolchain.kernel, file]
+            finished = await self._run(command, self._toolchain.with_modules(path), self._folder)
+        finally:
+            Path(file).unlink(missing_ok=True)
+        try:
+            rejected: dict[str, str] = json.loads(finished.output)["rejected"]
+        except (ValueError, KeyError):
+            output = (finished.errors or finished.output).strip()[-400:]
+            return {WHOLE_MODULE: f"the kernel ended with code {finished.code}{': ' + output if output else ''}"}
+        return rejected
+
+    async def _leanchecker(self, folder: Path, path: Sequence[Path], module: str) -> str:
+        """Why `leanchecker` rejects a compiled module; empty when it does not."""
         # It would start `lean` to find its library, which it may not.
         environment = self._toolchain.with_modules(path) | {"LEAN_SYSROOT": str(self._prefix)}
-        finished = await self._run([str(self._program), PROOF], environment, folder)
+        finished = await self._run([str(self._program), module], environment, folder)
         if finished.code == 0:
             return ""
         output = (finished.errors or finished.output).strip()[-400:]

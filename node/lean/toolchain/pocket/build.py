@@ -23,7 +23,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from common.cache import cache_directory
-from node.lean.toolchain.pocket import launcher
+from node.lean.toolchain.pocket import kernel, launcher
 from node.lean.toolchain.pocket.builds import SEAL, prune
 
 SOURCES = Path(__file__).parent / "lean"
@@ -179,6 +179,11 @@ def compile_module(module: str, file: Path, out: Path) -> float:
 def lean_command() -> list[str]:
     """Command line that is a `lean` executable: isolated (-I) and without site packages (-S), for a fast start."""
     return [sys.executable, "-I", "-S", str(Path(launcher.__file__).resolve())]
+
+
+def kernel_command() -> list[str]:
+    """Command line of Lean's kernel by itself; append the path of a plan."""
+    return [sys.executable, "-I", "-S", str(Path(kernel.__file__).resolve())]
 
 
 def lean_environment(library: Path) -> dict[str, str]:

@@ -14,6 +14,11 @@ def command() -> list[str]:
     return build.lean_command()
 
 
+def kernel_command() -> list[str]:
+    """Command line of Lean's kernel by itself (`kernel.py`); append the path of a plan."""
+    return build.kernel_command()
+
+
 def environment() -> dict[str, str]:
     """Every variable that Lean needs, taken over from no other process: LEAN_PATH, LEAN_BACKTRACE, the native library.
 

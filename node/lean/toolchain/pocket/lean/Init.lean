@@ -1,5 +1,6 @@
 prelude
 import Pocket.Unexpanders
+import Pocket.Quotation
 import Pocket.Function
 import Pocket.Subtype
 import Pocket.Prod
@@ -8,3 +9,4 @@ import Pocket.Bool
 import Pocket.Nat.Div
 import Pocket.List.Take
 import Pocket.List.Zip
+import Pocket.Omega.Facts

@@ -97,6 +97,17 @@ ACCEPTED: dict[str, str] = {
     "example (a b c d : Nat) (h : Point.mk a b = ⟨c, d⟩) : a = c := by simp at h; exact h.1",
     "recursion": "def fib : Nat → Nat\n  | 0 => 0\n  | 1 => 1\n  | n + 2 => fib n + fib (n + 1)\n"
     "example : fib 20 = 6765 := by rfl\nexample (n : Nat) : fib (n + 2) = fib n + fib (n + 1) := by rw [fib]",
+    "strings_different": 'example : "a" ≠ "b" := by decide',
+    "strings_equal": """example : "ab" = String.ofList ['a', 'b'] := rfl""",
+    "strings_size": 'example : "aé∀😀".utf8ByteSize = 10 := by rfl',
+    "characters": "example : 'a' = Char.ofNat 97 ∧ 'a' ≠ 'b' := by decide",
+    "notation": 'notation "‖" x "‖" => Nat.succ x\nexample (n : Nat) : ‖n‖ = n + 1 := rfl',
+    "infix": 'local infixl:65 " +++ " => Nat.add\nexample (a b : Nat) : a +++ b +++ 0 = a + b := rfl',
+    "prefix_postfix": 'prefix:max "√" => Nat.log2\npostfix:max "!" => Nat.succ\nexample : √ (15 !) = 4 := by rfl',
+    "macro_tactic": 'macro "close" : tactic => `(tactic| first | trivial | assumption)\n'
+    "example (p : Prop) (h : p) : p := by close",
+    "macro_rules": 'syntax "twice! " term:max : term\nmacro_rules | `(twice! $x) => `($x + $x)\n'
+    "example (n : Nat) : twice! n = n + n := rfl",
     "recursive_theorem": "theorem ind (P : Nat → Prop) (h0 : P 0) (hs : ∀ n, P n → P (n + 1)) : ∀ n, P n\n"
     "  | 0 => h0\n  | n + 1 => hs n (ind P h0 hs n)",
 }
@@ -145,7 +156,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "native_evaluation": ("example : 2 + 2 = 5 := by native_decide", "native_decide"),
     "kernel_switched_off": ("theorem off : 2 = 3 := by set_option debug.skipKernelTC true in decide", "false"),
     "strings_equal": ('example : "a" = "b" := rfl', "ismatch"),
-    "strings_opened": ('theorem opened : ("a" : String).data = [] := by decide +kernel', "String.ofList"),
+    "strings_size": ('theorem size : "aé".utf8ByteSize = 2 := by decide +kernel', "false"),
     "shadowed_native_name": ("def Nat.add (n m : Nat) : Nat := n", "already been declared"),
     "partial_function": ("def loop (n : Nat) : Nat := loop n", "loop"),
     "non_positive": ("inductive Bad where\n  | mk (f : Bad → False) : Bad", "positive"),

@@ -37,8 +37,6 @@ structure Sigma {α : Type u} (β : α → Type v) where mk ::
 structure PSigma {α : Sort u} (β : α → Sort v) where mk ::
   fst : α
   snd : β fst
-structure Array (α : Type u) where mk ::
-  toList : List α
 
 structure Iff (a b : Prop) : Prop where intro ::
   mp : a → b

@@ -7,10 +7,6 @@ variable {p q r a b c : Prop}
 
 /-! ## `decide` -/
 
-theorem of_decide_eq_true {p : Prop} [i : Decidable p] (h : decide p = true) : p :=
-  match i, h with | isTrue h, _ => h
-theorem of_decide_eq_false {p : Prop} [i : Decidable p] (h : decide p = false) : ¬p :=
-  match i, h with | isFalse h, _ => h
 theorem decide_eq_true {p : Prop} [i : Decidable p] (h : p) : decide p = true :=
   match i with | isTrue _ => rfl | isFalse n => absurd h n
 theorem decide_eq_false {p : Prop} [i : Decidable p] (h : ¬p) : decide p = false :=

@@ -85,7 +85,6 @@ theorem proof_irrel_heq {p q : Prop} (hp : p) (hq : q) : HEq hp hq :=
 
 /-! ## Absurdity and functions -/
 
-def absurd {a : Prop} {b : Sort v} (h₁ : a) (h₂ : ¬a) : b := (h₂ h₁).rec
 theorem trivial : True := True.intro
 def Not.elim {a : Prop} {α : Sort u} (h₁ : ¬a) (h₂ : a) : α := absurd h₂ h₁
 theorem Not.intro {a : Prop} (h : a → False) : ¬a := h

@@ -262,14 +262,8 @@ end quantifiers
 
 theorem Nonempty.elim {α : Sort u} {p : Prop} (h₁ : Nonempty α) (h₂ : α → p) : p := h₁.rec h₂
 theorem Nonempty.map {α : Sort u} {β : Sort v} (f : α → β) : Nonempty α → Nonempty β := fun ⟨a⟩ => ⟨f a⟩
-instance {α : Sort u} [Inhabited α] : Nonempty α := ⟨default⟩
 theorem nonempty_of_exists {α : Sort u} {p : α → Prop} : (∃ x, p x) → Nonempty α := fun ⟨x, _⟩ => ⟨x⟩
-instance : Inhabited Prop := ⟨True⟩
-instance : Inhabited Bool := ⟨false⟩
-instance : Inhabited Nat := ⟨Nat.zero⟩
 instance : Inhabited True := ⟨trivial⟩
-instance : Inhabited PUnit := ⟨PUnit.unit⟩
-instance {α : Sort u} {β : Sort v} [Inhabited β] : Inhabited (α → β) := ⟨fun _ => default⟩
 
 /-! ## Constructors are injective: `Option.some.inj`, `Option.some.injEq`, ... for the types declared before this module -/
 

@@ -15,7 +15,6 @@ instance instDecidableEq [DecidableEq α] : DecidableEq (Option α)
     | isTrue h => isTrue (congrArg some h)
     | isFalse h => isFalse fun e => h (some.inj e)
 where decEq (a b : α) : Decidable (a = b) := inferInstance
-instance : Inhabited (Option α) := ⟨none⟩
 
 def map (f : α → β) : Option α → Option β
   | none => none

@@ -11,7 +11,6 @@ variable {α : Type u} {β : Type v} {γ : Type w} {δ : Type x}
   | (_, _), (_, _), rfl, rfl => rfl
 instance instDecidableEq [DecidableEq α] [DecidableEq β] : DecidableEq (α × β) := fun _ _ =>
   decidable_of_decidable_of_iff Prod.ext_iff.symm
-instance [Inhabited α] [Inhabited β] : Inhabited (α × β) := ⟨(default, default)⟩
 @[simp] theorem eta (p : α × β) : (p.1, p.2) = p := rfl
 @[simp] protected theorem «forall» {p : α × β → Prop} : (∀ x, p x) ↔ ∀ a b, p (a, b) := ⟨fun h a b => h (a, b), fun h ⟨a, b⟩ => h a b⟩
 @[simp] protected theorem «exists» {p : α × β → Prop} : (∃ x, p x) ↔ ∃ a b, p (a, b) :=

@@ -878,283 +878,283 @@ attribute [term_parser 1000] «term‹_›»
 attribute [term_parser 1000] «term∃_,_»
 attribute [term_parser 1000] «term∅»
 attribute [term_parser 1000] «term∎»
-@[extern "x", macro tacticDecreasing_trivial] def Array._aux_Init_Data_Array_Mem___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def Array._aux_Init_Data_Array_Mem___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticGet_elem_tactic_extensible] def Fin._aux_Init_GetElem___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Elab.Tactic.Ext.tacticExt1___] def Lean.Elab.Tactic.Ext._aux_Init_Ext___macroRules_Lean_Elab_Tactic_Ext_tacticExt1____1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.allGoals] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_allGoals_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.anyGoals] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_anyGoals_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.case'] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_case'_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.case] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_case_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convApply_] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convApply__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convArgs] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convArgs_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convDone] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convDone_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convErw__] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convErw___1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convIntro___] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convIntro____1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convLeft] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convLeft_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.«convNext__=>_»] def Lean.Parser.Tactic.Conv.«_aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convNext__=>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convRepeat_] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convRepeat__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convRfl] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convRfl_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convRight] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convRight_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convRw__] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convRw___1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convTrace_state] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convTrace_state_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.convTry_] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convTry__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.«conv_<;>_»] def Lean.Parser.Tactic.Conv.«_aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_conv_<;>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.«conv·_»] def Lean.Parser.Tactic.Conv.«_aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_conv·__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.failIfSuccess] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_failIfSuccess_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.Conv.focus] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_focus_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.constructorBang] def Lean.Parser.Tactic._aux_Init_Meta___macroRules_Lean_Parser_Tactic_constructorBang_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.declareSimpLikeTactic] def Lean.Parser.Tactic._aux_Init_Meta___macroRules_Lean_Parser_Tactic_declareSimpLikeTactic_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticErw___] def Lean.Parser.Tactic._aux_Init_Meta___macroRules_Lean_Parser_Tactic_tacticErw____1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacDepIfThenElse] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacDepIfThenElse_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacIfThenElse] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacIfThenElse_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticApply_mod_cast_] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacticApply_mod_cast__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticExact_mod_cast_] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacticExact_mod_cast__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticIterate____] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacticIterate_____1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticRw_mod_cast___] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacticRw_mod_cast____1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.by?] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_by?_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.letrec] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_letrec_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.rwSeq] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_rwSeq_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.rwaAtLegacyLocation] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_rwaAtLegacyLocation_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.showTermElab] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_showTermElab_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticAc_nf_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticAc_nf__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticAdmit] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticAdmit_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticAnd_intros] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticAnd_intros_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticAssumption_mod_cast_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticAssumption_mod_cast__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticBv_omega] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticBv_omega_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticDsimp?!_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticDsimp?!__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticExfalso] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticExfalso_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.«tacticExists_,,»] def Lean.Parser.Tactic.«_aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticExists_,,_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticHave'] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticHave'_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticHaveI__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticHaveI___1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticHave__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticHave___1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticInfer_instance] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticInfer_instance_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticLet'__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticLet'___1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticLetI__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticLetI___1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticLet__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticLet___1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.«tacticNext_=>_»] def Lean.Parser.Tactic.«_aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticNext_=>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticNofun] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticNofun_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.«tacticNomatch_,,»] def Lean.Parser.Tactic.«_aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticNomatch_,,_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticNorm_cast__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticNorm_cast___1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticRefine_lift'_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRefine_lift'__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticRefine_lift_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRefine_lift__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticRfl'] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRfl'_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticRfl] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRfl_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticRfl] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRfl_2 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticRfl] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRfl_3 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticSimp?!_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimp?!__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticSimp_all?!_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimp_all?!__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticSimpa!_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa!__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticSimpa!__1] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa!__1_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticSimpa?!_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa?!__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticSimpa?!__1] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa?!__1_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticSimpa?_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa?__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticSimpa?__1] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa?__1_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticSorry] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSorry_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticStop_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticStop__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticSuffices_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSuffices__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_2 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_3 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_4 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_5 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_6 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticTry_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTry__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticUnhygienic_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticUnhygienic__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.«tactic_<;>_»] def Lean.Parser.Tactic.«_aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tactic_<;>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___10» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___11» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___3» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___4» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___5» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___6» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___7» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___8» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___9» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«term∀__,_»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_term∀__,__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«term∃__,_»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_term∃__,__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term[_]»] def Lean.«_aux_Init_Data_List_Notation___macroRules_term[_]_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«termMacro.trace[_]_»] def Lean.«_aux_Init_MacroTrace___macroRules_Lean_termMacro.trace[_]__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.termEval_prec_] def Lean._aux_Init_Meta___macroRules_Lean_termEval_prec__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.termEval_prio_] def Lean._aux_Init_Meta___macroRules_Lean_termEval_prio__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.convCalc_] def Lean._aux_Init_NotationExtra___macroRules_Lean_convCalc__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.solveTactic] def Lean._aux_Init_NotationExtra___macroRules_Lean_solveTactic_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.«term_Matches_|»] def Lean.«_aux_Init_NotationExtra___macroRules_Lean_term_Matches_|_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def List._aux_Init_Data_List_BasicAux___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def Std._aux_Init_Data_Iterators_Basic___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def Std._aux_Init_Data_Iterators_Basic___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def Std._aux_Init_Data_Iterators_Basic___macroRules_tacticDecreasing_trivial_3 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def Std._aux_Init_Data_Iterators_Basic___macroRules_tacticDecreasing_trivial_4 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticGet_elem_tactic_extensible] def Std._aux_Init_Data_Range_Polymorphic_Basic___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term__[_]»] def Std.«_aux_Init_Data_Slice_Notation___macroRules_term__[_]_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def String.Legacy.Iterator._aux_Init_Data_String_Iterator___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def String.Legacy.Iterator._aux_Init_Data_String_Iterator___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def String._aux_Init_Data_String_Termination___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def String._aux_Init_Data_String_Termination___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def String._aux_Init_Data_String_Termination___macroRules_tacticDecreasing_trivial_3 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def String._aux_Init_Data_String_Termination___macroRules_tacticDecreasing_trivial_4 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «tacticBy_cases_:_»] def «_aux_Init_ByCases___macroRules_tacticBy_cases_:__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «tacticBy_cases_:_»] def «_aux_Init_ByCases___macroRules_tacticBy_cases_:__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<&&>_»] def «_aux_Init_Control_Basic___macroRules_term_<&&>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<&>_»] def «_aux_Init_Control_Basic___macroRules_term_<&>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<=<_»] def «_aux_Init_Control_Basic___macroRules_term_<=<__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<||>_»] def «_aux_Init_Control_Basic___macroRules_term_<||>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_=<<_»] def «_aux_Init_Control_Basic___macroRules_term_=<<__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_>=>_»] def «_aux_Init_Control_Basic___macroRules_term_>=>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro Lean.Parser.Tactic.tacticRfl] def _aux_Init_Core___macroRules_Lean_Parser_Tactic_tacticRfl_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_!=_»] def «_aux_Init_Core___macroRules_term_!=__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_!=_»] def «_aux_Init_Core___macroRules_term_!=__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<->_»] def «_aux_Init_Core___macroRules_term_<->__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_\_»] def «_aux_Init_Core___macroRules_term_\__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_↔_»] def «_aux_Init_Core___macroRules_term_↔__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_∩_»] def «_aux_Init_Core___macroRules_term_∩__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_∪_»] def «_aux_Init_Core___macroRules_term_∪__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_≈_»] def «_aux_Init_Core___macroRules_term_≈__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_≠_»] def «_aux_Init_Core___macroRules_term_≠__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_≠_»] def «_aux_Init_Core___macroRules_term_≠__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_⊂_»] def «_aux_Init_Core___macroRules_term_⊂__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_⊃_»] def «_aux_Init_Core___macroRules_term_⊃__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_⊆_»] def «_aux_Init_Core___macroRules_term_⊆__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_⊇_»] def «_aux_Init_Core___macroRules_term_⊇__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_⊕'_»] def «_aux_Init_Core___macroRules_term_⊕'__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_⊕_»] def «_aux_Init_Core___macroRules_term_⊕__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term{}»] def «_aux_Init_Core___macroRules_term{}_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term∅»] def «_aux_Init_Core___macroRules_term∅_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term#[_,]»] def «_aux_Init_Data_Array_Basic___macroRules_term#[_,]_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticGet_elem_tactic_extensible] def _aux_Init_Data_Range_Basic___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticGet_elem_tactic_extensible] def _aux_Init_Data_Range_Polymorphic_GetElemTactic___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro termS!_] def _aux_Init_Data_ToString_Macro___macroRules_termS!__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term__[_]'_»] def «_aux_Init_GetElem___macroRules_term__[_]'__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term__[_]_!»] def «_aux_Init_GetElem___macroRules_term__[_]_!_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term__[_]»] def «_aux_Init_GetElem___macroRules_term__[_]_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term__[_]_?»] def «_aux_Init_GetElem___macroRules_term__[_]_?_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDeriving_LawfulEq_tactic] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_2 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_3 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_4 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_5 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_6 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticFunext___] def _aux_Init_NotationExtra___macroRules_tacticFunext____1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term%[_|_]»] def «_aux_Init_NotationExtra___macroRules_term%[_|_]_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «termExists_,_»] def «_aux_Init_NotationExtra___macroRules_termExists_,__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_×'__1»] def «_aux_Init_NotationExtra___macroRules_term_×'__1_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_×__1»] def «_aux_Init_NotationExtra___macroRules_term_×__1_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term{_}»] def «_aux_Init_NotationExtra___macroRules_term{_}_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «termΣ'_,_»] def «_aux_Init_NotationExtra___macroRules_termΣ'_,__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «termΣ_,_»] def «_aux_Init_NotationExtra___macroRules_termΣ_,__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term∃_,_»] def «_aux_Init_NotationExtra___macroRules_term∃_,__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «prec(_)»] def «_aux_Init_Notation___macroRules_prec(_)_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro precArg] def _aux_Init_Notation___macroRules_precArg_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro precLead] def _aux_Init_Notation___macroRules_precLead_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro precMax] def _aux_Init_Notation___macroRules_precMax_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro precMin1] def _aux_Init_Notation___macroRules_precMin1_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro precMin] def _aux_Init_Notation___macroRules_precMin_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «prio(_)»] def «_aux_Init_Notation___macroRules_prio(_)_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro prioDefault] def _aux_Init_Notation___macroRules_prioDefault_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro prioHigh] def _aux_Init_Notation___macroRules_prioHigh_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro prioLow] def _aux_Init_Notation___macroRules_prioLow_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro prioMid] def _aux_Init_Notation___macroRules_prioMid_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro stx!_] def _aux_Init_Notation___macroRules_stx!__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «stx_*»] def «_aux_Init_Notation___macroRules_stx_*_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «stx_+»] def «_aux_Init_Notation___macroRules_stx_+_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «stx_,*,?»] def «_aux_Init_Notation___macroRules_stx_,*,?_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «stx_,*»] def «_aux_Init_Notation___macroRules_stx_,*_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «stx_,+,?»] def «_aux_Init_Notation___macroRules_stx_,+,?_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «stx_,+»] def «_aux_Init_Notation___macroRules_stx_,+_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «stx_<|>_»] def «_aux_Init_Notation___macroRules_stx_<|>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro stx_?] def _aux_Init_Notation___macroRules_stx_?_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro term!_] def _aux_Init_Notation___macroRules_term!__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term-_»] def «_aux_Init_Notation___macroRules_term-__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term-_»] def «_aux_Init_Notation___macroRules_term-__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro termDepIfThenElse] def _aux_Init_Notation___macroRules_termDepIfThenElse_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro termIfLet] def _aux_Init_Notation___macroRules_termIfLet_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro termIfThenElse] def _aux_Init_Notation___macroRules_termIfThenElse_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro termMax_prec] def _aux_Init_Notation___macroRules_termMax_prec_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro termWithout_expected_type_] def _aux_Init_Notation___macroRules_termWithout_expected_type__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_$__»] def «_aux_Init_Notation___macroRules_term_$___1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_%_»] def «_aux_Init_Notation___macroRules_term_%__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_%_»] def «_aux_Init_Notation___macroRules_term_%__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_&&&_»] def «_aux_Init_Notation___macroRules_term_&&&__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_&&&_»] def «_aux_Init_Notation___macroRules_term_&&&__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_&&_»] def «_aux_Init_Notation___macroRules_term_&&__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_*>_»] def «_aux_Init_Notation___macroRules_term_*>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_*_»] def «_aux_Init_Notation___macroRules_term_*__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_*_»] def «_aux_Init_Notation___macroRules_term_*__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_++_»] def «_aux_Init_Notation___macroRules_term_++__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_++_»] def «_aux_Init_Notation___macroRules_term_++__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_+_»] def «_aux_Init_Notation___macroRules_term_+__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_+_»] def «_aux_Init_Notation___macroRules_term_+__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_-_»] def «_aux_Init_Notation___macroRules_term_-__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_-_»] def «_aux_Init_Notation___macroRules_term_-__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_/_»] def «_aux_Init_Notation___macroRules_term_/__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_/_»] def «_aux_Init_Notation___macroRules_term_/__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_::_»] def «_aux_Init_Notation___macroRules_term_::__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<$>_»] def «_aux_Init_Notation___macroRules_term_<$>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<*>_»] def «_aux_Init_Notation___macroRules_term_<*>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<*_»] def «_aux_Init_Notation___macroRules_term_<*__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<<<_»] def «_aux_Init_Notation___macroRules_term_<<<__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<=_»] def «_aux_Init_Notation___macroRules_term_<=__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<=_»] def «_aux_Init_Notation___macroRules_term_<=__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<_»] def «_aux_Init_Notation___macroRules_term_<__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<_»] def «_aux_Init_Notation___macroRules_term_<__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<|>_»] def «_aux_Init_Notation___macroRules_term_<|>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_<|_»] def «_aux_Init_Notation___macroRules_term_<|__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_==_»] def «_aux_Init_Notation___macroRules_term_==__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_==_»] def «_aux_Init_Notation___macroRules_term_==__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_=_»] def «_aux_Init_Notation___macroRules_term_=__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_=_»] def «_aux_Init_Notation___macroRules_term_=__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_>=_»] def «_aux_Init_Notation___macroRules_term_>=__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_>=_»] def «_aux_Init_Notation___macroRules_term_>=__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_>>=_»] def «_aux_Init_Notation___macroRules_term_>>=__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_>>>_»] def «_aux_Init_Notation___macroRules_term_>>>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_>>_»] def «_aux_Init_Notation___macroRules_term_>>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_>_»] def «_aux_Init_Notation___macroRules_term_>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_>_»] def «_aux_Init_Notation___macroRules_term_>__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_^^^_»] def «_aux_Init_Notation___macroRules_term_^^^__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_^^^_»] def «_aux_Init_Notation___macroRules_term_^^^__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_^_»] def «_aux_Init_Notation___macroRules_term_^__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_^_»] def «_aux_Init_Notation___macroRules_term_^__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_|>_»] def «_aux_Init_Notation___macroRules_term_|>__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_||_»] def «_aux_Init_Notation___macroRules_term_||__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_|||_»] def «_aux_Init_Notation___macroRules_term_|||__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_|||_»] def «_aux_Init_Notation___macroRules_term_|||__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_×'_»] def «_aux_Init_Notation___macroRules_term_×'__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_×_»] def «_aux_Init_Notation___macroRules_term_×__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_•_»] def «_aux_Init_Notation___macroRules_term_•__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_•_»] def «_aux_Init_Notation___macroRules_term_•__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_⁻¹»] def «_aux_Init_Notation___macroRules_term_⁻¹_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_∈_»] def «_aux_Init_Notation___macroRules_term_∈__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_∉_»] def «_aux_Init_Notation___macroRules_term_∉__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_∘_»] def «_aux_Init_Notation___macroRules_term_∘__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_∣_»] def «_aux_Init_Notation___macroRules_term_∣__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_∧_»] def «_aux_Init_Notation___macroRules_term_∧__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_∨_»] def «_aux_Init_Notation___macroRules_term_∨__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_≍_»] def «_aux_Init_Notation___macroRules_term_≍__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_≤_»] def «_aux_Init_Notation___macroRules_term_≤__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_≤_»] def «_aux_Init_Notation___macroRules_term_≤__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_≥_»] def «_aux_Init_Notation___macroRules_term_≥__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term_≥_»] def «_aux_Init_Notation___macroRules_term_≥__2» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term{_:_//_}»] def «_aux_Init_Notation___macroRules_term{_:_//_}_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term~~~_»] def «_aux_Init_Notation___macroRules_term~~~__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term¬_»] def «_aux_Init_Notation___macroRules_term¬__1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro termPrintln!__] def _aux_Init_System_IO___macroRules_termPrintln!___1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticGet_elem_tactic] def _aux_Init_Tactics___macroRules_tacticGet_elem_tactic_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticGet_elem_tactic_extensible] def _aux_Init_Tactics___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticGet_elem_tactic_extensible] def _aux_Init_Tactics___macroRules_tacticGet_elem_tactic_extensible_2 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticGet_elem_tactic_extensible] def _aux_Init_Tactics___macroRules_tacticGet_elem_tactic_extensible_3 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term‹_›»] def «_aux_Init_Tactics___macroRules_term‹_›_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «tactic∎»] def «_aux_Init_Try___macroRules_tactic∎_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro «term∎»] def «_aux_Init_Try___macroRules_term∎_1» : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticClean_wf] def _aux_Init_WFTactics___macroRules_tacticClean_wf_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_tactic] def _aux_Init_WFTactics___macroRules_tacticDecreasing_tactic_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_3 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial_pre_omega] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_pre_omega_1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial_pre_omega] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_pre_omega_2 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_trivial_pre_omega] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_pre_omega_3 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticDecreasing_with_] def _aux_Init_WFTactics___macroRules_tacticDecreasing_with__1 : Lean.Macro := fun _ _ s => .err .missing s
-@[extern "x", macro tacticSimp_wf] def _aux_Init_WFTactics___macroRules_tacticSimp_wf_1 : Lean.Macro := fun _ _ s => .err .missing s
+@[extern "x", macro tacticDecreasing_trivial] def Array._aux_Init_Data_Array_Mem___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def Array._aux_Init_Data_Array_Mem___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticGet_elem_tactic_extensible] def Fin._aux_Init_GetElem___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Elab.Tactic.Ext.tacticExt1___] def Lean.Elab.Tactic.Ext._aux_Init_Ext___macroRules_Lean_Elab_Tactic_Ext_tacticExt1____1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.allGoals] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_allGoals_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.anyGoals] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_anyGoals_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.case'] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_case'_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.case] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_case_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convApply_] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convApply__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convArgs] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convArgs_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convDone] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convDone_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convErw__] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convErw___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convIntro___] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convIntro____1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convLeft] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convLeft_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.«convNext__=>_»] def Lean.Parser.Tactic.Conv.«_aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convNext__=>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convRepeat_] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convRepeat__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convRfl] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convRfl_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convRight] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convRight_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convRw__] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convRw___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convTrace_state] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convTrace_state_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.convTry_] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_convTry__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.«conv_<;>_»] def Lean.Parser.Tactic.Conv.«_aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_conv_<;>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.«conv·_»] def Lean.Parser.Tactic.Conv.«_aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_conv·__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.failIfSuccess] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_failIfSuccess_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.Conv.focus] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_focus_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.constructorBang] def Lean.Parser.Tactic._aux_Init_Meta___macroRules_Lean_Parser_Tactic_constructorBang_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.declareSimpLikeTactic] def Lean.Parser.Tactic._aux_Init_Meta___macroRules_Lean_Parser_Tactic_declareSimpLikeTactic_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticErw___] def Lean.Parser.Tactic._aux_Init_Meta___macroRules_Lean_Parser_Tactic_tacticErw____1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacDepIfThenElse] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacDepIfThenElse_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacIfThenElse] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacIfThenElse_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticApply_mod_cast_] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacticApply_mod_cast__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticExact_mod_cast_] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacticExact_mod_cast__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticIterate____] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacticIterate_____1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticRw_mod_cast___] def Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacticRw_mod_cast____1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.by?] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_by?_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.letrec] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_letrec_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.rwSeq] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_rwSeq_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.rwaAtLegacyLocation] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_rwaAtLegacyLocation_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.showTermElab] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_showTermElab_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticAc_nf_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticAc_nf__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticAdmit] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticAdmit_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticAnd_intros] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticAnd_intros_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticAssumption_mod_cast_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticAssumption_mod_cast__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticBv_omega] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticBv_omega_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticDsimp?!_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticDsimp?!__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticExfalso] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticExfalso_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.«tacticExists_,,»] def Lean.Parser.Tactic.«_aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticExists_,,_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticHave'] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticHave'_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticHaveI__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticHaveI___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticHave__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticHave___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticInfer_instance] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticInfer_instance_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticLet'__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticLet'___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticLetI__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticLetI___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticLet__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticLet___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.«tacticNext_=>_»] def Lean.Parser.Tactic.«_aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticNext_=>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticNofun] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticNofun_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.«tacticNomatch_,,»] def Lean.Parser.Tactic.«_aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticNomatch_,,_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticNorm_cast__] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticNorm_cast___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticRefine_lift'_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRefine_lift'__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticRefine_lift_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRefine_lift__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticRfl'] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRfl'_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticRfl] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRfl_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticRfl] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRfl_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticRfl] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticRfl_3 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticSimp?!_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimp?!__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticSimp_all?!_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimp_all?!__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticSimpa!_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa!__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticSimpa!__1] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa!__1_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticSimpa?!_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa?!__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticSimpa?!__1] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa?!__1_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticSimpa?_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa?__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticSimpa?__1] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSimpa?__1_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticSorry] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSorry_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticStop_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticStop__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticSuffices_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticSuffices__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_3 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_4 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_5 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticTrivial] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTrivial_6 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticTry_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTry__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticUnhygienic_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticUnhygienic__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.«tactic_<;>_»] def Lean.Parser.Tactic.«_aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tactic_<;>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___10» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___11» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___3» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___4» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___5» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___6» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___7» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___8» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___9» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«term∀__,_»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_term∀__,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«term∃__,_»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_term∃__,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term[_]»] def Lean.«_aux_Init_Data_List_Notation___macroRules_term[_]_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«termMacro.trace[_]_»] def Lean.«_aux_Init_MacroTrace___macroRules_Lean_termMacro.trace[_]__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.termEval_prec_] def Lean._aux_Init_Meta___macroRules_Lean_termEval_prec__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.termEval_prio_] def Lean._aux_Init_Meta___macroRules_Lean_termEval_prio__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.convCalc_] def Lean._aux_Init_NotationExtra___macroRules_Lean_convCalc__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.solveTactic] def Lean._aux_Init_NotationExtra___macroRules_Lean_solveTactic_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.«term_Matches_|»] def Lean.«_aux_Init_NotationExtra___macroRules_Lean_term_Matches_|_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def List._aux_Init_Data_List_BasicAux___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def Std._aux_Init_Data_Iterators_Basic___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def Std._aux_Init_Data_Iterators_Basic___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def Std._aux_Init_Data_Iterators_Basic___macroRules_tacticDecreasing_trivial_3 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def Std._aux_Init_Data_Iterators_Basic___macroRules_tacticDecreasing_trivial_4 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticGet_elem_tactic_extensible] def Std._aux_Init_Data_Range_Polymorphic_Basic___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term__[_]»] def Std.«_aux_Init_Data_Slice_Notation___macroRules_term__[_]_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def String.Legacy.Iterator._aux_Init_Data_String_Iterator___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def String.Legacy.Iterator._aux_Init_Data_String_Iterator___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def String._aux_Init_Data_String_Termination___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def String._aux_Init_Data_String_Termination___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def String._aux_Init_Data_String_Termination___macroRules_tacticDecreasing_trivial_3 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def String._aux_Init_Data_String_Termination___macroRules_tacticDecreasing_trivial_4 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «tacticBy_cases_:_»] def «_aux_Init_ByCases___macroRules_tacticBy_cases_:__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «tacticBy_cases_:_»] def «_aux_Init_ByCases___macroRules_tacticBy_cases_:__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<&&>_»] def «_aux_Init_Control_Basic___macroRules_term_<&&>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<&>_»] def «_aux_Init_Control_Basic___macroRules_term_<&>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<=<_»] def «_aux_Init_Control_Basic___macroRules_term_<=<__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<||>_»] def «_aux_Init_Control_Basic___macroRules_term_<||>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_=<<_»] def «_aux_Init_Control_Basic___macroRules_term_=<<__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_>=>_»] def «_aux_Init_Control_Basic___macroRules_term_>=>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Tactic.tacticRfl] def _aux_Init_Core___macroRules_Lean_Parser_Tactic_tacticRfl_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_!=_»] def «_aux_Init_Core___macroRules_term_!=__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_!=_»] def «_aux_Init_Core___macroRules_term_!=__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<->_»] def «_aux_Init_Core___macroRules_term_<->__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_\_»] def «_aux_Init_Core___macroRules_term_\__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_↔_»] def «_aux_Init_Core___macroRules_term_↔__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_∩_»] def «_aux_Init_Core___macroRules_term_∩__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_∪_»] def «_aux_Init_Core___macroRules_term_∪__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_≈_»] def «_aux_Init_Core___macroRules_term_≈__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_≠_»] def «_aux_Init_Core___macroRules_term_≠__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_≠_»] def «_aux_Init_Core___macroRules_term_≠__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_⊂_»] def «_aux_Init_Core___macroRules_term_⊂__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_⊃_»] def «_aux_Init_Core___macroRules_term_⊃__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_⊆_»] def «_aux_Init_Core___macroRules_term_⊆__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_⊇_»] def «_aux_Init_Core___macroRules_term_⊇__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_⊕'_»] def «_aux_Init_Core___macroRules_term_⊕'__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_⊕_»] def «_aux_Init_Core___macroRules_term_⊕__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term{}»] def «_aux_Init_Core___macroRules_term{}_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term∅»] def «_aux_Init_Core___macroRules_term∅_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term#[_,]»] def «_aux_Init_Data_Array_Basic___macroRules_term#[_,]_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticGet_elem_tactic_extensible] def _aux_Init_Data_Range_Basic___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticGet_elem_tactic_extensible] def _aux_Init_Data_Range_Polymorphic_GetElemTactic___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro termS!_] def _aux_Init_Data_ToString_Macro___macroRules_termS!__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term__[_]'_»] def «_aux_Init_GetElem___macroRules_term__[_]'__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term__[_]_!»] def «_aux_Init_GetElem___macroRules_term__[_]_!_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term__[_]»] def «_aux_Init_GetElem___macroRules_term__[_]_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term__[_]_?»] def «_aux_Init_GetElem___macroRules_term__[_]_?_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDeriving_LawfulEq_tactic] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_3 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_4 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_5 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_6 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticFunext___] def _aux_Init_NotationExtra___macroRules_tacticFunext____1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term%[_|_]»] def «_aux_Init_NotationExtra___macroRules_term%[_|_]_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «termExists_,_»] def «_aux_Init_NotationExtra___macroRules_termExists_,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_×'__1»] def «_aux_Init_NotationExtra___macroRules_term_×'__1_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_×__1»] def «_aux_Init_NotationExtra___macroRules_term_×__1_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term{_}»] def «_aux_Init_NotationExtra___macroRules_term{_}_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «termΣ'_,_»] def «_aux_Init_NotationExtra___macroRules_termΣ'_,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «termΣ_,_»] def «_aux_Init_NotationExtra___macroRules_termΣ_,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term∃_,_»] def «_aux_Init_NotationExtra___macroRules_term∃_,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «prec(_)»] def «_aux_Init_Notation___macroRules_prec(_)_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro precArg] def _aux_Init_Notation___macroRules_precArg_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro precLead] def _aux_Init_Notation___macroRules_precLead_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro precMax] def _aux_Init_Notation___macroRules_precMax_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro precMin1] def _aux_Init_Notation___macroRules_precMin1_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro precMin] def _aux_Init_Notation___macroRules_precMin_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «prio(_)»] def «_aux_Init_Notation___macroRules_prio(_)_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro prioDefault] def _aux_Init_Notation___macroRules_prioDefault_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro prioHigh] def _aux_Init_Notation___macroRules_prioHigh_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro prioLow] def _aux_Init_Notation___macroRules_prioLow_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro prioMid] def _aux_Init_Notation___macroRules_prioMid_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro stx!_] def _aux_Init_Notation___macroRules_stx!__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «stx_*»] def «_aux_Init_Notation___macroRules_stx_*_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «stx_+»] def «_aux_Init_Notation___macroRules_stx_+_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «stx_,*,?»] def «_aux_Init_Notation___macroRules_stx_,*,?_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «stx_,*»] def «_aux_Init_Notation___macroRules_stx_,*_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «stx_,+,?»] def «_aux_Init_Notation___macroRules_stx_,+,?_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «stx_,+»] def «_aux_Init_Notation___macroRules_stx_,+_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «stx_<|>_»] def «_aux_Init_Notation___macroRules_stx_<|>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro stx_?] def _aux_Init_Notation___macroRules_stx_?_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro term!_] def _aux_Init_Notation___macroRules_term!__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term-_»] def «_aux_Init_Notation___macroRules_term-__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term-_»] def «_aux_Init_Notation___macroRules_term-__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro termDepIfThenElse] def _aux_Init_Notation___macroRules_termDepIfThenElse_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro termIfLet] def _aux_Init_Notation___macroRules_termIfLet_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro termIfThenElse] def _aux_Init_Notation___macroRules_termIfThenElse_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro termMax_prec] def _aux_Init_Notation___macroRules_termMax_prec_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro termWithout_expected_type_] def _aux_Init_Notation___macroRules_termWithout_expected_type__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_$__»] def «_aux_Init_Notation___macroRules_term_$___1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_%_»] def «_aux_Init_Notation___macroRules_term_%__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_%_»] def «_aux_Init_Notation___macroRules_term_%__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_&&&_»] def «_aux_Init_Notation___macroRules_term_&&&__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_&&&_»] def «_aux_Init_Notation___macroRules_term_&&&__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_&&_»] def «_aux_Init_Notation___macroRules_term_&&__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_*>_»] def «_aux_Init_Notation___macroRules_term_*>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_*_»] def «_aux_Init_Notation___macroRules_term_*__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_*_»] def «_aux_Init_Notation___macroRules_term_*__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_++_»] def «_aux_Init_Notation___macroRules_term_++__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_++_»] def «_aux_Init_Notation___macroRules_term_++__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_+_»] def «_aux_Init_Notation___macroRules_term_+__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_+_»] def «_aux_Init_Notation___macroRules_term_+__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_-_»] def «_aux_Init_Notation___macroRules_term_-__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_-_»] def «_aux_Init_Notation___macroRules_term_-__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_/_»] def «_aux_Init_Notation___macroRules_term_/__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_/_»] def «_aux_Init_Notation___macroRules_term_/__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_::_»] def «_aux_Init_Notation___macroRules_term_::__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<$>_»] def «_aux_Init_Notation___macroRules_term_<$>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<*>_»] def «_aux_Init_Notation___macroRules_term_<*>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<*_»] def «_aux_Init_Notation___macroRules_term_<*__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<<<_»] def «_aux_Init_Notation___macroRules_term_<<<__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<=_»] def «_aux_Init_Notation___macroRules_term_<=__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<=_»] def «_aux_Init_Notation___macroRules_term_<=__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<_»] def «_aux_Init_Notation___macroRules_term_<__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<_»] def «_aux_Init_Notation___macroRules_term_<__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<|>_»] def «_aux_Init_Notation___macroRules_term_<|>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_<|_»] def «_aux_Init_Notation___macroRules_term_<|__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_==_»] def «_aux_Init_Notation___macroRules_term_==__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_==_»] def «_aux_Init_Notation___macroRules_term_==__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_=_»] def «_aux_Init_Notation___macroRules_term_=__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_=_»] def «_aux_Init_Notation___macroRules_term_=__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_>=_»] def «_aux_Init_Notation___macroRules_term_>=__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_>=_»] def «_aux_Init_Notation___macroRules_term_>=__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_>>=_»] def «_aux_Init_Notation___macroRules_term_>>=__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_>>>_»] def «_aux_Init_Notation___macroRules_term_>>>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_>>_»] def «_aux_Init_Notation___macroRules_term_>>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_>_»] def «_aux_Init_Notation___macroRules_term_>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_>_»] def «_aux_Init_Notation___macroRules_term_>__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_^^^_»] def «_aux_Init_Notation___macroRules_term_^^^__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_^^^_»] def «_aux_Init_Notation___macroRules_term_^^^__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_^_»] def «_aux_Init_Notation___macroRules_term_^__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_^_»] def «_aux_Init_Notation___macroRules_term_^__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_|>_»] def «_aux_Init_Notation___macroRules_term_|>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_||_»] def «_aux_Init_Notation___macroRules_term_||__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_|||_»] def «_aux_Init_Notation___macroRules_term_|||__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_|||_»] def «_aux_Init_Notation___macroRules_term_|||__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_×'_»] def «_aux_Init_Notation___macroRules_term_×'__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_×_»] def «_aux_Init_Notation___macroRules_term_×__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_•_»] def «_aux_Init_Notation___macroRules_term_•__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_•_»] def «_aux_Init_Notation___macroRules_term_•__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_⁻¹»] def «_aux_Init_Notation___macroRules_term_⁻¹_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_∈_»] def «_aux_Init_Notation___macroRules_term_∈__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_∉_»] def «_aux_Init_Notation___macroRules_term_∉__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_∘_»] def «_aux_Init_Notation___macroRules_term_∘__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_∣_»] def «_aux_Init_Notation___macroRules_term_∣__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_∧_»] def «_aux_Init_Notation___macroRules_term_∧__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_∨_»] def «_aux_Init_Notation___macroRules_term_∨__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_≍_»] def «_aux_Init_Notation___macroRules_term_≍__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_≤_»] def «_aux_Init_Notation___macroRules_term_≤__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_≤_»] def «_aux_Init_Notation___macroRules_term_≤__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_≥_»] def «_aux_Init_Notation___macroRules_term_≥__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term_≥_»] def «_aux_Init_Notation___macroRules_term_≥__2» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term{_:_//_}»] def «_aux_Init_Notation___macroRules_term{_:_//_}_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term~~~_»] def «_aux_Init_Notation___macroRules_term~~~__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term¬_»] def «_aux_Init_Notation___macroRules_term¬__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro termPrintln!__] def _aux_Init_System_IO___macroRules_termPrintln!___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticGet_elem_tactic] def _aux_Init_Tactics___macroRules_tacticGet_elem_tactic_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticGet_elem_tactic_extensible] def _aux_Init_Tactics___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticGet_elem_tactic_extensible] def _aux_Init_Tactics___macroRules_tacticGet_elem_tactic_extensible_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticGet_elem_tactic_extensible] def _aux_Init_Tactics___macroRules_tacticGet_elem_tactic_extensible_3 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term‹_›»] def «_aux_Init_Tactics___macroRules_term‹_›_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «tactic∎»] def «_aux_Init_Try___macroRules_tactic∎_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro «term∎»] def «_aux_Init_Try___macroRules_term∎_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticClean_wf] def _aux_Init_WFTactics___macroRules_tacticClean_wf_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_tactic] def _aux_Init_WFTactics___macroRules_tacticDecreasing_tactic_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_3 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial_pre_omega] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_pre_omega_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial_pre_omega] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_pre_omega_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_trivial_pre_omega] def _aux_Init_WFTactics___macroRules_tacticDecreasing_trivial_pre_omega_3 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticDecreasing_with_] def _aux_Init_WFTactics___macroRules_tacticDecreasing_with__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro tacticSimp_wf] def _aux_Init_WFTactics___macroRules_tacticSimp_wf_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported

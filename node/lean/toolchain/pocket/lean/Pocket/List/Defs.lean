@@ -9,17 +9,6 @@ variable {α : Type u} {β : Type v} {γ : Type w}
 
 /-! ## Definitions -/
 
-instance : Inhabited (List α) := ⟨[]⟩
-def length : List α → Nat
-  | [] => 0
-  | _ :: as => length as + 1
-protected def append : List α → List α → List α
-  | [], bs => bs
-  | a :: as, bs => a :: List.append as bs
-instance instAppend : Append (List α) := ⟨List.append⟩
-def map (f : α → β) : List α → List β
-  | [] => []
-  | a :: as => f a :: map f as
 def filter (p : α → Bool) : List α → List α
   | [] => []
   | a :: as => match p a with
@@ -33,21 +22,11 @@ def filterMap (f : α → Option β) : List α → List β
 def foldr (f : α → β → β) (init : β) : List α → β
   | [] => init
   | a :: as => f a (foldr f init as)
-def foldl (f : β → α → β) (init : β) : List α → β
-  | [] => init
-  | a :: as => foldl f (f init a) as
 def reverseAux : List α → List α → List α
   | [], r => r
   | a :: as, r => reverseAux as (a :: r)
 def reverse (as : List α) : List α := reverseAux as []
-def concat : List α → α → List α
-  | [], b => [b]
-  | a :: as, b => a :: concat as b
-def flatten : List (List α) → List α
-  | [] => []
-  | l :: ls => l ++ flatten ls
 @[inline] protected def pure (a : α) : List α := [a]
-def flatMap (f : α → List β) (l : List α) : List β := flatten (map f l)
 def replicate : (n : Nat) → (a : α) → List α
   | 0, _ => []
   | n + 1, a => a :: replicate n a
@@ -101,12 +80,4 @@ inductive Mem (a : α) : List α → Prop where
   | head (as : List α) : Mem a (a :: as)
   | tail (b : α) {as : List α} : Mem a as → Mem a (b :: as)
 instance instMembership : Membership α (List α) := ⟨fun l a => Mem a l⟩
-instance hasDecEq [DecidableEq α] : DecidableEq (List α)
-  | [], [] => isTrue rfl
-  | [], _ :: _ => isFalse fun h => nomatch h
-  | _ :: _, [] => isFalse fun h => nomatch h
-  | a :: as, b :: bs => match inferInstanceAs (Decidable (a = b)), hasDecEq as bs with
-    | isTrue h₁, isTrue h₂ => isTrue (by rw [h₁, h₂])
-    | isFalse n, _ => isFalse fun h => n (List.cons.inj h).1
-    | _, isFalse n => isFalse fun h => n (List.cons.inj h).2
 end List

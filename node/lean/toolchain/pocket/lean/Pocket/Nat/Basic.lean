@@ -165,9 +165,6 @@ theorem sub_succ (n m : Nat) : n - succ m = pred (n - m) := rfl
 theorem sub_one (n : Nat) : n - 1 = pred n := rfl
 @[simp] theorem succ_sub_one (n : Nat) : succ n - 1 = n := rfl
 theorem add_one_sub_one (n : Nat) : n + 1 - 1 = n := rfl
-theorem succ_sub_succ_eq_sub (n m : Nat) : succ n - succ m = n - m := by induction m with
-  | zero => rfl
-  | succ m ih => exact congrArg pred ih
 theorem succ_sub_succ (n m : Nat) : succ n - succ m = n - m := succ_sub_succ_eq_sub n m
 theorem add_one_sub_add_one (n m : Nat) : (n + 1) - (m + 1) = n - m := succ_sub_succ_eq_sub n m
 @[simp] protected theorem zero_sub (n : Nat) : 0 - n = 0 := by induction n with

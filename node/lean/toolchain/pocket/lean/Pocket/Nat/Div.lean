@@ -15,7 +15,7 @@ theorem div.go_succ (y fuel x : Nat) : div.go y (fuel + 1) x = if y ≤ x then d
     rw [if_neg (Nat.not_le_of_gt h)]
     cases e : Nat.ble y x
     · rfl
-    · exact absurd (le_of_ble_eq_true y x e) (Nat.not_le_of_gt h)
+    · exact absurd (le_of_ble_eq_true e) (Nat.not_le_of_gt h)
   | inr h => rw [if_pos h, ble_of_le y x h]
 theorem mod.go_succ (y fuel x : Nat) : mod.go y (fuel + 1) x = if y ≤ x then mod.go y fuel (x - y) else x := by
   show (match Nat.ble y x with | true => mod.go y fuel (x - y) | false => x) = _
@@ -24,7 +24,7 @@ theorem mod.go_succ (y fuel x : Nat) : mod.go y (fuel + 1) x = if y ≤ x then m
     rw [if_neg (Nat.not_le_of_gt h)]
     cases e : Nat.ble y x
     · rfl
-    · exact absurd (le_of_ble_eq_true y x e) (Nat.not_le_of_gt h)
+    · exact absurd (le_of_ble_eq_true e) (Nat.not_le_of_gt h)
   | inr h => rw [if_pos h, ble_of_le y x h]
 theorem div.go_fuel (y : Nat) : ∀ fuel fuel' x, x < fuel → x < fuel' → div.go (y + 1) fuel x = div.go (y + 1) fuel' x := by
   intro fuel
@@ -88,12 +88,6 @@ theorem mod_eq_sub_mod {a b : Nat} (h : a ≥ b) : a % b = (a - b) % b := by
 
 /-! ## Division with remainder -/
 
-theorem mod_lt (x : Nat) {y : Nat} (h : y > 0) : x % y < y := by
-  induction x using Nat.strongRecOn with
-  | ind x ih =>
-    cases Nat.lt_or_ge x y with
-    | inl hx => rw [mod_eq_of_lt hx]; exact hx
-    | inr hx => rw [mod_eq_sub_mod hx]; exact ih _ (sub_lt (Nat.lt_of_lt_of_le h hx) h)
 theorem div_add_mod (m n : Nat) : n * (m / n) + m % n = m := by
   induction m using Nat.strongRecOn with
   | ind m ih =>

@@ -8,35 +8,17 @@ namespace Nat
 
 /-! ## `≤` and `<` -/
 
+attribute [simp] Nat.zero_le not_succ_le_zero sub_le
 @[simp] protected theorem le_refl (n : Nat) : n ≤ n := Nat.le.refl
 protected theorem le_rfl {n : Nat} : n ≤ n := Nat.le_refl n
 @[simp] theorem le_succ (n : Nat) : n ≤ succ n := .step .refl
 theorem le_add_one (n : Nat) : n ≤ n + 1 := le_succ n
-protected theorem le_trans {n m k : Nat} (h₁ : n ≤ m) (h₂ : m ≤ k) : n ≤ k := by
-  induction h₂ with
-  | refl => exact h₁
-  | step _ ih => exact .step ih
 theorem le_succ_of_le {n m : Nat} (h : n ≤ m) : n ≤ succ m := .step h
 theorem le_add_one_of_le {n m : Nat} (h : n ≤ m) : n ≤ m + 1 := .step h
 theorem le_of_succ_le {n m : Nat} (h : succ n ≤ m) : n ≤ m := Nat.le_trans (le_succ n) h
 theorem le_step {n m : Nat} (h : n ≤ m) : n ≤ succ m := .step h
-@[simp] protected theorem zero_le (n : Nat) : 0 ≤ n := by induction n with
-  | zero => exact .refl
-  | succ n ih => exact .step ih
-theorem succ_le_succ {n m : Nat} (h : n ≤ m) : succ n ≤ succ m := by
-  induction h with
-  | refl => exact .refl
-  | step _ ih => exact .step ih
-theorem pred_le_pred {n m : Nat} (h : n ≤ m) : pred n ≤ pred m := by
-  induction h with
-  | refl => exact .refl
-  | @step m h ih => cases m with
-    | zero => exact ih
-    | succ m => exact .step ih
-theorem le_of_succ_le_succ {n m : Nat} (h : succ n ≤ succ m) : n ≤ m := pred_le_pred h
 theorem succ_le_succ_iff {a b : Nat} : succ a ≤ succ b ↔ a ≤ b := ⟨le_of_succ_le_succ, succ_le_succ⟩
 @[simp] theorem add_one_le_add_one_iff {a b : Nat} : a + 1 ≤ b + 1 ↔ a ≤ b := succ_le_succ_iff
-@[simp] theorem not_succ_le_zero (n : Nat) : ¬succ n ≤ 0 := fun h => nomatch h
 theorem not_add_one_le_zero (n : Nat) : ¬n + 1 ≤ 0 := not_succ_le_zero n
 theorem not_succ_le_self (n : Nat) : ¬succ n ≤ n := by induction n with
   | zero => exact not_succ_le_zero 0
@@ -73,7 +55,6 @@ theorem lt_of_succ_lt {n m : Nat} (h : succ n < m) : n < m := le_of_succ_le h
 protected theorem lt_of_lt_of_le {n m k : Nat} (h₁ : n < m) (h₂ : m ≤ k) : n < k := Nat.le_trans h₁ h₂
 protected theorem lt_of_le_of_lt {n m k : Nat} (h₁ : n ≤ m) (h₂ : m < k) : n < k := Nat.le_trans (succ_le_succ h₁) h₂
 protected theorem lt_of_lt_of_eq {n m k : Nat} (h₁ : n < m) (h₂ : m = k) : n < k := h₂ ▸ h₁
-protected theorem lt_trans {n m k : Nat} (h₁ : n < m) (h₂ : m < k) : n < k := Nat.lt_of_lt_of_le h₁ (Nat.le_of_lt h₂)
 protected theorem ne_of_lt {a b : Nat} (h : a < b) : a ≠ b := fun e => Nat.lt_irrefl b (e ▸ h)
 protected theorem ne_of_gt {a b : Nat} (h : b < a) : a ≠ b := fun e => Nat.lt_irrefl b (e ▸ h)
 protected theorem lt_asymm {a b : Nat} (h : a < b) : ¬b < a := fun h' => Nat.lt_irrefl a (Nat.lt_trans h h')
@@ -170,16 +151,7 @@ theorem ble_of_le : (n m : Nat) → n ≤ m → Nat.ble n m = true
   | 0, _, _ => rfl
   | n + 1, 0, h => absurd h (not_succ_le_zero n)
   | n + 1, m + 1, h => ble_of_le n m (le_of_succ_le_succ h)
-theorem le_of_ble_eq_true : (n m : Nat) → Nat.ble n m = true → n ≤ m
-  | 0, m, _ => Nat.zero_le m
-  | _ + 1, 0, h => nomatch h
-  | n + 1, m + 1, h => succ_le_succ (le_of_ble_eq_true n m h)
-instance decLe (n m : Nat) : Decidable (n ≤ m) :=
-  match h : Nat.ble n m with
-  | true => isTrue (le_of_ble_eq_true n m h)
-  | false => isFalse fun hle => Bool.noConfusion (h.symm.trans (ble_of_le n m hle))
-instance decLt (n m : Nat) : Decidable (n < m) := decLe (succ n) m
-@[simp] theorem ble_eq {x y : Nat} : (Nat.ble x y = true) = (x ≤ y) := propext ⟨le_of_ble_eq_true x y, ble_of_le x y⟩
+@[simp] theorem ble_eq {x y : Nat} : (Nat.ble x y = true) = (x ≤ y) := propext ⟨le_of_ble_eq_true, ble_of_le x y⟩
 @[simp] theorem beq_eq {x y : Nat} : (Nat.beq x y = true) = (x = y) :=
   propext ⟨eq_of_beq_eq_true x y, fun h => h ▸ beq_self x⟩
 
@@ -234,7 +206,6 @@ theorem lt_add_left {a b : Nat} (c : Nat) (h : a < b) : a < c + b := Nat.lt_of_l
 @[simp] protected theorem lt_add_left_iff_pos {n k : Nat} : n < k + n ↔ 0 < k := by rw [Nat.add_comm]; exact Nat.lt_add_right_iff_pos
 theorem not_add_lt_self (n m : Nat) : ¬n + m < n := fun h => Nat.lt_irrefl n (Nat.lt_of_le_of_lt (le_add_right n m) h)
 protected theorem add_pos_left {m : Nat} (h : 0 < m) (n : Nat) : 0 < m + n := Nat.lt_of_lt_of_le h (le_add_right m n)
-protected theorem add_pos_right {n : Nat} (m : Nat) (h : 0 < n) : 0 < m + n := Nat.lt_of_lt_of_le h (le_add_left n m)
 protected theorem add_self_le_add_self_iff {a b : Nat} : a + a ≤ b + b ↔ a ≤ b :=
   ⟨fun h => (Nat.le_or_lt a b).elim id fun h' => absurd h (Nat.not_le_of_gt (Nat.add_lt_add h' h')), fun h => Nat.add_le_add h h⟩
 
@@ -284,7 +255,7 @@ protected theorem eq_self_of_mul_eq_left {n m : Nat} (hn : 0 < n) (h : n * m = n
 protected theorem pow_le_pow_left {m n : Nat} (h : m ≤ n) (i : Nat) : m ^ i ≤ n ^ i := by induction i with
   | zero => exact .refl
   | succ i ih => exact Nat.mul_le_mul ih h
-protected theorem pow_pos {n p : Nat} (h : 0 < p) : 0 < p ^ n := by induction n with
+protected theorem pow_pos {p n : Nat} (h : 0 < p) : 0 < p ^ n := by induction n with
   | zero => exact zero_lt_one
   | succ n ih => exact Nat.mul_pos ih h
 protected theorem pow_le_pow_right {n m k : Nat} (h : n > 0) (hm : m ≤ k) : n ^ m ≤ n ^ k := by
@@ -294,9 +265,6 @@ protected theorem pow_le_pow_right {n m k : Nat} (h : n > 0) (hm : m ≤ k) : n 
 
 /-! ## Order and subtraction -/
 
-@[simp] theorem sub_le (n m : Nat) : n - m ≤ n := by induction m with
-  | zero => exact .refl
-  | succ m ih => exact Nat.le_trans (pred_le (n - m)) ih
 @[simp] theorem sub_eq_zero_of_le {n m : Nat} (h : n ≤ m) : n - m = 0 := by
   match exists_eq_add_of_le h with
   | ⟨k, e⟩ => rw [e, Nat.sub_add_eq, Nat.sub_self, Nat.zero_sub]

@@ -1,0 +1,170 @@
+"""The commands of a file: where they stand, which kind they are, and how to take one out without moving the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from node.lean.files.report import FileMessage, LocalItem
+from node.lean.text.lexing import blanked
+
+PROOFS = frozenset({"theorem", "lemma", "example"})
+
+DATA = frozenset({"def", "abbrev", "instance", "structure", "class", "inductive", "coinductive", "opaque", "axiom"})
+
+_NEUTRAL = PROOFS | (DATA - {"instance"}) | {"mutual"}
+"""Commands that others notice only by the names that they declare: without one, the others mean the same or fail."""
+
+SYNTAX = frozenset(
+    {
+        *("notation", "notation3", "infix", "infixl", "infixr", "prefix", "postfix", "syntax", "macro", "macro_rules"),
+        *("elab", "elab_rules", "binder_predicate", "declare_syntax_cat", "unif_hint"),
+    }
+)
+
+_RUNS_CODE = frozenset(
+    {
+        *("elab", "elab_rules", "run_cmd", "run_elab", "run_meta", "initialize", "builtin_initialize", "simproc"),
+        *("dsimproc", "by_elab", "unsafe", "implemented_by", "extern", "csimp", "init", "builtin_init", "export"),
+    }
+)
+"""Words that run code of the file at elaboration, or make compiled code do other things than its definition says."""
+
+_EVALUATION = re.compile(r"#eval!?|eval%|include_str|native_decide|[\w']+")
+_MODIFIERS = frozenset(
+    {"private", "protected", "public", "noncomputable", "unsafe", "partial", "nonrec", "local", "scoped"}
+)
+_KEYWORD = re.compile(r"(?:@\[[^\]]*\]|[#\w']+)")
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_TIME = re.compile(r"\[Elab\.command\] (?:\[([\d.]+)\] )?")
+_EXAMPLE = re.compile(r"(?<![\w.'`])example(?![\w'])")
+_START = re.compile(
+    r"^(?:@\[|/--|/-!|#|(?:private|protected|public|noncomputable|unsafe|partial|local|scoped|theorem|lemma|def|abbrev|example"
+    r"|instance|structure|class|inductive|opaque|axiom|mutual|namespace|section|end|open|variable|universe|set_option"
+    r"|attribute|notation|infix[lr]?|prefix|postfix|syntax|macro|macro_rules|elab|elab_rules|deriving|export)\b)",
+    re.MULTILINE,
+)
+
+EXAMPLE_LETTERS = "ℯℊℎℓℕℙℚℝℤℬℰℱℋℐℒℳℛ"
+"""An `example` becomes `def ℯ₀₁`, of the same length, so that it leaves a constant behind and no column moves. Lean's
+letter-like symbols may begin a name; whoever has such names loses nothing, since a name that occurs is not taken."""
+
+_DIGITS = "₀₁₂₃₄₅₆₇₈₉"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a file. Offsets are in characters."""
+
+    start: int
+    end: int
+    line: int
+    """Its first line, from 1: of its documentation, if it has any."""
+    last_line: int
+    keyword: str
+    seconds: float = 0.0
+
+    @property
+    def neutral(self) -> bool:
+        """Whether the file means the same without it, but for what uses its names."""
+        return self.keyword in _NEUTRAL or self.keyword.startswith("#")
+
+
+class Text:
+    """A file's text with its examples named."""
+
+    def __init__(self, original: str) -> None:
+        code = blanked(original)
+        self.examples: set[str] = set()
+        """Names that examples have got."""
+        names = _free_names(original)
+        parts, at = [], 0
+        for match in _EXAMPLE.finditer(code):
+            if not (name := next(names, "")):
+                break
+            self.examples.add(name)
+            parts += [original[at : match.start()], f"def {name}"]
+            at = match.end()
+        self.text = "".join([*parts, original[at:]])
+        self.code = blanked(self.text)
+        """The text with comments and strings blanked."""
+        self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def offset(self, line: int, column: int) -> int:
+        """Position of a place, in characters."""
+        if line > len(self._lines):
+            return len(self.text)
+        return min(self._lines[max(line, 1) - 1] + column, len(self.text))
+
+    def line(self, offset: int) -> int:
+        """The line of a position, from 1."""
+        return self.text.count("\n", 0, offset) + 1
+
+    def without(self, commands: Iterable[Command]) -> str:
+        """The text with commands blanked."""
+        characters = list(self.text)
+        for command in commands:
+            for at in range(command.start, command.end):
+                if characters[at] != "\n":
+                    characters[at] = " "
+        return "".join(characters)
+
+    def command(self, start: int, end: int, seconds: float = 0.0) -> Command:
+        """The command between two positions."""
+        line = self.line(start)
+        last = line + self.text.count("\n", start, max(start, end - 1))
+        return Command(start, end, line, last, self.keyword(start, end), seconds)
+
+    def keyword(self, start: int, end: int) -> str:
+        """What kind of command stands between two positions: its first word that is no attribute and no modifier."""
+        for match in _KEYWORD.finditer(self.code, start, end):
+            word = match.group()
+            if not word.startswith("@[") and word not in _MODIFIERS:
+                name = self.code[match.end() : end].split(maxsplit=1)[:1]
+                return "example" if word == "def" and name and name[0].rstrip(":") in self.examples else word
+        return ""
+
+    def commands(self, messages: Sequence[tuple[FileMessage, str]]) -> list[Command]:
+        """The commands that Lean has reported. A command reaches to the next one, so that nothing lies between them."""
+        found = {}
+        for message, kind in messages:
+            if kind == "trace" and (match := _TIME.match(message.text)):
+                start = self.offset(message.line, message.column)
+                found[start] = (self.offset(message.end_line, message.end_column), float(match.group(1) or 0))
+        starts = [*sorted(start for start in found if start < len(self.text)), len(self.text)]
+        return [self.command(start, end, found[start][1]) for start, end in pairwise(starts)]
+
+    def after(self, command: Command | None) -> Command | None:
+        """The command behind one, by its look; for what Lean has not reported."""
+        begin = _START.search(self.code, 0 if command is None else command.start + 1)
+        if begin is None:
+            return None
+        following = _START.search(self.code, begin.end())
+        return self.command(begin.start(), following.start() if following else len(self.text))
+
+    def runs_code(self, commands: Iterable[Command]) -> list[LocalItem]:
+        """What in the file runs code while Lean elaborates it, each word once for a command."""
+        found = []
+        for command in commands:
+            words = dict.fromkeys(_EVALUATION.findall(self.code, command.start, command.end))
+            found += [
+                LocalItem(command.keyword, word, command.line)
+                for word in words
+                if (word in _RUNS_CODE and (word != "export" or command.keyword != "export"))
+                or word.startswith(("#eval", "eval%", "include_str", "native_decide"))
+            ]
+        return found
+
+    def atoms(self, command: Command) -> list[str]:
+        """The strings in a command that declares syntax: the signs by which it is recognised."""
+        return [atom.strip() for atom in _STRING.findall(self.text, command.start, command.end) if atom.strip()]
+
+
+def _free_names(text: str) -> Iterator[str]:
+    for letter in EXAMPLE_LETTERS:
+        for tens in _DIGITS:
+            for ones in _DIGITS:
+                if (name := f"{letter}{tens}{ones}") not in text:
+                    yield name

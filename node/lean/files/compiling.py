@@ -1,0 +1,229 @@
+"""One file to one .olean file, in a confined process; what Lean cannot take is left out, and the rest compiled.
+
+Lean writes no .olean file when there is any error. So a file with errors is compiled again without the commands that
+fail. Only what uses its name notices that a theorem, a definition or a query is gone, and that fails in turn. Behind any
+other command that fails (`variable`, `open`, `notation`, an instance ...), a statement could mean something else than it
+says, so nothing behind it is judged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from node.lean.files.commands import Command, Text
+from node.lean.files.report import FileMessage
+from node.lean.process.fresh import FinishedProcess, Limits, OutOfLimits, run_fresh
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+PASSES = 8
+"""Times that a file is compiled: each time without what failed before."""
+
+PATIENCE = 3
+"""Commands that may each take the whole limit before the rest of the file is given up."""
+
+OUTPUT_BYTES = 64 * 2**20
+
+_OPTIONS = (
+    "--json",
+    # Where each command stands, and how long it took. The threshold leaves out what is below the commands.
+    "-Dtrace.Elab.command=true",
+    "-Dtrace.profiler=true",
+    "-Dtrace.profiler.threshold=1000000000",
+    "-DmaxErrors=1000000",
+)
+_UNIMPORTED = (
+    "unknown module prefix",
+    "object file",
+    "unknown package",
+    "cannot import",
+    "import failed",
+    "bad import",
+)
+
+REMEDY = (
+    "; pocket Lean has the core language alone: name a toolchain or project with --lean.toolchain or --lean.project"
+)
+_NEEDS_LIBRARY = ("'Lean'", "'Mathlib'", "'Std'", "'Batteries'", "'Aesop'", "'Lake'")
+
+
+class _Position(msgspec.Struct):
+    line: int
+    column: int
+
+
+class _Row(msgspec.Struct):
+    """One line of `lean --json`."""
+
+    severity: str
+    data: str
+    kind: str = ""
+    pos: _Position | None = None
+    endPos: _Position | None = None
+
+
+@dataclass
+class Compiled:
+    """What became of a file's text."""
+
+    text: Text
+    olean: Path | None = None
+    """None where nothing of the file could be compiled."""
+    problem: str = ""
+    """Why the file as a whole cannot be judged."""
+    messages: list[FileMessage] = field(default_factory=list)
+    """Lean's messages about the file as it stands."""
+    commands: list[Command] = field(default_factory=list)
+    failed: dict[Command, str] = field(default_factory=dict)
+    """Commands that were left out, with why."""
+
+
+class Compiler:
+    """Compiles files in processes that may write one folder each."""
+
+    def __init__(self, toolchain: LeanToolchain, limits: Limits) -> None:
+        self._toolchain = toolchain
+        self._limits = limits
+
+    async def compile(self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool) -> Compiled:
+        """Compile a text as a module.
+
+        `folder`: an empty folder of its own; `path`: folders of modules that it may import besides the toolchain's;
+        `salvage`: whether to go on without what fails.
+        """
+        compiled = Compiled(Text(text))
+        out_of_limits = 0
+        for attempt in range(PASSES if salvage else 1):
+            place = folder / str(attempt)
+            source = place.joinpath("source", *module.split(".")).with_suffix(".lean")
+            source.parent.mkdir(parents=True)
+            (place / "out").mkdir()
+            source.write_text(compiled.text.without(compiled.failed), encoding="utf-8")
+            limit = ""
+            try:
+                finished = await self._lean(place, source, path)
+            except OutOfLimits as error:
+                finished, limit = FinishedProcess(1, error.output, ""), str(error)
+                out_of_limits += 1
+            rows = _rows(finished.output)
+            messages = [_message(row) for row in rows if row.kind != "trace"]
+            if attempt == 0:
+                compiled.messages = messages
+                compiled.commands = compiled.text.commands([(_message(row), row.kind) for row in rows])
+            olean = place / "out" / "module.olean"
+            if finished.code == 0 and not limit and olean.is_file():
+                compiled.olean = olean
+                return compiled
+            compiled.problem = _header_problem(messages, compiled.commands, finished, limit)
+            if compiled.problem:
+                return compiled
+            if not self._leave_out(compiled, rows, messages, limit) or out_of_limits > PATIENCE:
+                break
+        self._give_up(compiled, "Lean does not get through the file, even without the commands that fail")
+        return compiled
+
+    async def _lean(self, place: Path, source: Path, path: Sequence[Path]) -> FinishedProcess:
+        root = place / "source"
+        out = place / "out"
+        return await run_fresh(
+            [*self._toolchain.command, *_OPTIONS, f"--root={root}", "-o", str(out / "module.olean"), str(source)],
+            environment=self._toolchain.with_modules(path),
+            folder=root,
+            limits=self._limits,
+            keeper=self._toolchain.protections.keeper([out]),
+            output_bytes=OUTPUT_BYTES,
+        )
+
+    def _leave_out(self, compiled: Compiled, rows: Sequence[_Row], messages: Sequence[FileMessage], limit: str) -> bool:
+        """Mark the commands that failed this time; False when there is none to mark."""
+        commands = compiled.commands
+        before = len(compiled.failed)
+        for message in messages:
+            if message.severity == "error" and (command := _owner(commands, compiled.text, message)) is not None:
+                again = "" if before == 0 else "it uses what is not accepted: "
+                compiled.failed.setdefault(command, again + message.text)
+        if limit:
+            # Lean reports a command when its beginning is elaborated; a proof that goes on belongs to the last one.
+            reported = compiled.text.commands([(_message(row), row.kind) for row in rows])
+            last = reported[-1] if reported else None
+            if last is not None and any(last.start == each.start for each in compiled.failed):
+                last = None
+            current = last or compiled.text.after(reported[-1] if reported else None)
+            if current is None:
+                return False
+            end = compiled.text.after(current)
+            current = Command(
+                current.start,
+                end.start if end else len(compiled.text.text),
+                current.line,
+                current.last_line,
+                current.keyword,
+            )
+            compiled.commands = [each for each in commands if each.start != current.start] + [current]
+            compiled.commands.sort(key=lambda each: each.start)
+            compiled.failed[current] = f"it took too much: {limit}"
+        for command, reason in sorted(compiled.failed.items(), key=lambda item: item[0].start):
+            if not command.neutral:
+                what = f"the command in line {command.line} fails, on which it may depend: {reason}"
+                for later in _behind(compiled, command):
+                    compiled.failed.setdefault(later, what)
+                break
+        return len(compiled.failed) > before
+
+    def _give_up(self, compiled: Compiled, reason: str) -> None:
+        for command in compiled.commands:
+            compiled.failed.setdefault(command, reason)
+
+
+def _behind(compiled: Compiled, command: Command) -> list[Command]:
+    """The commands behind one, those included that Lean has not reported."""
+    behind = [each for each in compiled.commands if each.start > command.start]
+    last = behind[-1] if behind else command
+    while (following := compiled.text.after(last)) is not None:
+        if all(each.start != following.start for each in compiled.commands):
+            behind.append(following)
+            compiled.commands.append(following)
+        last = following
+    return behind
+
+
+def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Command | None:
+    """The command that a message is about."""
+    at = text.offset(message.line, message.column)
+    owner = None
+    for command in commands:
+        if command.start > at:
+            break
+        owner = command
+    return owner or (commands[0] if commands else None)
+
+
+def _header_problem(
+    messages: Sequence[FileMessage], commands: Sequence[Command], finished: FinishedProcess, limit: str
+) -> str:
+    """Why Lean did not even get to the first command; empty when it did."""
+    errors = [message.text for message in messages if message.severity == "error"]
+    if errors and any(sign in errors[0] for sign in _UNIMPORTED):
+        first = errors[0].split("\n", 1)[0]
+        return first + (REMEDY if any(name in first for name in _NEEDS_LIBRARY) else "")
+    if errors or limit or (commands and finished.code in (0, 1)):
+        return "" if commands or limit else (errors[0] if errors else "Lean reports no command")
+    output = (finished.errors or finished.output).strip()[-400:]
+    return f"Lean ended with code {finished.code}{': ' + output if output else ''}"
+
+
+def _rows(output: str) -> list[_Row]:
+    rows = []
+    for line in output.splitlines():
+        with contextlib.suppress(msgspec.DecodeError, msgspec.ValidationError):
+            rows.append(msgspec.json.decode(line.encode(), type=_Row))
+    return rows
+
+
+def _message(row: _Row) -> FileMessage:
+    start, end = row.pos or _Position(1, 0), row.endPos or _Position(0, 0)
+    return FileMessage(row.severity, row.data, start.line, start.column, end.line, end.column)

@@ -1,0 +1,232 @@
+"""What a compiled file declares, what each declaration rests on, and what each statement depends on. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from node.lean.files.commands import DATA, PROOFS, SYNTAX, Command, Text
+from node.lean.files.report import LocalItem
+from node.lean.olean.module import Constant, Kind, Module
+from node.lean.olean.plan import Step, Uses, groups, steps, uses
+from node.lean.olean.terms import Terms
+from node.lean.verify.recheck import WHOLE_MODULE
+
+_INTERNAL = re.compile(
+    r"(?:^|\.)(?:_\w+|match_\d+|proof_\d+|eq_\d+|eq_def|eq_unfold|sizeOf_spec|injEq|inj|noConfusion\w*|casesOn|recOn"
+    r"|brecOn|below|ibelow|binductionOn|rec|ctorIdx|ctorElim\w*|elim|toCtorIdx|induct\w*|mutual_induct|fun_cases\w*)"
+    r"(?:\.|$)"
+)
+"""Names that Lean makes up beside those that are written."""
+
+
+@dataclass
+class LocalModule:
+    """A compiled file of the user's, and what was found out about it."""
+
+    name: str
+    terms: Terms
+    imports: tuple[str, ...]
+    constants: Mapping[str, Constant]
+    used: Uses
+    order: list[list[str]]
+    """Its safe constants in groups, each behind those that it uses."""
+    plan: list[Step]
+    lines: Mapping[str, int]
+    text: Text
+    commands: Sequence[Command]
+    axioms: dict[str, frozenset[str]] = field(default_factory=dict)
+    rejected: Mapping[str, str] = field(default_factory=dict)
+    """By name, why the kernel does not accept what the compiler wrote."""
+    others: Sequence[LocalModule] = ()
+    """The user's other files that it imports, directly or not."""
+
+    @classmethod
+    def read(cls, name: str, olean: Path, text: Text, commands: Sequence[Command], terms: Terms) -> LocalModule:
+        """Read a compiled file. Raises BadOlean and OSError."""
+        module = Module(olean, terms)
+        try:
+            used = uses(module, terms)
+            return cls(
+                name,
+                terms,
+                tuple(dict.fromkeys(module.imports)),
+                module.constants,
+                used,
+                [[each.name for each in group] for group in groups(module, used)],
+                steps(str(olean), module, used),
+                module.lines(),
+                text,
+                commands,
+            )
+        finally:
+            module.close()
+
+    def foreign(self) -> set[str]:
+        """Constants that it uses and that neither it nor another file of the user's declares."""
+        known = [self.constants, *(other.constants for other in self.others)]
+        return {
+            name
+            for group in self.order
+            for each in group
+            for name in self.used[each]
+            if not any(name in constants for constants in known)
+        }
+
+    def find_axioms(self, library: Mapping[str, frozenset[str]]) -> None:
+        """Work out the axioms of every safe constant from those of the library."""
+        for group in self.order:
+            own = set(group)
+            found = {name for name in group if self.constants[name].kind is Kind.AXIOM}
+            for name in {each for member in group for each in self.used[member]} - own:
+                found |= self._axioms_of(name, library)
+            for name in group:
+                self.axioms[name] = frozenset(found)
+
+    def _axioms_of(self, name: str, library: Mapping[str, frozenset[str]]) -> frozenset[str]:
+        for module in (self, *self.others):
+            if name in module.constants:
+                constant = module.constants[name]
+                # Constructors are in the group of their type, recursors in none: they use what their type uses.
+                owner = constant.inductive if constant.kind is Kind.RECURSOR else name
+                return module.axioms.get(owner, frozenset())
+        return library[name]
+
+    def whole_problem(self) -> str:
+        """Why nothing of this file or of those that it imports can be believed; empty when it can."""
+        return next((each.rejected[WHOLE_MODULE] for each in (self, *self.others) if WHOLE_MODULE in each.rejected), "")
+
+    def rests_on_rejected(self, name: str) -> str:
+        """A constant below one, in any of the user's files, that the kernel rejects; empty when there is none."""
+        modules = [self, *self.others]
+        if not any(module.rejected for module in modules):
+            return ""
+        waiting = [name]
+        seen = set(waiting)
+        while waiting:
+            each = waiting.pop()
+            module = next((module for module in modules if each in module.constants), None)
+            if module is None:
+                continue
+            if each in module.rejected:
+                return each
+            below = module.used[each] | {module.constants[each].inductive} - {""}
+            waiting += below - seen
+            seen |= below
+        return ""
+
+    def command_of(self, name: str) -> Command | None:
+        """The command that declares a constant."""
+        line = self.lines.get(name)
+        if line is None:
+            return None
+        return next((each for each in self.commands if each.line <= line <= each.last_line), None)
+
+    def written(self) -> Iterator[tuple[Constant, Command]]:
+        """The constants that the file itself names in a command, in its order: no fields, no made-up names."""
+        found = []
+        for constant in self.constants.values():
+            command = self.command_of(constant.name)
+            if command is None or not constant.safe or _INTERNAL.search(shown_name(constant.name)):
+                continue
+            if constant.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR):
+                continue
+            if command.keyword in ("structure", "class", "inductive") and constant.kind is not Kind.INDUCTIVE:
+                continue
+            found.append((self.lines[constant.name], constant, command))
+        yield from ((constant, command) for _, constant, command in sorted(found, key=lambda item: item[0]))
+
+    # --- what a statement depends on --------------------------------------------------------------------------------
+
+    def depends(self, theorem: Constant) -> tuple[LocalItem, ...]:
+        """What of the user's own files a statement depends on."""
+        items: dict[tuple[str, int], LocalItem] = {}
+        for module, name in self._below(theorem):
+            command = module.command_of(name)
+            if command is None:
+                continue
+            key = (module.name, command.start)
+            kind = command.keyword
+            shown = shown_name(name)
+            if key not in items or len(shown) < len(items[key].name):
+                items[key] = LocalItem(kind, shown, command.line)
+        return (*sorted(items.values(), key=lambda item: item.line), *self._syntax(theorem))
+
+    def _below(self, theorem: Constant) -> Iterator[tuple[LocalModule, str]]:
+        """The user's own constants in a statement, and in the definitions behind those."""
+        modules = (self, *self.others)
+        waiting = list(self.terms.constants(theorem.type))
+        seen = set(waiting)
+        while waiting:
+            name = waiting.pop()
+            module = next((each for each in modules if name in each.constants), None)
+            if module is None:
+                continue
+            yield module, name
+            constant = module.constants[name]
+            below = set(module.used[name])
+            if constant.kind is Kind.THEOREM:
+                below = module.terms.constants(constant.type)
+            below.update(constant.constructors)
+            below.update([constant.inductive] if constant.inductive else [])
+            waiting += below - seen
+            seen |= below
+
+    def _syntax(self, theorem: Constant) -> Iterator[LocalItem]:
+        """Local notation and macros that the text of a statement can mean."""
+        command = self.command_of(theorem.name)
+        if command is None:
+            return
+        statement = _statement(self.text.text, self.text.code, command)
+        variables = " ".join(
+            self.text.text[each.start : each.end]
+            for each in self.commands
+            if each.keyword == "variable" and each.start < command.start
+        )
+        for each in self.commands:
+            if each.keyword not in SYNTAX or each.start > command.start:
+                continue
+            atoms = self.text.atoms(each)
+            used = [atom for atom in atoms if atom in statement or atom in variables]
+            if used or not atoms:
+                first = " ".join(self.text.text[each.start : each.end].split())[:40]
+                yield LocalItem(each.keyword, " ".join(used) or first, each.line)
+
+
+def _statement(text: str, code: str, command: Command) -> str:
+    """The text of a command up to its proof."""
+    depth = 0
+    for at in range(command.start, command.end):
+        char = code[at]
+        if char in "([{⟨⦃":
+            depth += 1
+        elif char in ")]}⟩⦄":
+            depth -= 1
+        elif depth == 0 and code.startswith(":=", at):
+            return text[command.start : at]
+    return text[command.start : command.end]
+
+
+def shown_name(name: str) -> str:
+    """A name as people write it: without the mark of private ones."""
+    return re.sub(r"^_private\..*?\.«?\d+»?\.", "", name)
+
+
+def name_in(text: Text, command: Command) -> str:
+    """The name that a command's text declares; empty where it has none."""
+    match = re.search(rf"\b{re.escape(command.keyword)}\s+([^\s:({{\[⦃]+)", text.code[command.start : command.end])
+    return match.group(1) if match and command.keyword in PROOFS | DATA else ""
+
+
+def first_line(text: Text, command: Command) -> str:
+    """The beginning of a command, in one line."""
+    line = " ".join(text.text[command.start : command.end].split())
+    return line if len(line) <= 60 else f"{line[:57]}..."
+
+
+def unsupported(names: Iterable[str], axioms: Iterable[str]) -> list[str]:
+    """Those axioms that are not among the permitted names."""
+    permitted = set(names)
+    return sorted(axiom for axiom in axioms if axiom not in permitted)

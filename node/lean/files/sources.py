@@ -1,0 +1,143 @@
+"""Which files are meant by files, folders and projects, what they import from each other, and in which order to compile.
+
+A file's module name is its path below its root: the folder that was named, or the folder of a file that was named by
+itself. Imports that lead to a file below the root are local; all others are the toolchain's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from node.lean.text.lexing import blanked
+
+MAX_FILE_BYTES = 8 * 2**20
+"""The largest file of Mathlib has 0.3 MB."""
+
+_IMPORT = re.compile(r"(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?([^\s;]+)")
+_HEADER = re.compile(r"(?:\s+|module\b|prelude\b|(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?[^\s;]+)*")
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file to compile."""
+
+    shown: str
+    """How it is called in reports."""
+    module: str
+    text: str = ""
+    imports: tuple[str, ...] = ()
+    """Names of the modules that it imports, local ones and those of the toolchain."""
+    problem: str = ""
+    """Why it cannot be read; empty when it can."""
+    path: Path | None = None
+    wanted: bool = True
+    """False for a file that was not named, but is imported by one that was."""
+
+
+def from_text(text: str, shown: str = "input", module: str = "Main") -> SourceFile:
+    """A file that is not on disk."""
+    return SourceFile(shown, module, text, imports_of(text))
+
+
+def imports_of(text: str) -> tuple[str, ...]:
+    """The modules that a file's header imports."""
+    code = blanked(text)
+    header = _HEADER.match(code)
+    return tuple(name.replace("«", "").replace("»", "") for name in _IMPORT.findall(header.group() if header else ""))
+
+
+def collect(paths: Sequence[Path]) -> list[list[SourceFile]]:
+    """The files that are meant by paths, in groups that may import each other; each file once."""
+    seen: set[Path] = set()
+    groups = []
+    for path in paths:
+        root = path if path.is_dir() else path.parent
+        files = [file for file in _files(path) if file.resolve() not in seen]
+        seen.update(file.resolve() for file in files)
+        sources = [_read(file, root) for file in files]
+        if path.is_dir() and not files:
+            sources = [SourceFile(str(path), "", problem="no .lean file in this folder", path=path)]
+        groups.append([*sources, *_imported(sources, root)])
+    return [group for group in groups if group]
+
+
+def _files(path: Path) -> list[Path]:
+    """A file itself; of a folder the .lean files below it, without hidden folders (`.lake` holds other people's)."""
+    if not path.is_dir():
+        return [path]
+    files = (file for file in path.rglob("*.lean") if file.is_file() or file.is_symlink())
+    shown = sorted(file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts))
+    return [file for file in shown if file.name != "lakefile.lean"]
+
+
+def _imported(sources: Sequence[SourceFile], root: Path) -> list[SourceFile]:
+    """Files below the root that are imported, directly or not, and were not named."""
+    known = {source.module for source in sources}
+    waiting = [name for source in sources for name in source.imports]
+    found = []
+    while waiting:
+        name = waiting.pop()
+        file = root.joinpath(*name.split(".")).with_suffix(".lean")
+        if name in known or not file.is_file():
+            continue
+        known.add(name)
+        source = _read(file, root)
+        found.append(
+            SourceFile(
+                source.shown, source.module, source.text, source.imports, source.problem, source.path, wanted=False
+            )
+        )
+        waiting += source.imports
+    return found
+
+
+def _read(file: Path, root: Path) -> SourceFile:
+    module = ".".join(file.relative_to(root).with_suffix("").parts)
+    shown = str(file)
+    try:
+        if not file.resolve(strict=True).is_relative_to(root.resolve()):
+            return SourceFile(shown, module, problem="a link that leads out of the folder", path=file)
+        if file.stat().st_size > MAX_FILE_BYTES:
+            size = file.stat().st_size / 2**20
+            return SourceFile(
+                shown, module, problem=f"{size:.1f} MB; at most {MAX_FILE_BYTES >> 20} MB are read", path=file
+            )
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        return SourceFile(shown, module, problem=f"not UTF-8 ({error.reason} at byte {error.start})", path=file)
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return SourceFile(shown, module, problem=str(reason), path=file)
+    return SourceFile(shown, module, text, imports_of(text), path=file)
+
+
+def in_order(sources: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, str]]:
+    """Each file behind those that it imports, with why it cannot be compiled (a circle of imports); empty if it can."""
+    by_module = {source.module: source for source in sources}
+    done: set[str] = set()
+    for source in by_module.values():
+        waiting = [source]
+        way: list[str] = []
+        while waiting:
+            last = waiting[-1]
+            if last.module in done:
+                waiting.pop()
+                continue
+            if last.module not in way:
+                way.append(last.module)
+            missing = [by_module[name] for name in last.imports if name in by_module and name not in done]
+            circle = next((each for each in missing if each.module in way), None)
+            if missing and circle is None:
+                waiting += missing
+                continue
+            problem = ""
+            if circle is not None:
+                members = [*way[way.index(circle.module) :], circle.module]
+                problem = f"the imports go in a circle: {' -> '.join(members)}"
+            done.add(last.module)
+            way.remove(last.module)
+            waiting.pop()
+            yield last, problem

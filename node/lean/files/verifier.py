@@ -1,0 +1,316 @@
+"""Verifies Lean files as people write them. The verdicts come from what was compiled, not from what Lean said.
+
+    compile    the file, in a confined process (`compiling`): its code can do there what it likes
+    read       the .olean file, without Lean (`olean`): names, types, values; every object is checked
+    recheck    the kernel checks each declaration again, in a process that runs nothing of the file (`verify.recheck`)
+    axioms     worked out from what was read; for the library, asked of a process that imports nothing else (`axioms`)
+
+docs/trust.md says what each of these stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from node.lean.files.against import Comparison
+from node.lean.files.axioms import AxiomsUnknown, LibraryAxioms
+from node.lean.files.commands import PROOFS, Command
+from node.lean.files.compiling import Compiled, Compiler
+from node.lean.files.judging import LocalModule, first_line, name_in, shown_name, unsupported
+from node.lean.files.report import DeclarationVerdict, FileReport
+from node.lean.files.sources import SourceFile, from_text, in_order
+from node.lean.olean.module import Constant
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import Terms
+from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.text.headers import imports
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.recheck import Rechecker
+from node.lean.verify.verdicts import AXIOMS
+
+_SCRATCH = "proofmesh-files-"
+
+
+class Judged:
+    """A file that was judged: its report, and what was read of it where it could be compiled."""
+
+    def __init__(self, report: FileReport, module: LocalModule | None = None) -> None:
+        self.report = report
+        self.module = module
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What the files of one call have in common."""
+
+    folder: Path
+    modules: Path
+    """Below it, the compiled files of this run."""
+    salvage: bool
+    everything: bool
+    terms: Terms | None
+
+
+class FileVerifier:
+    """Verifies files, a few at once, in a scratch folder of its own. `close` it in the end."""
+
+    def __init__(self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int) -> None:
+        """`at_once`: files side by side; `seconds` and `memory_mb`: limits of each process."""
+        self._toolchain = toolchain
+        limits = Limits(seconds=seconds, memory_mb=memory_mb)
+        self.folder = Path(tempfile.mkdtemp(prefix=_SCRATCH))
+        self._gate = asyncio.Semaphore(at_once)
+        self._compiler = Compiler(toolchain, limits)
+        self._rechecker = Rechecker(toolchain, limits, self.folder)
+        self._axioms = LibraryAxioms(toolchain, limits, self.folder)
+        self._axioms_lock = asyncio.Lock()
+        self._reading = asyncio.Lock()
+        self._found = asyncio.Lock()
+        self._version = toolchain.version
+
+    def close(self) -> None:
+        """Remove the scratch folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    async def verify_text(self, text: str, *, salvage: bool = True) -> FileReport:
+        """Verify a text that imports no other file of the user's. `salvage`: go on behind what fails."""
+        async for judged in self.verify([from_text(text)], salvage=salvage):
+            return judged.report
+        raise AssertionError("a file has a report")
+
+    async def verify(
+        self,
+        sources: Sequence[SourceFile],
+        *,
+        salvage: bool = True,
+        everything: bool = False,
+        terms: Terms | None = None,
+    ) -> AsyncIterator[Judged]:
+        """Verify files that may import each other; each verdict as soon as it is known, behind those of its imports.
+
+        `everything`: verdicts on definitions, too; `terms`: where to read all of them into, to compare them.
+        """
+        await self._prepare()
+        scratch = Path(tempfile.mkdtemp(prefix="run-", dir=self.folder))
+        run = _Run(scratch, scratch / "modules", salvage, everything, terms)
+        run.modules.mkdir()
+        tasks: dict[str, asyncio.Task[Judged]] = {}
+        try:
+            for source, problem in in_order(sources):
+                needed = [tasks[name] for name in source.imports if name in tasks]
+                work = self._verify_one(source, problem, needed, run)
+                tasks[source.module or source.shown] = asyncio.create_task(work)
+            for task in tasks.values():
+                yield await task
+        finally:
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    async def compare(
+        self, submission: Sequence[SourceFile], reference: Sequence[SourceFile]
+    ) -> tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]:
+        """Does a submission prove what a reference states? References may use `sorry`.
+
+        Returns the reports on all files that have problems of their own, a verdict for each theorem of the reference,
+        and the definitions that the reference leaves open with what the submission says they are.
+        """
+        terms = Terms()
+        problems: list[FileReport] = []
+        modules: list[list[LocalModule]] = []
+        for side, sources in (("reference", reference), ("submission", submission)):
+            judged = [each async for each in self.verify(sources, terms=terms)]
+            for each in judged:
+                if side == "reference" and not each.report.problem:
+                    errors = [
+                        item for item in each.report.declarations if each.module and not _stands(each.module, item)
+                    ]
+                    if errors:
+                        each.report.problem = f"the reference has an error in line {errors[0].line}: {errors[0].reason}"
+                if each.report.problem:
+                    each.report.file = f"{each.report.file} ({side})"
+                    problems.append(each.report)
+            modules.append([each.module for each in judged if each.module is not None])
+        comparison = Comparison(terms, modules[0], modules[1])
+        verdicts = [] if any("(reference)" in each.file for each in problems) else list(comparison.verdicts())
+        return problems, verdicts, comparison.filled
+
+    async def _prepare(self) -> None:
+        async with self._found:
+            if not self._version:
+                finished = await run_fresh(
+                    [*self._toolchain.command, "--version"],
+                    environment=self._toolchain.environment,
+                    folder=self.folder,
+                    limits=Limits(),
+                    keeper=self._toolchain.protections.keeper(),
+                )
+                match = re.search(r"version ([^,)\s]+)", finished.output)
+                self._version = match.group(1) if match else finished.output.strip()[:80]
+                await self._rechecker.find()
+
+    async def _verify_one(
+        self,
+        source: SourceFile,
+        problem: str,
+        needed: Sequence[asyncio.Task[Judged]],
+        run: _Run,
+    ) -> Judged:
+        report = FileReport(source.shown, source.problem or problem, lean_version=self._version)
+        others = [(await task) for task in needed]
+        for other in others:
+            if not report.problem and other.module is None:
+                report.problem = f"it imports {other.report.file}, which cannot be compiled"
+        if report.problem:
+            return Judged(report)
+        async with self._gate:
+            started = time.monotonic()
+            folder = Path(tempfile.mkdtemp(prefix="file-", dir=run.folder))
+            try:
+                module = await self._check(source, report, _all(others), folder, run)
+            except (BadOlean, AxiomsUnknown, OutOfLimits, OSError) as error:
+                report.problem, module = f"it cannot be judged: {error}", None
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            report.seconds = time.monotonic() - started
+        return Judged(report, module)
+
+    async def _check(
+        self,
+        source: SourceFile,
+        report: FileReport,
+        others: list[LocalModule],
+        folder: Path,
+        run: _Run,
+    ) -> LocalModule | None:
+        """Compile a file, check what was compiled, and write its verdicts into the report."""
+        header = "" if imports(source.text) else self._toolchain.default_header
+        text = f"{header}\n{source.text}" if header else source.text
+        shift = text.count("\n") - source.text.count("\n")
+        compiled = await self._compiler.compile(source.module, text, folder, [run.modules], salvage=run.salvage)
+        report.messages = compiled.messages
+        report.problem = compiled.problem
+        report.runs_code = compiled.text.runs_code(compiled.commands)
+        module = None
+        if compiled.olean is not None:
+            module = await self._read(source.module, compiled, others, run)
+            report.rechecked = self._rechecker.name
+        if not report.problem:
+            report.declarations = sorted(
+                [*_failed(compiled, shift), *_judged(module, compiled, run.everything, shift)],
+                key=lambda verdict: verdict.line,
+            )
+        return module
+
+    async def _read(self, name: str, compiled: Compiled, others: list[LocalModule], run: _Run) -> LocalModule:
+        """Read a compiled file and have it checked. Raises BadOlean, AxiomsUnknown, OutOfLimits, OSError."""
+        assert compiled.olean is not None
+        # The compiled module alone goes on: other files that the process may have written are left behind.
+        olean = run.modules.joinpath(*name.split(".")).with_suffix(".olean")
+        olean.parent.mkdir(parents=True, exist_ok=True)
+        compiled.olean.rename(olean)
+        kept = [command for command in compiled.commands if command not in compiled.failed]
+        async with self._reading:  # a table of terms has one writer, and reading takes the interpreter anyway
+            module = await asyncio.to_thread(LocalModule.read, name, olean, compiled.text, kept, run.terms or Terms())
+        module.others = others
+        module.rejected = await self._rechecker.rejected(name, module.imports, module.plan, [run.modules])
+        async with self._axioms_lock:
+            known = await self._axioms.of(module.foreign(), _library_imports(module))
+        module.find_axioms(known)
+        return module
+
+
+def _stands(module: LocalModule, verdict: DeclarationVerdict) -> bool:
+    """Whether a declaration was compiled, finished or not."""
+    return any(shown_name(name) == verdict.name for name in module.constants) or verdict.accepted
+
+
+def _all(judged: Sequence[Judged]) -> list[LocalModule]:
+    """Modules, and those that they import in turn."""
+    found = [each for one in judged if one.module for each in (one.module, *one.module.others)]
+    return list({each.name: each for each in found}.values())
+
+
+def _library_imports(module: LocalModule) -> list[str]:
+    """The modules of the toolchain that a file and the files it imports import."""
+    own = {other.name for other in module.others}
+    return list(dict.fromkeys(name for each in (module, *module.others) for name in each.imports if name not in own))
+
+
+def _failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
+    """The verdicts on commands that Lean refused."""
+    return [
+        DeclarationVerdict(
+            name_in(compiled.text, command) or first_line(compiled.text, command),
+            command.keyword,
+            _line(compiled, command) - shift,
+            reason,
+            seconds=command.seconds,
+        )
+        for command, reason in compiled.failed.items()
+        if compiled.text.code[command.start : command.end].strip()
+    ]
+
+
+def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, shift: int) -> list[DeclarationVerdict]:
+    """The verdicts on what was compiled."""
+    if module is None:
+        return []
+    verdicts = []
+    proved: set[Command] = set()
+    for constant, command in module.written():
+        proof = command.keyword in PROOFS or constant.kind.name == "THEOREM"
+        proved.add(command)
+        if not proof and not everything:
+            continue
+        name = shown_name(constant.name)
+        axioms = tuple(sorted(module.axioms.get(constant.name, ())))
+        verdicts.append(
+            DeclarationVerdict(
+                "example" if name.rsplit(".", 1)[-1] in compiled.text.examples else name,
+                command.keyword,
+                module.lines[constant.name] - shift,
+                _reason(module, constant, axioms),
+                axioms,
+                module.depends(constant),
+                command.seconds,
+            )
+        )
+    lost = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
+    return verdicts + [
+        DeclarationVerdict(
+            name_in(compiled.text, command) or command.keyword,
+            command.keyword,
+            command.line - shift,
+            "the compiled file holds no such theorem",
+        )
+        for command in lost
+    ]
+
+
+def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> str:
+    """Why a compiled declaration is not accepted; empty when it is."""
+    if problem := module.whole_problem():
+        return problem
+    if constant.name in module.rejected:
+        return f"the kernel rejects it: {module.rejected[constant.name]}"
+    if broken := module.rests_on_rejected(constant.name):
+        return f"it rests on {shown_name(broken)}, which the kernel rejects"
+    foreign = unsupported(AXIOMS, axioms)
+    if "sorryAx" in foreign:
+        return "the proof is not finished: it uses sorry"
+    return f"it rests on other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""
+
+
+def _line(compiled: Compiled, command: Command) -> int:
+    """The line of a command's keyword."""
+    at = compiled.text.code.find(command.keyword, command.start, command.end)
+    return compiled.text.line(at) if at >= 0 else command.line

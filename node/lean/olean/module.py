@@ -1,0 +1,202 @@
+"""What a compiled module declares: its imports, its constants, and the entries of its environment extensions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from node.lean.olean.region import BadOlean, Node, Region
+from node.lean.olean.terms import TermReader, Terms
+
+
+class Kind(IntEnum):
+    """Constructors of `Lean.ConstantInfo`, in Lean's order."""
+
+    AXIOM = 0
+    DEFINITION = 1
+    THEOREM = 2
+    OPAQUE = 3
+    QUOTIENT = 4
+    INDUCTIVE = 5
+    CONSTRUCTOR = 6
+    RECURSOR = 7
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One declared constant. Terms are numbers of the `Terms` that the module was read into."""
+
+    name: str
+    kind: Kind
+    level_parameters: tuple[str, ...]
+    type: int
+    value: int | None = None
+    """Of definitions, theorems and opaque constants."""
+    safe: bool = True
+    """False for `unsafe` and `partial` constants: the kernel lets no safe one use them."""
+    parameters: int = 0
+    """Of an inductive type and its constructors: how many of its arguments are parameters."""
+    constructors: tuple[str, ...] = ()
+    """Of an inductive type."""
+    mutual: tuple[str, ...] = ()
+    """Names of the constants that are declared together with this one, this one included."""
+    inductive: str = ""
+    """Of a constructor: its type. Of a recursor: the type that it belongs to, or the first of them."""
+    pointer: int = 0
+    """Where the file keeps it."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a module tells an environment extension: pointers into the file."""
+
+    pointers: tuple[int, ...]
+
+
+class Module:
+    """A compiled module. `close` it in the end."""
+
+    def __init__(self, path: Path, terms: Terms) -> None:
+        """Read a file. Raises BadOlean and OSError."""
+        self.region = Region(path)
+        try:
+            self.reader = TermReader(self.region, terms)
+            self._read()
+        except BaseException:
+            self.region.close()
+            raise
+
+    def close(self) -> None:
+        """Unmap the file."""
+        self.region.close()
+
+    def lines(self) -> dict[str, int]:
+        """By name, the line where a declaration begins in its source. Raises BadOlean."""
+        entry = self.entries.get("Lean.declRangeExt")
+        found = {}
+        for pointer in entry.pointers if entry else ():
+            pair = self._fields(pointer, None, 2)
+            range_ = self._fields(self._fields(pair[1], pointer, 2)[0], pair[1], 4)
+            place = self._fields(range_[0], pair[1], 2)
+            found[self.reader.name(pair[0], pointer)] = self.region.natural(place[0], pair[1])
+        return found
+
+    def _fields(self, pointer: int, before: int | None, count: int) -> list[int]:
+        """The first fields of a constructor object that has them."""
+        node = self.region.node(pointer, before)
+        if node.objects < count:
+            raise BadOlean("an object with too few fields")
+        return self.region.words[node.at : node.at + count].tolist()
+
+    def signature(self, constant: Constant) -> tuple[int, int, int]:
+        """Pointers to a constant's name, to the list of its universe parameters, and to its type."""
+        words = self.region.words
+        at = words[self.region.node(words[self.region.node(constant.pointer).at]).at]
+        common = self.region.node(at)
+        name, levels, type_ = words[common.at : common.at + _COMMON_FIELDS].tolist()
+        return name, levels, type_
+
+    def _read(self) -> None:
+        region, words = self.region, self.region.words
+        root = region.node(region.root)
+        if root.objects != _ROOT_FIELDS:
+            raise BadOlean("the module's data has another number of fields than is known here")
+        imports, names, constants, _, entries = words[root.at : root.at + root.objects].tolist()
+        self.uses_module_system = bool(words[root.at + root.objects] & 0xFF)
+        """Whether the file begins with `module`: then parts of it stand in files beside this one."""
+        self.imports: tuple[str, ...] = tuple(
+            self.reader.name(words[region.node(item, imports).at], item) for item in region.array(imports, region.root)
+        )
+        pointers = region.array(constants, region.root)
+        self.constants: Mapping[str, Constant] = {
+            constant.name: constant for constant in (self._constant(pointer, constants) for pointer in pointers)
+        }
+        listed = [self.reader.name(pointer, names) for pointer in region.array(names, region.root)]
+        if listed != list(self.constants) or len(pointers) != len(listed):
+            raise BadOlean("the names of the constants are not those of the list of names")
+        self.entries: Mapping[str, Entry] = dict(
+            self._entry(item, entries) for item in region.array(entries, region.root)
+        )
+
+    def _entry(self, pointer: int, before: int) -> tuple[str, Entry]:
+        pair = self.region.node(pointer, before)
+        name, array = self.region.words[pair.at], self.region.words[pair.at + 1]
+        return self.reader.name(name, pointer), Entry(tuple(self.region.array(array, pointer)))
+
+    def _constant(self, pointer: int, before: int) -> Constant:
+        outer = self.region.node(pointer, before)
+        words = self.region.words
+        if outer.tag > max(Kind) or outer.objects != 1:
+            raise BadOlean("no constant where one is expected")
+        kind = Kind(outer.tag)
+        at = words[outer.at]
+        node = self.region.node(at, pointer)
+        if node.objects != _FIELDS[kind]:
+            raise BadOlean(f"a constant ({kind.name.lower()}) with {node.objects} fields")
+        fields = words[node.at : node.at + node.objects].tolist()
+        common = self.region.node(fields[0], at)
+        if common.objects != _COMMON_FIELDS:
+            raise BadOlean("a constant without name, universe parameters and type")
+        name, levels, type_ = words[common.at : common.at + _COMMON_FIELDS].tolist()
+        details = self._details(kind, fields, node, at)
+        return Constant(
+            self.reader.name(name, fields[0]),
+            kind,
+            self.reader.names(levels, fields[0]),
+            self.reader.expression(type_, fields[0]),
+            pointer=pointer,
+            **details,  # type: ignore[arg-type]
+        )
+
+    def _details(self, kind: Kind, fields: list[int], node: Node, at: int) -> dict[str, object]:
+        """What constants of one kind have besides name and type."""
+        region, reader = self.region, self.reader
+        flags = region.words[node.at + node.objects] if node.words > node.objects else 0
+        match kind:
+            case Kind.AXIOM:
+                return {"safe": not flags & 0xFF}
+            case Kind.DEFINITION:
+                # DefinitionSafety: unsafe, safe, partial.
+                mutual = reader.names(fields[3], at)
+                return {"value": reader.expression(fields[1], at), "safe": flags & 0xFF == 1, "mutual": mutual}
+            case Kind.THEOREM:
+                return {"value": reader.expression(fields[1], at), "mutual": reader.names(fields[2], at)}
+            case Kind.OPAQUE:
+                mutual = reader.names(fields[2], at)
+                return {"value": reader.expression(fields[1], at), "safe": not flags & 0xFF, "mutual": mutual}
+            case Kind.INDUCTIVE:
+                # Flags: isRec, isUnsafe, isReflexive.
+                return {
+                    "parameters": region.natural(fields[1], at),
+                    "mutual": reader.names(fields[3], at),
+                    "constructors": reader.names(fields[4], at),
+                    "safe": not flags >> 8 & 0xFF,
+                }
+            case Kind.CONSTRUCTOR:
+                return {
+                    "inductive": reader.name(fields[1], at),
+                    "parameters": region.natural(fields[3], at),
+                    "safe": not flags & 0xFF,
+                }
+            case Kind.RECURSOR:
+                # Flags: k, isUnsafe.
+                mutual = reader.names(fields[1], at)
+                return {"mutual": mutual, "inductive": mutual[0] if mutual else "", "safe": not flags >> 8 & 0xFF}
+        return {}
+
+
+_ROOT_FIELDS = 5
+_COMMON_FIELDS = 3
+_FIELDS = {
+    Kind.AXIOM: 1,
+    Kind.DEFINITION: 4,
+    Kind.THEOREM: 3,
+    Kind.OPAQUE: 3,
+    Kind.QUOTIENT: 1,
+    Kind.INDUCTIVE: 6,
+    Kind.CONSTRUCTOR: 5,
+    Kind.RECURSOR: 7,
+}
+"""By kind, the number of fields that are objects."""

@@ -1,0 +1,310 @@
+"""Names, universe levels and expressions, each stored once: two terms are equal exactly when their numbers are.
+
+Terms of several files live in one `Terms`, so a statement of one file is compared with one of another by comparing two
+numbers. Names and kinds of bound variables, and notes of the elaborator (`mdata`), are left out: they carry no meaning.
+
+Lean's kernel trusts the summary that each expression and level carries (which loose variables it has, and whether it
+has parameters) and skips work by it. A file could carry a wrong one, so the summary is computed again here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+
+from node.lean.olean.region import BadOlean, Node, Region
+
+ANONYMOUS = ""
+
+MOST_NODES = 20_000_000
+"""Of all files together: a statement has some ten to some thousand."""
+
+
+class Tag(IntEnum):
+    """Constructors of `Lean.Expr`, in Lean's order."""
+
+    BOUND = 0
+    FREE = 1
+    META = 2
+    SORT = 3
+    CONSTANT = 4
+    APPLY = 5
+    LAMBDA = 6
+    FORALL = 7
+    LET = 8
+    LITERAL = 9
+    NOTE = 10
+    PROJECTION = 11
+
+
+class LevelTag(IntEnum):
+    """Constructors of `Lean.Level`, in Lean's order."""
+
+    ZERO = 0
+    SUCCESSOR = 1
+    MAX = 2
+    IMAX = 3
+    PARAMETER = 4
+    META = 5
+
+
+Shape = tuple[int | str | tuple[int, ...], ...]
+"""A term without its place: the tag, and what stands below it as numbers of terms, names or numerals."""
+
+_HAS_FREE, _HAS_META, _HAS_LEVEL_META, _HAS_LEVEL_PARAMETER = (1 << bit for bit in (40, 41, 42, 43))
+_LOOSE_BITS = 44
+_LEVEL_HAS_META, _LEVEL_HAS_PARAMETER = 1 << 32, 1 << 33
+
+
+class Terms:
+    """The terms of one comparison."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Shape, int] = {}
+        self._shapes: list[Shape] = []
+        self._loose: list[int] = []
+        """By expression: one more than the largest loose bound variable; 0 for closed ones."""
+        self._parametric: list[bool] = []
+        """By term: whether a universe parameter occurs in it."""
+
+    def shape(self, term: int) -> Shape:
+        """What a term is made of."""
+        return self._shapes[term]
+
+    def constants(self, *terms: int) -> set[str]:
+        """Names of the constants that occur in terms, types of projections included."""
+        return {name for shape in self._below(terms) for name in _names(shape)}
+
+    def _below(self, terms: tuple[int, ...]) -> Iterator[Shape]:
+        """The shapes of expressions and of what is in them, each once."""
+        seen = set(terms)
+        waiting = list(seen)
+        while waiting:
+            shape = self._shapes[waiting.pop()]
+            yield shape
+            for child in _children(shape):
+                if child not in seen:
+                    seen.add(child)
+                    waiting.append(child)
+
+    def add(self, shape: Shape, loose: int, parametric: bool) -> int:
+        """The number of a term."""
+        number = self._numbers.get(shape)
+        if number is None:
+            number = len(self._shapes)
+            if number >= MOST_NODES:
+                raise BadOlean(f"more than {MOST_NODES} terms")
+            self._numbers[shape] = number
+            self._shapes.append(shape)
+            self._loose.append(loose)
+            self._parametric.append(parametric)
+        return number
+
+    def loose(self, term: int) -> int:
+        """One more than the largest loose bound variable of an expression."""
+        return self._loose[term]
+
+    def parametric(self, term: int) -> bool:
+        """Whether a universe parameter occurs in a term."""
+        return self._parametric[term]
+
+
+def _children(shape: Shape) -> tuple[int, ...]:
+    """The expressions directly below one."""
+    match shape:
+        case (Tag.APPLY | Tag.LAMBDA | Tag.FORALL, int(first), int(second)):
+            return first, second
+        case (Tag.LET, int(first), int(second), int(third)):
+            return first, second, third
+        case (Tag.PROJECTION, _, _, int(inner)):
+            return (inner,)
+    return ()
+
+
+def _names(shape: Shape) -> tuple[str, ...]:
+    """The constants that an expression names by itself."""
+    match shape:
+        case (Tag.CONSTANT | Tag.PROJECTION, str(name), *_):
+            return (name,)
+        case (Tag.LITERAL, int()):
+            return ("Nat",)
+        case (Tag.LITERAL, str()):
+            return ("String",)
+    return ()
+
+
+class TermReader:
+    """Reads the terms of one file into a `Terms`."""
+
+    def __init__(self, region: Region, terms: Terms) -> None:
+        self._region = region
+        self._words = region.words
+        self._terms = terms
+        self._name_of: dict[int, str] = {}
+        self._level_of: dict[int, int] = {}
+        self._term_of: dict[int, int] = {}
+
+    def name(self, pointer: int, before: int | None = None) -> str:
+        """A name, with its parts quoted where they hold a dot. Raises BadOlean."""
+        parts = []
+        start = pointer
+        while not pointer & 1:
+            if (known := self._name_of.get(pointer)) is not None:
+                parts.append(known)
+                break
+            node = self._region.node(pointer, before)
+            if node.objects != 2 or node.tag not in (1, 2):
+                raise BadOlean("no name where one is expected")
+            field = self._words[node.at + 1]
+            parts.append(
+                _quoted(self._region.string(field, pointer))
+                if node.tag == 1
+                else f"{self._region.natural(field, pointer)}"
+            )
+            before, pointer = pointer, self._words[node.at]
+        found = ".".join(reversed(parts)) if parts else ANONYMOUS
+        if not start & 1:
+            self._name_of[start] = found
+        return found
+
+    def names(self, pointer: int, before: int | None = None) -> tuple[str, ...]:
+        """A linked list of names. Raises BadOlean."""
+        return tuple(self.name(item, before) for item in self._region.list_(pointer, before))
+
+    # --- universe levels --------------------------------------------------------------------------------------------
+
+    def level(self, pointer: int, before: int | None = None) -> int:
+        """A universe level. Raises BadOlean."""
+        waiting = [(pointer, before)]
+        while waiting:
+            at, holder = waiting[-1]
+            if at in self._level_of:
+                waiting.pop()
+                continue
+            if at == _LEVEL_ZERO:
+                self._level_of[at] = self._terms.add(("level", LevelTag.ZERO), 0, False)
+                waiting.pop()
+                continue
+            node = self._region.node(at, holder)
+            below = [self._words[node.at + k] for k in range(_LEVELS_BELOW.get(node.tag, 0))]
+            missing = [(child, at) for child in below if child not in self._level_of]
+            if missing:
+                waiting += missing
+                continue
+            self._level_of[at] = self._made_level(node, at, [self._level_of[child] for child in below])
+            waiting.pop()
+        return self._level_of[pointer]
+
+    def _made_level(self, node: Node, at: int, below: list[int]) -> int:
+        parametric = any(self._terms.parametric(child) for child in below)
+        shape: Shape
+        match node.tag:
+            case LevelTag.SUCCESSOR | LevelTag.MAX | LevelTag.IMAX:
+                shape = ("level", node.tag, *below)
+            case LevelTag.PARAMETER:
+                shape, parametric = ("level", node.tag, self.name(self._words[node.at], at)), True
+            case _:
+                raise BadOlean("a universe level that is not finished")
+        self._check_summary(node, _LEVEL_HAS_PARAMETER if parametric else 0, _LEVEL_HAS_META | _LEVEL_HAS_PARAMETER)
+        return self._terms.add(shape, 0, parametric)
+
+    # --- expressions ------------------------------------------------------------------------------------------------
+
+    def expression(self, pointer: int, before: int | None = None) -> int:
+        """An expression. Raises BadOlean."""
+        terms, words, term_of = self._terms, self._words, self._term_of
+        waiting = [(pointer, before)]
+        while waiting:
+            at, holder = waiting[-1]
+            if at in term_of:
+                waiting.pop()
+                continue
+            node = self._region.node(at, holder)
+            first, count = _BELOW.get(node.tag, (0, 0))
+            if node.objects < first + count:
+                raise BadOlean("an expression with too few parts")
+            below = words[node.at + first : node.at + first + count].tolist()
+            missing = [(child, at) for child in below if child not in term_of]
+            if missing:
+                waiting += missing
+                continue
+            shape, loose, parametric = self._shape(node, at, [term_of[child] for child in below])
+            summary = loose << _LOOSE_BITS | (_HAS_LEVEL_PARAMETER if parametric else 0)
+            self._check_summary(node, summary, ~((1 << 40) - 1))
+            # A note stands for what it is about.
+            term_of[at] = int(shape[1]) if shape[0] == Tag.NOTE else terms.add(shape, loose, parametric)  # type: ignore[arg-type]
+            waiting.pop()
+        return term_of[pointer]
+
+    def _shape(self, node: Node, at: int, below: list[int]) -> tuple[Shape, int, bool]:
+        """An expression's shape, its loose bound variables, and whether it has universe parameters."""
+        terms, words = self._terms, self._words
+        parametric = any(terms.parametric(child) for child in below)
+        match node.tag:
+            case Tag.APPLY:
+                function, argument = below
+                return (
+                    (Tag.APPLY, function, argument),
+                    max(terms.loose(function), terms.loose(argument)),
+                    parametric,
+                )
+            case Tag.LAMBDA | Tag.FORALL:
+                kind, body = below
+                return (node.tag, kind, body), max(terms.loose(kind), terms.loose(body) - 1), parametric
+            case Tag.LET:
+                kind, value, body = below
+                loose = max(terms.loose(kind), terms.loose(value), terms.loose(body) - 1)
+                return (Tag.LET, kind, value, body), loose, parametric
+            case Tag.BOUND:
+                index = self._region.natural(words[node.at], at)
+                return (Tag.BOUND, index), index + 1, False
+            case Tag.SORT:
+                level = self.level(words[node.at], at)
+                return (Tag.SORT, level), 0, terms.parametric(level)
+            case Tag.CONSTANT:
+                name = self.name(words[node.at], at)
+                levels = tuple(self.level(item, at) for item in self._region.list_(words[node.at + 1], at))
+                return (Tag.CONSTANT, name, levels), 0, any(terms.parametric(level) for level in levels)
+            case Tag.LITERAL:
+                return (Tag.LITERAL, self._literal(words[node.at], at)), 0, False
+            case Tag.NOTE:
+                return (Tag.NOTE, below[0]), terms.loose(below[0]), parametric
+            case Tag.PROJECTION:
+                structure = self.name(words[node.at], at)
+                index = self._region.natural(words[node.at + 1], at)
+                return (Tag.PROJECTION, structure, index, below[0]), terms.loose(below[0]), parametric
+        raise BadOlean("an expression that is not finished")
+
+    def _literal(self, pointer: int, before: int) -> int | str:
+        node = self._region.node(pointer, before)
+        field = self._words[node.at]
+        return self._region.string(field, pointer) if node.tag == 1 else self._region.natural(field, pointer)
+
+    def _check_summary(self, node: Node, expected: int, mask: int) -> None:
+        """Raises BadOlean where the summary behind the fields is not what it should be."""
+        if node.words <= node.objects:
+            raise BadOlean("an expression or level without its summary")
+        if (self._words[node.at + node.objects] ^ expected) & mask & ((1 << 64) - 1):
+            raise BadOlean("an expression or level whose summary is wrong")
+
+
+_LEVEL_ZERO = 1
+"""A constructor without fields is no object: its number is boxed."""
+
+_LEVELS_BELOW: dict[int, int] = {LevelTag.SUCCESSOR: 1, LevelTag.MAX: 2, LevelTag.IMAX: 2}
+
+_BELOW: dict[int, tuple[int, int]] = {
+    Tag.APPLY: (0, 2),
+    Tag.LAMBDA: (1, 2),
+    Tag.FORALL: (1, 2),
+    Tag.LET: (1, 3),
+    Tag.NOTE: (1, 1),
+    Tag.PROJECTION: (2, 1),
+}
+"""By constructor: where the expressions below it begin among its fields, and how many there are."""
+
+
+def _quoted(part: str) -> str:
+    """A part of a name; «quoted» where it would read as another name without."""
+    plain = part and "." not in part and "«" not in part and not part.isdigit()
+    return part if plain else f"«{part}»"

@@ -1,0 +1,224 @@
+"""Lean's kernel by itself: checks the declarations of compiled modules, in a process that runs no code of theirs.
+
+    python -I -S kernel.py PLAN          # with PROOFMESH_LIBLEANSHARED and LEAN_PATH set (see toolchain.py)
+
+Pocket Lean's wheel has no `leanchecker`, so this does what `leanchecker` does: start from the imported library, and
+give the kernel each declaration of a module in turn, whatever the module's own code had put into its environment. The
+plan says what to declare, in an order in which each declaration follows those that it uses; its pointers are those of
+the .olean file. `node.lean.olean` reads the file and checks every object first (see `node.lean.verify.replay`), so
+that what is read here stays inside the file. Extensions are not loaded: no initializer runs.
+
+The plan, one JSON document: {"library": [MODULE...], "steps": [STEP...]}
+    {"file": PATH}                                   the steps behind it are about this file
+    {"name": NAME, "declare": KIND, "at": POINTER}   KIND: axiom, definition, theorem or opaque; at: its ConstantInfo
+    {"name": NAME, "inductive": {"levels": POINTER, "parameters": N, "types": [TYPE...]}}
+with TYPE {"name": POINTER, "type": POINTER, "constructors": [[NAME POINTER, TYPE POINTER]...]}.
+Answers with one JSON document: {"checked": N, "rejected": {NAME: REASON, ...}}. What uses a rejected one is rejected.
+"""
+
+import ctypes
+import json
+import os
+import sys
+
+LIBRARY_VARIABLE = "PROOFMESH_LIBLEANSHARED"
+
+ARRAY_TAG, CONSTRUCTOR_NAME_STR = 246, 1
+DECLARATIONS = {"axiom": 0, "definition": 1, "theorem": 2, "opaque": 3}
+"""Constructors of `Lean.Declaration`; an inductive type is number 6."""
+INDUCTIVE = 6
+
+NO_TREE = 3
+"""The empty `Lean.NameMap`: its second constructor, boxed."""
+
+PRIVATE_LEVEL = 2
+TRUST_LEVEL = 1024
+NO_HEARTBEAT_LIMIT = 0
+RECURSION_DEPTH = 10_000
+
+REASONS = (
+    "it uses a constant that is not declared",
+    "its name is declared already",
+    "its value has another type than it says",
+    "it holds metavariables",
+    "it holds free variables",
+    "a function is expected in it",
+    "a type is expected in it",
+    "a `let` in it has another type than it says",
+    "a term in it has another type than it says",
+    "an argument in it has another type than its function takes",
+    "a projection in it is wrong",
+    "it is a theorem, but its type is no proposition",
+    "the kernel refuses it",
+    "it takes too many steps",
+    "it takes too much memory",
+    "it nests too deeply",
+    "it was interrupted",
+)
+"""By constructor of `Lean.Kernel.Exception`."""
+
+
+class Kernel:
+    """Lean's kernel with an environment that grows."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.lean = library
+        self.kept: list[object] = []
+        """Buffers of the objects that are made here. They are never freed, and their count of references is 0, which
+        tells Lean's runtime to leave them alone."""
+        library.lean_initialize()
+        library.lean_init_task_manager()
+        self.call("lean_init_search_path")
+        library.lean_io_mark_end_initialization()
+        self.environment = 0
+
+    def call(self, function: str, *arguments: object) -> int:
+        """A native function that answers with an object."""
+        native = getattr(self.lean, function)
+        native.restype = ctypes.c_void_p
+        return int(native(*arguments) or 0)
+
+    def object(self, tag: int, *fields: int, scalars: bytes = b"") -> int:
+        """A new constructor object."""
+        padded = scalars + bytes(-len(scalars) % 8)
+        size = 8 + 8 * len(fields) + len(padded)
+        return self._kept((tag << 56 | len(fields) << 48 | size << 32).to_bytes(8, "little") + _words(fields) + padded)
+
+    def array(self, *items: int) -> int:
+        """A new array."""
+        count = len(items).to_bytes(8, "little")
+        return self._kept((ARRAY_TAG << 56 | 1 << 32).to_bytes(8, "little") + count + count + _words(items))
+
+    def linked(self, items: list[int]) -> int:
+        """A new linked list."""
+        found = box(0)
+        for item in reversed(items):
+            found = self.object(1, item, found)
+        return found
+
+    def name(self, text: str) -> int:
+        """A new name of plain parts."""
+        found = box(0)
+        for part in text.split("."):
+            string = self.call("lean_mk_string", ctypes.c_char_p(part.encode()))
+            found = self.call("l_Lean_Name_str___override", ctypes.c_void_p(found), ctypes.c_void_p(string))
+        return found
+
+    def _kept(self, content: bytes) -> int:
+        buffer = ctypes.create_string_buffer(content, len(content) + 8)
+        at = ctypes.addressof(buffer)
+        if at % 8:
+            raise SystemExit("the allocator gave an address that is no multiple of 8")
+        self.kept.append(buffer)
+        return at
+
+    def import_library(self, modules: list[str]) -> None:
+        """Begin with the constants of these modules."""
+        imports = self.array(*(self.object(0, self.name(module), scalars=b"\0\1\0") for module in modules))
+        options = ctypes.c_void_p.in_dll(self.lean, "l_Lean_Options_empty").value
+        outcome = self.call(
+            "l_Lean_importModules",
+            *map(ctypes.c_void_p, (imports, options)),
+            ctypes.c_uint32(TRUST_LEVEL),
+            ctypes.c_void_p(self.array()),
+            *map(ctypes.c_uint8, (1, 0, PRIVATE_LEVEL)),
+            ctypes.c_void_p(NO_TREE),
+        )
+        elaborated = self.answer(outcome, f"cannot import {', '.join(modules)}")
+        self.environment = self.call("lean_elab_environment_to_kernel_env", ctypes.c_void_p(elaborated))
+
+    def answer(self, outcome: int, problem: str) -> int:
+        """The value of an IO result. Raises SystemExit."""
+        if tag(outcome) != 0:
+            raise SystemExit(problem)
+        return field(outcome, 0)
+
+    def shift(self, path: str) -> int:
+        """Map a compiled module; how far from its own addresses it lies then."""
+        string = self.call("lean_mk_string", ctypes.c_char_p(os.fsencode(path)))
+        outcome = self.call("l_Lean_readModuleData", ctypes.c_void_p(string))
+        root = field(self.answer(outcome, f"cannot read {path}"), 0)
+        with open(path, "rb") as file:  # noqa: PTH123 - this file imports as little as possible
+            header = file.read(96)
+            file.seek(-8, os.SEEK_END)
+            stated = header[88:96] if header[6] & 1 else file.read(8)
+        return root - int.from_bytes(stated, "little")
+
+    def declare(self, declaration: int) -> str:
+        """Have the kernel check a declaration and add it; why it does not, else empty."""
+        outcome = self.call(
+            "lean_add_decl",
+            ctypes.c_void_p(self.environment),
+            ctypes.c_size_t(NO_HEARTBEAT_LIMIT),
+            ctypes.c_size_t(RECURSION_DEPTH),
+            ctypes.c_void_p(declaration),
+            ctypes.c_void_p(box(0)),
+        )
+        if tag(outcome) == 0:
+            error = field(outcome, 0)
+            number = error >> 1 if error & 1 else tag(error)
+            return REASONS[number] if number < len(REASONS) else "the kernel refuses it"
+        self.environment = field(outcome, 0)
+        return ""
+
+
+def _words(values: tuple[int, ...]) -> bytes:
+    return b"".join(value.to_bytes(8, "little") for value in values)
+
+
+def box(value: int) -> int:
+    """A small number as an object."""
+    return value << 1 | 1
+
+
+def tag(pointer: int) -> int:
+    """The tag of an object."""
+    return ctypes.c_uint64.from_address(pointer).value >> 56
+
+
+def field(pointer: int, index: int) -> int:
+    """An object's field, as a pointer."""
+    return ctypes.c_uint64.from_address(pointer + 8 + 8 * index).value
+
+
+def inductive(kernel: Kernel, plan: dict, shift: int) -> int:  # type: ignore[type-arg]
+    """The declaration of one or several inductive types."""
+    types = [
+        kernel.object(
+            0,
+            each["name"] + shift,
+            each["type"] + shift,
+            kernel.linked([kernel.object(0, name + shift, kind + shift) for name, kind in each["constructors"]]),
+        )
+        for each in plan["types"]
+    ]
+    levels = plan["levels"] if plan["levels"] & 1 else plan["levels"] + shift
+    return kernel.object(INDUCTIVE, levels, box(plan["parameters"]), kernel.linked(types), scalars=b"\0")
+
+
+def main(plan_file: str) -> int:
+    """Entry point; always 0, the verdict is on standard output."""
+    with open(plan_file, encoding="utf-8") as file:  # noqa: PTH123 - this file imports as little as possible
+        plan = json.load(file)
+    kernel = Kernel(ctypes.CDLL(os.environ[LIBRARY_VARIABLE], mode=ctypes.RTLD_GLOBAL))
+    kernel.import_library(plan["library"])
+    shift = checked = 0
+    rejected = {}
+    for step in plan["steps"]:
+        if "file" in step:
+            shift = kernel.shift(step["file"])
+            continue
+        if "inductive" in step:
+            declaration = inductive(kernel, step["inductive"], shift)
+        else:
+            declaration = kernel.object(DECLARATIONS[step["declare"]], field(step["at"] + shift, 0))
+        if reason := kernel.declare(declaration):
+            rejected[step["name"]] = reason
+        else:
+            checked += 1
+    print(json.dumps({"checked": checked, "rejected": rejected}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
