@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from node.lean.adapters.repl.elaborator import ReplOptions
 from node.lean.snippets.checker import SnippetChecker
 from node.lean.snippets.file_judge import FileJudge
@@ -19,6 +21,8 @@ def make_checker(
     verify_seconds: float,
 ) -> SnippetChecker:
     """A checker whose verdicts come from fresh processes. For the parameters see `node.serve.settings`."""
+    # Workers and verification alike: what elaborates in one must in the other.
+    toolchain = replace(toolchain, command=(*toolchain.command, f"-DmaxHeartbeats={heartbeats}"))
     options = ReplOptions(heartbeats=heartbeats, memory_mb=memory_mb, start_seconds=header_seconds)
     # A worker keeps its place until the verdict is there, so no more files are verified at once than workers run.
     judge = FileJudge(toolchain, at_once=workers, seconds=verify_seconds, memory_mb=memory_mb)

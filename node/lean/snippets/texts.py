@@ -1,16 +1,12 @@
-"""Which lines of a snippet import, and the text that Lean gets of it. Pure."""
+"""Which lines of a snippet import. Pure."""
 
 from __future__ import annotations
 
 import re
 
-from node.lean.text.lexing import lex
-
 _BLANK = re.compile(r"(?:\s+|--[^\n]*)*")
 _IMPORT = re.compile(r"(?:(?:public|meta|private)\s+)*(?:import|prelude|module)\b[^\n]*")
 _COMMENT_SIGN = re.compile(r"/-|-/")
-_IMPORT_ANYWHERE = re.compile(r"^[ \t]*import\b", re.MULTILINE)
-"""As the REPL's session asks whether a text brings imports of its own."""
 
 
 def leading_imports(text: str) -> tuple[str, ...]:
@@ -22,13 +18,6 @@ def leading_imports(text: str) -> tuple[str, ...]:
         if match is None:
             return tuple(text[:end].split("\n")) if end else ()
         at = end = match.end()
-
-
-def whole_text(code: str, header: str) -> tuple[str, int]:
-    """A snippet behind the configured header, unless it imports by itself; and the lines that come before it."""
-    if not header or _IMPORT_ANYWHERE.search(lex(code).code):
-        return code, 0
-    return f"{header}\n{code}", header.count("\n") + 1
 
 
 def _behind_blank(text: str, at: int) -> int:
