@@ -31,7 +31,8 @@ from node.lean.snippets.texts import leading_imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.toolchain.problems import LeanProblem
 from node.lean.worker.preparing import explained
-from node.lean.worker.runner import BadHeader
+from node.lean.worker.process import WorkerEnded
+from node.lean.worker.runner import BadHeader, header_problem
 
 MOST_SORRIES = 500
 """In one snippet: each is a proof state that Lean is asked for."""
@@ -132,14 +133,13 @@ class SnippetChecker:
         """Have one worker load the configured header; others load it with their first snippet. Raises LeanProblem."""
         limit = self._options.start_seconds
         async with self._worker(()) as worker:
-            answer = await self._elaborate(worker, Snippet("", limit))
-        if isinstance(answer, Refusal):
-            problem = answer.message
-        else:
-            verdict = reading.unproved(msgspec.to_builtins(answer)) if answer is not None else None
-            problem = "no answer in time" if answer is None else verdict.reason if verdict else ""
-        if problem:
-            raise LeanProblem(explained(BadHeader(problem), self._toolchain, limit))
+            worker.lean.seconds, worker.imports = limit, ()
+            try:
+                elaborated = await worker.lean.run(self._toolchain.default_header)
+                if problem := header_problem(elaborated.diagnostics):
+                    raise BadHeader(problem)
+            except (BadHeader, WorkerEnded, OSError) as error:
+                raise LeanProblem(explained(error, self._toolchain, limit)) from error
 
     async def stop(self) -> None:
         """End all processes."""

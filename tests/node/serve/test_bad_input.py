@@ -142,7 +142,8 @@ async def test_a_client_that_leaves_frees_its_workers():
 async def cancelled(wire: Wire) -> float:
     """Requests whose client left, in all of this process."""
     name = "proofmesh_serve_cancelled_total "
-    return next(float(line.removeprefix(name)) for line in (await wire.text("/metrics")).split("\n") if name in line)
+    lines = (await wire.text("/metrics")).split("\n")
+    return next(float(line.removeprefix(name)) for line in lines if line.startswith(name))
 
 
 async def test_a_snippet_without_time_times_out_at_once(wire):
