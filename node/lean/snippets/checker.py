@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import msgspec
 import structlog
 
+from common import metrics
 from node.lean.adapters.repl.elaborator import RECYCLE_EDITS, Elaborator, ReplOptions, TextProcess
 from node.lean.adapters.repl.protocol import LEAN_ERROR, Answer, Refusal, Request
 from node.lean.adapters.repl.session import ReplSession
@@ -114,6 +115,7 @@ class SnippetChecker:
         self._waiting = 0
         self.restarts = 0
         """Processes that a snippet has ended."""
+        self._stages = metrics.histogram("snippet_stage_seconds", "Time of a snippet's stages in Lean", ["stage"])
 
     @property
     def waiting(self) -> int:
@@ -171,7 +173,8 @@ class SnippetChecker:
 
     async def _check(self, worker: Worker, snippet: Snippet) -> SnippetResult:
         started, cpu = time.monotonic(), worker.lean.cpu_seconds()
-        answer = await self._elaborate(worker, snippet)
+        with self._stages.labels("elaborate").time():
+            answer = await self._elaborate(worker, snippet)
         seconds = time.monotonic() - started
         if answer is None:
             return timed_out(seconds, snippet.seconds, Diagnostics(worker.name))
@@ -183,7 +186,8 @@ class SnippetChecker:
         if verdict := reading.unproved(response):
             return SnippetResult(seconds, verdict, "", reading.with_sorry_shown(response), diagnostics)
         try:
-            judgement = await self._judge.judge(snippet.code)
+            with self._stages.labels("judge").time():
+                judgement = await self._judge.judge(snippet.code)
         except NoJudgement as none:
             seconds = time.monotonic() - started
             if none.timeout is not None:
