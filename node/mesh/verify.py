@@ -1,18 +1,20 @@
-"""`proofmesh verify PATH...`: is every proof in these files and folders a proof? Needs no broker.
+"""`proofmesh verify PATH...`: is every theorem in these files, folders and projects proved? Needs no broker.
 
-Each theorem is checked by itself, as the learner has proofs checked: in fresh Lean processes, against its own
-statement, with its axioms.
+Files are taken as Lean takes them. Each is compiled in confinement, and every theorem is judged by what was compiled:
+checked by Lean's kernel once more, with the axioms that it rests on (`node.lean.files`). With `--against`, a submission
+is compared with a reference: does it prove what that states?
 
-Exit code: 0 all accepted, 1 one or more rejected, 2 a file that cannot be read or a statement that Lean refuses
-(whatever became of the others).
+Exit code: 0 all accepted, 1 one or more rejected, 2 a file that cannot be read or compiled (whatever became of the
+others).
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,18 +25,28 @@ from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 
 if TYPE_CHECKING:
-    from node.lean.text.proof_file import WrittenProof
-    from node.lean.verify.verifier import Verifier
-    from node.mesh.verify_report import Row
+    from node.lean.files.sources import SourceFile
+    from node.lean.files.verifier import FileVerifier
+    from node.lean.toolchain.lean_toolchain import LeanToolchain
+    from node.mesh.verify_report import Report
 
 
 @dataclass
 class VerifySettings:
-    """Check the proofs in .lean files with Lean's kernel."""
+    """Check the proofs in Lean files with Lean's kernel."""
 
     paths: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """Files, and folders with .lean files below them: theorems, each `theorem NAME BINDERS : CONCLUSION := by` with a
-    tactic block."""
+    """Lean files, folders with .lean files below them, and Lake projects."""
+
+    against: str = ""
+    """A reference: a file, a folder, or a statement (`theorem NAME ... : ...`), with `sorry` for proofs. The files must
+    prove its theorems: the same names and types, the same definitions behind them, no new axioms."""
+
+    all: bool = False
+    """Verdicts on definitions, structures and instances, too."""
+
+    strict: bool = False
+    """Reject a theorem whose statement depends on definitions, instances, notation or macros of the file itself."""
 
     json: bool = False
     """Print one JSON document instead of lines."""
@@ -43,7 +55,7 @@ class VerifySettings:
     """Print a table instead of lines, as on a terminal."""
 
     jobs: Natural = 0
-    """Proofs checked at once; 0 takes one per two cores."""
+    """Files checked at once; 0 takes one per core."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
     """Which Lean, with which project and header; section [lean] of --config."""
@@ -52,7 +64,7 @@ class VerifySettings:
     """A TOML file with a section [lean]; flags win over it."""
 
     seconds: Timeout = 60.0
-    """Time limit for each Lean process."""
+    """Time limit for each Lean process: one file."""
 
     memory_mb: Positive = 2048
     """Memory limit for each Lean process."""
@@ -76,15 +88,14 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _verify(settings: VerifySettings) -> int:
-    from node.lean.settings import LeanProcessSettings
-    from node.lean.toolchain.find import find
+    from node.lean.files.verifier import FileVerifier
     from node.lean.toolchain.problems import LeanProblem
-    from node.lean.verify.verifier import Verifier
     from node.mesh.verify_report import UNREADABLE, Report
 
     try:
-        toolchain = find(settings.lean)
-    except LeanProblem as error:
+        toolchain = await asyncio.to_thread(_toolchain, settings)
+        reference = _reference(settings)
+    except (LeanProblem, _BadReference) as error:
         print(f"proofmesh verify: {error}", file=sys.stderr)
         return UNREADABLE
     for note in toolchain.notes:
@@ -93,58 +104,101 @@ async def _verify(settings: VerifySettings) -> int:
         toolchain = await toolchain.confined()
         if gaps := toolchain.protections.gaps():
             print(f"proofmesh verify: Lean processes are not confined in: {', '.join(gaps)}", file=sys.stderr)
-    at_once = settings.jobs or LeanProcessSettings().resolved_verifications()
-    verifier = Verifier(toolchain, at_once=at_once, seconds=settings.seconds, memory_mb=settings.memory_mb)
+    at_once = settings.jobs or len(os.sched_getaffinity(0))
+    verifier = FileVerifier(toolchain, at_once=at_once, seconds=settings.seconds, memory_mb=settings.memory_mb)
     table = settings.table or (sys.stdout.isatty() and not settings.json)
-    report = Report("json" if settings.json else "table" if table else "lines")
+    report = Report("json" if settings.json else "table" if table else "lines", strict=settings.strict)
     try:
-        async for row in _rows(verifier, settings.paths):
-            report.add(row)
+        if reference:
+            await _compare(verifier, settings.paths, reference, report)
+        else:
+            await _each(verifier, settings, report)
         return report.finish()
     finally:
         verifier.close()
 
 
-async def _rows(verifier: Verifier, paths: Sequence[Path]) -> AsyncIterator[Row]:
-    """The verdicts, in the order of files and theorems, each as soon as it and those before it are known."""
-    from node.mesh.verify_files import read
-    from node.mesh.verify_report import ProofVerdict, Row
+async def _each(verifier: FileVerifier, settings: VerifySettings, report: Report) -> None:
+    """The verdicts on each file by itself, in the order of the files, each as soon as it is known."""
+    from node.lean.files.sources import collect
 
-    checks: list[Row | asyncio.Task[Row]] = []
-    for file, proofs, problem in read(paths):
-        if problem:
-            checks.append(Row(str(file), 0, "", ProofVerdict.UNREADABLE, problem))
-        checks += [asyncio.create_task(_verify_one(verifier, file, proof)) for proof in proofs]
+    for group in collect(settings.paths):
+        async for judged in verifier.verify(group, everything=settings.all):
+            source = next(each for each in group if each.shown == judged.report.file)
+            if source.wanted:
+                report.add_file(judged.report)
+
+
+async def _compare(verifier: FileVerifier, paths: Sequence[Path], reference: list[SourceFile], report: Report) -> None:
+    """The verdict on each theorem of the reference."""
+    from node.lean.files.sources import collect, imports_of
+
+    submission = [source for group in collect(paths) for source in group]
+    wanted = [source for source in submission if source.wanted]
+    if len(reference) == 1 and len(wanted) == 1:
+        # One file against one: they are about the same module, whatever the files are called.
+        named = reference[0]
+        if named.path is None:
+            header = "".join(f"import {name}\n" for name in imports_of(wanted[0].text))
+            named = replace(named, text=header + named.text, imports=wanted[0].imports)
+        reference = [replace(named, module=wanted[0].module)]
+    problems, verdicts, filled = await verifier.compare(submission, reference)
+    for problem in problems:
+        report.add_file(problem)
+    shown = wanted[0].shown if len(wanted) == 1 else ", ".join(map(str, paths))
+    report.add_comparison(shown, verdicts, filled, verifier.version, verifier.rechecked)
+
+
+class _BadReference(Exception):
+    """`--against` names nothing that can be compared with; the text says why."""
+
+
+def _reference(settings: VerifySettings) -> list[SourceFile]:
+    """The files of the reference; none without `--against`. Raises _BadReference."""
+    from node.lean.files.sources import collect, from_text
+    from node.lean.text.statement import StatementError, parse_statement
+
+    if not settings.against:
+        return []
+    path = Path(settings.against)
+    if "\n" not in settings.against and path.exists():
+        sources = [source for group in collect([path]) for source in group]
+        if problem := next((f"{each.shown}: {each.problem}" for each in sources if each.problem), ""):
+            raise _BadReference(f"--against {problem}")
+        return sources
     try:
-        for check in checks:
-            yield check if isinstance(check, Row) else await check
-    finally:
-        for check in checks:
-            if isinstance(check, asyncio.Task):
-                check.cancel()
+        parse_statement(settings.against)
+    except StatementError as error:
+        raise _BadReference(
+            f"--against {settings.against[:60]!r} is no file, no folder and no statement ({error})"
+        ) from None
+    text = settings.against.strip()
+    return [from_text(text if ":= " in text else f"{text.removesuffix(':=').rstrip()} := sorry", "the statement")]
 
 
-async def _verify_one(verifier: Verifier, file: Path, proof: WrittenProof) -> Row:
-    """What became of one proof."""
-    from node.lean.verify.verifier import VerificationFailed
-    from node.mesh.verify_report import ProofVerdict, Row
+def _toolchain(settings: VerifySettings) -> LeanToolchain:
+    """The Lean to use: a Lake project that is to be verified brings its own. Raises LeanProblem."""
+    from node.lean.toolchain.find import find
 
-    name = proof.theorem.name
-    try:
-        verdict = await verifier.verify(proof.theorem, proof.script)
-    except VerificationFailed as error:
-        return Row(str(file), proof.line, name, ProofVerdict.UNREADABLE, str(error))
-    return Row(
-        str(file),
-        proof.line,
-        name,
-        ProofVerdict.ACCEPTED if verdict.accepted else ProofVerdict.REJECTED,
-        verdict.reason,
-        verdict.axioms,
-        verdict.lean_version,
-        round(verdict.elapsed, 3),
-        verdict.rechecked,
-    )
+    lean = settings.lean
+    projects = [path for path in settings.paths if path.is_dir() and _is_project(path)]
+    if projects and not lean.project and not lean.toolchain:
+        lean = replace(lean, project=str(projects[0]))
+    toolchain = find(lean)
+    if projects and toolchain.project:
+        # What the project has built is what is to be checked: it is compiled again, and not imported as it lies there.
+        own = [str(path.resolve()) + os.sep for path in projects]
+        kept = [
+            folder
+            for folder in toolchain.environment.get("LEAN_PATH", "").split(os.pathsep)
+            if not any(folder.startswith(each) and f"{os.sep}packages{os.sep}" not in folder for each in own)
+        ]
+        toolchain = replace(toolchain, environment={**toolchain.environment, "LEAN_PATH": os.pathsep.join(kept)})
+    return toolchain
+
+
+def _is_project(path: Path) -> bool:
+    return any((path / name).is_file() for name in ("lakefile.toml", "lakefile.lean"))
 
 
 if __name__ == "__main__":

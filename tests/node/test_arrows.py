@@ -40,8 +40,8 @@ LEAN_MAY_IMPORT = {
     "files": {"text", "process", "toolchain", "olean", "verify"},
     "trace": {"text", "process", "toolchain"},
     "requests": {"text", "backend", "cache"},
-    "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker"},
-    "snippets": {"text", "process", "toolchain", "worker", "files", "adapters"},
+    "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker", "trace"},
+    "snippets": {"text", "process", "toolchain", "worker", "verify", "files", "adapters"},
     "backends": {"backend", "settings", "toolchain", "worker", "adapters"},
 }
 """By room (folder or module) of `node.lean`, the rooms that it may import besides itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from node.lean.files.report import FileMessage, LocalItem
@@ -14,7 +14,10 @@ PROOFS = frozenset({"theorem", "lemma", "example"})
 
 DATA = frozenset({"def", "abbrev", "instance", "structure", "class", "inductive", "coinductive", "opaque", "axiom"})
 
-_NEUTRAL = PROOFS | (DATA - {"instance"}) | {"mutual"}
+UNREAD = "text"
+"""In place of the keyword of a command: Lean could not read this."""
+
+_NEUTRAL = {UNREAD} | PROOFS | (DATA - {"instance"}) | {"mutual"}
 """Commands that others notice only by the names that they declare: without one, the others mean the same or fail."""
 
 SYNTAX = frozenset(
@@ -37,6 +40,9 @@ _MODIFIERS = frozenset(
     {"private", "protected", "public", "noncomputable", "unsafe", "partial", "nonrec", "local", "scoped"}
 )
 _KEYWORD = re.compile(r"(?:@\[[^\]]*\]|[#\w']+)")
+_SCOPE = re.compile(r"\s*(?:set_option|open|omit|include|universe|variable)\b[^\n]*?\sin(?=\s)")
+_PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
+"""Attributes, and what ends with `in`: the command goes on behind it."""
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TIME = re.compile(r"\[Elab\.command\] (?:\[([\d.]+)\] )?")
 _EXAMPLE = re.compile(r"(?<![\w.'`])example(?![\w'])")
@@ -65,6 +71,8 @@ class Command:
     last_line: int
     keyword: str
     seconds: float = 0.0
+    stop: int = 0
+    """Where Lean's reading of it ends. Only white space lies between that and `end`, unless it does not parse."""
 
     @property
     def neutral(self) -> bool:
@@ -111,14 +119,19 @@ class Text:
                     characters[at] = " "
         return "".join(characters)
 
-    def command(self, start: int, end: int, seconds: float = 0.0) -> Command:
+    def command(self, start: int, end: int, seconds: float = 0.0, stop: int = 0) -> Command:
         """The command between two positions."""
         line = self.line(start)
         last = line + self.text.count("\n", start, max(start, end - 1))
-        return Command(start, end, line, last, self.keyword(start, end), seconds)
+        return Command(start, end, line, last, self.keyword(start, end), seconds, stop or end)
 
     def keyword(self, start: int, end: int) -> str:
-        """What kind of command stands between two positions: its first word that is no attribute and no modifier."""
+        """What kind of command stands between two positions: its first word that is no attribute and no modifier.
+
+        Of `set_option ... in theorem ...` and its like, that is the command behind `in`.
+        """
+        while match := _SCOPE.match(self.code, start, end):
+            start = match.end()
         for match in _KEYWORD.finditer(self.code, start, end):
             word = match.group()
             if not word.startswith("@[") and word not in _MODIFIERS:
@@ -128,21 +141,45 @@ class Text:
 
     def commands(self, messages: Sequence[tuple[FileMessage, str]]) -> list[Command]:
         """The commands that Lean has reported. A command reaches to the next one, so that nothing lies between them."""
-        found = {}
+        places = []
         for message, kind in messages:
             if kind == "trace" and (match := _TIME.match(message.text)):
                 start = self.offset(message.line, message.column)
-                found[start] = (self.offset(message.end_line, message.end_column), float(match.group(1) or 0))
-        starts = [*sorted(start for start in found if start < len(self.text)), len(self.text)]
-        return [self.command(start, end, found[start][1]) for start, end in pairwise(starts)]
+                end = self.offset(message.end_line, message.end_column)
+                places.append((start, -end, float(match.group(1) or 0)))
+        outermost: list[tuple[int, int, float]] = []
+        reached = -1
+        for start, negative_end, seconds in sorted(places):
+            if start >= reached and start < len(self.text):  # what a command expands to lies inside of it
+                reached = max(-negative_end, start + 1)
+                outermost.append((start, reached, seconds))
+        starts = [*(start for start, _, _ in outermost), len(self.text)]
+        return [
+            self.command(start, end, seconds, stop)
+            for (start, end), (_, stop, seconds) in zip(pairwise(starts), outermost, strict=True)
+        ]
 
     def after(self, command: Command | None) -> Command | None:
         """The command behind one, by its look; for what Lean has not reported."""
-        begin = _START.search(self.code, 0 if command is None else command.start + 1)
-        if begin is None:
+        begin = _START.search(
+            self.code, 0 if command is None else max(command.start + 1, min(command.stop, command.end))
+        )
+        return self.beginning_at(begin.start()) if begin else None
+
+    def beginning_at(self, start: int) -> Command:
+        """The command that begins at a position, up to the next one by its look."""
+        following = _START.search(self.code, start + 1)
+        while following is not None and _PREFIX.fullmatch(self.code, start, following.start()):
+            following = _START.search(self.code, following.end())
+        return self.command(start, following.start() if following else len(self.text))
+
+    def rest(self, command: Command) -> Command | None:
+        """What stands behind the part of a command that Lean could read; None where nothing does."""
+        between = self.code[command.stop : command.end]
+        if not between.strip():
             return None
-        following = _START.search(self.code, begin.end())
-        return self.command(begin.start(), following.start() if following else len(self.text))
+        start = command.stop + len(between) - len(between.lstrip())
+        return replace(self.command(start, command.end), keyword=UNREAD)
 
     def runs_code(self, commands: Iterable[Command]) -> list[LocalItem]:
         """What in the file runs code while Lean elaborates it, each word once for a command."""

@@ -131,7 +131,7 @@ class LocalModule:
             command = self.command_of(constant.name)
             if command is None or not constant.safe or _INTERNAL.search(shown_name(constant.name)):
                 continue
-            if constant.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR):
+            if constant.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR) or command.keyword in SYNTAX:
                 continue
             if command.keyword in ("structure", "class", "inductive") and constant.kind is not Kind.INDUCTIVE:
                 continue

@@ -1,4 +1,4 @@
-"""Which files are meant by files, folders and projects, what they import from each other, and in which order to compile.
+"""Which files are meant by files, folders and projects, and what they import from each other.
 
 A file's module name is its path below its root: the folder that was named, or the folder of a file that was named by
 itself. Imports that lead to a file below the root are local; all others are the toolchain's.

@@ -26,7 +26,7 @@ from node.lean.files.compiling import Compiled, Compiler
 from node.lean.files.judging import LocalModule, first_line, name_in, shown_name, unsupported
 from node.lean.files.report import DeclarationVerdict, FileReport
 from node.lean.files.sources import SourceFile, from_text, in_order
-from node.lean.olean.module import Constant
+from node.lean.olean.module import Constant, Kind
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
@@ -72,8 +72,15 @@ class FileVerifier:
         self._axioms = LibraryAxioms(toolchain, limits, self.folder)
         self._axioms_lock = asyncio.Lock()
         self._reading = asyncio.Lock()
-        self._found = asyncio.Lock()
-        self._version = toolchain.version
+        self._asking = asyncio.Lock()
+        self._asked = False
+        self.version = toolchain.version
+        """Lean's version; known after the first file."""
+
+    @property
+    def rechecked(self) -> str:
+        """What checks compiled files once more: `kernel`, `leanchecker`, or nothing."""
+        return self._rechecker.name
 
     def close(self) -> None:
         """Remove the scratch folder."""
@@ -144,8 +151,11 @@ class FileVerifier:
         return problems, verdicts, comparison.filled
 
     async def _prepare(self) -> None:
-        async with self._found:
-            if not self._version:
+        """Ask the toolchain, once, for its version and for what checks compiled files. Raises OutOfLimits."""
+        async with self._asking:
+            if self._asked:
+                return
+            if not self.version:
                 finished = await run_fresh(
                     [*self._toolchain.command, "--version"],
                     environment=self._toolchain.environment,
@@ -154,8 +164,9 @@ class FileVerifier:
                     keeper=self._toolchain.protections.keeper(),
                 )
                 match = re.search(r"version ([^,)\s]+)", finished.output)
-                self._version = match.group(1) if match else finished.output.strip()[:80]
-                await self._rechecker.find()
+                self.version = match.group(1) if match else finished.output.strip()[:80]
+            await self._rechecker.find()
+            self._asked = True
 
     async def _verify_one(
         self,
@@ -164,7 +175,7 @@ class FileVerifier:
         needed: Sequence[asyncio.Task[Judged]],
         run: _Run,
     ) -> Judged:
-        report = FileReport(source.shown, source.problem or problem, lean_version=self._version)
+        report = FileReport(source.shown, source.problem or problem, lean_version=self.version)
         others = [(await task) for task in needed]
         for other in others:
             if not report.problem and other.module is None:
@@ -202,7 +213,7 @@ class FileVerifier:
         module = None
         if compiled.olean is not None:
             module = await self._read(source.module, compiled, others, run)
-            report.rechecked = self._rechecker.name
+            report.rechecked = self.rechecked
         if not report.problem:
             report.declarations = sorted(
                 [*_failed(compiled, shift), *_judged(module, compiled, run.everything, shift)],
@@ -266,24 +277,20 @@ def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, sh
         return []
     verdicts = []
     proved: set[Command] = set()
+    listed: set[str] = set()
     for constant, command in module.written():
-        proof = command.keyword in PROOFS or constant.kind.name == "THEOREM"
         proved.add(command)
-        if not proof and not everything:
-            continue
-        name = shown_name(constant.name)
-        axioms = tuple(sorted(module.axioms.get(constant.name, ())))
-        verdicts.append(
-            DeclarationVerdict(
-                "example" if name.rsplit(".", 1)[-1] in compiled.text.examples else name,
-                command.keyword,
-                module.lines[constant.name] - shift,
-                _reason(module, constant, axioms),
-                axioms,
-                module.depends(constant),
-                command.seconds,
-            )
-        )
+        if command.keyword in PROOFS or constant.kind is Kind.THEOREM or everything:
+            listed.add(constant.name)
+            line = module.lines[constant.name] - shift
+            verdicts.append(_verdict(module, constant, command.keyword, line, command.seconds))
+    # A command that Lean did not report, or a theorem that says nothing of its place, is not passed over in silence.
+    for constant in module.constants.values():
+        if constant.kind is Kind.THEOREM and constant.name not in listed:
+            line = max(module.lines.get(constant.name, 0) - shift, 0)
+            verdict = _verdict(module, constant, "theorem", line)
+            if verdict.reason:
+                verdicts.append(verdict)
     lost = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
     return verdicts + [
         DeclarationVerdict(
@@ -296,6 +303,21 @@ def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, sh
     ]
 
 
+def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seconds: float = 0.0) -> DeclarationVerdict:
+    """The verdict on a compiled constant."""
+    name = shown_name(constant.name)
+    axioms = tuple(sorted(module.axioms.get(constant.name, ())))
+    return DeclarationVerdict(
+        "example" if name.rsplit(".", 1)[-1] in module.text.examples else name,
+        kind,
+        line,
+        _reason(module, constant, axioms),
+        axioms,
+        module.depends(constant),
+        seconds,
+    )
+
+
 def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> str:
     """Why a compiled declaration is not accepted; empty when it is."""
     if problem := module.whole_problem():
@@ -304,6 +326,8 @@ def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> s
         return f"the kernel rejects it: {module.rejected[constant.name]}"
     if broken := module.rests_on_rejected(constant.name):
         return f"it rests on {shown_name(broken)}, which the kernel rejects"
+    if constant.name not in module.axioms:
+        return "it is unsafe or partial: the kernel does not check it"
     foreign = unsupported(AXIOMS, axioms)
     if "sorryAx" in foreign:
         return "the proof is not finished: it uses sorry"

@@ -47,6 +47,9 @@ GRACE_SECONDS = 5.0
 RETRY_SECONDS = 1.0
 """After which a client that found the queue full may ask again."""
 
+PENDING = Verdict(False, reason="not verified yet")
+"""Of a snippet that Lean found no fault with, until the judge has spoken."""
+
 _ENDED = re.compile(rf"{LEAN_ERROR}({'|'.join(Ending)}): (.*)", re.DOTALL)
 """How the session says that its Lean came to no end."""
 
@@ -113,14 +116,15 @@ class SnippetChecker:
         self._idle = list(self.workers)
         self._places = asyncio.Semaphore(workers)
         self._waiting = 0
+        self._judging = 0
         self.restarts = 0
         """Processes that a snippet has ended."""
         self._stages = metrics.histogram("snippet_stage_seconds", "Time of a snippet's stages in Lean", ["stage"])
 
     @property
     def waiting(self) -> int:
-        """Snippets that wait for a worker."""
-        return self._waiting
+        """Snippets that wait for a worker, and those that wait for their verdict."""
+        return self._waiting + self._judging
 
     @property
     def busy(self) -> int:
@@ -150,7 +154,7 @@ class SnippetChecker:
 
     def admit(self) -> None:
         """Raises QueueFull while more than `queue` snippets wait. A single request may bring more than that."""
-        if self._waiting > self._queue:
+        if self.waiting > self._queue:
             raise QueueFull(RETRY_SECONDS)
 
     async def check(self, snippet: Snippet) -> SnippetResult:
@@ -161,17 +165,18 @@ class SnippetChecker:
             return failed(0.0, f"the snippet has {len(snippet.code)} characters; at most {MOST_CHARACTERS} are checked")
         if snippet.code.count("sorry") > MOST_SORRIES:
             return failed(0.0, f"the snippet says more than {MOST_SORRIES} times `sorry`")
-        async with self._worker(leading_imports(snippet.code)) as worker:
-            try:
-                return await self._check(worker, snippet)
-            except Exception as error:  # whatever it is, it is this snippet's alone
-                log.exception("a snippet could not be checked")
-                await worker.lean.stop()
-                return failed(0.0, f"the check failed: {type(error).__name__}: {error}")
+        try:
+            async with self._worker(leading_imports(snippet.code)) as worker:
+                result = await self._answered(worker, snippet)
+            return result if result.verdict is not PENDING else await self._judged(snippet, result)
+        except Exception as error:  # whatever it is, it is this snippet's alone
+            log.exception("a snippet could not be checked")
+            return failed(0.0, f"the check failed: {type(error).__name__}: {error}")
 
     # --- one snippet ------------------------------------------------------------------------------------------------
 
-    async def _check(self, worker: Worker, snippet: Snippet) -> SnippetResult:
+    async def _answered(self, worker: Worker, snippet: Snippet) -> SnippetResult:
+        """The result by what the worker says; its verdict is PENDING where that shows nothing wrong."""
         started, cpu = time.monotonic(), worker.lean.cpu_seconds()
         with self._stages.labels("elaborate").time():
             answer = await self._elaborate(worker, snippet)
@@ -183,18 +188,27 @@ class SnippetChecker:
         load = 100 * max(0.0, worker.lean.cpu_seconds() - cpu) / max(seconds, 0.001)
         diagnostics = Diagnostics(worker.name, round(load, 1), worker.lean.resident_mb() * 2**20)
         response = reading.with_old_spelling(msgspec.to_builtins(answer))
-        if verdict := reading.unproved(response):
-            return SnippetResult(seconds, verdict, "", reading.with_sorry_shown(response), diagnostics)
+        verdict = reading.unproved(response)
+        return SnippetResult(seconds, verdict or PENDING, "", reading.with_sorry_shown(response), diagnostics)
+
+    async def _judged(self, snippet: Snippet, result: SnippetResult) -> SnippetResult:
+        """The result with the judge's verdict. The worker does others' work meanwhile."""
+        self._judging += 1
         try:
             with self._stages.labels("judge").time():
                 judgement = await self._judge.judge(snippet.code)
         except NoJudgement as none:
-            seconds = time.monotonic() - started
             if none.timeout is not None:
-                return timed_out(seconds, none.timeout, diagnostics)
-            return failed(seconds, str(none), diagnostics)
-        response = reading.with_faults(response, judgement.faults)
-        return SnippetResult(time.monotonic() - started, judgement.verdict, "", response, diagnostics)
+                return timed_out(result.seconds + none.timeout, none.timeout, result.diagnostics)
+            return failed(result.seconds, str(none), result.diagnostics)
+        finally:
+            self._judging -= 1
+        return msgspec.structs.replace(
+            result,
+            seconds=result.seconds + judgement.seconds,
+            verdict=judgement.verdict,
+            response=reading.with_faults(result.response or {}, judgement.faults),
+        )
 
     async def _elaborate(self, worker: Worker, snippet: Snippet) -> Answer | None:
         """The REPL's answer; None when there was none in time."""

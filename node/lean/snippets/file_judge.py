@@ -1,45 +1,88 @@
-"""The judge over the verifier of whole files: what it says comes from fresh processes and from what they compiled."""
+"""The judge over our verifiers: what it says comes from fresh processes and from what they compiled.
+
+Most snippets are one theorem with a tactic proof. These are verified as the mesh's proofs are, together where several
+wait. All others, and those that are not accepted so, are verified as files: any Lean, and in words that fit the file.
+"""
 
 from __future__ import annotations
 
+from common.lean import Theorem
 from node.lean.files.report import FileReport
 from node.lean.files.verifier import FileVerifier
 from node.lean.snippets.judging import NO_THEOREM, Judgement, NoJudgement
 from node.lean.snippets.reading import Fault
 from node.lean.snippets.snippet import Verdict
+from node.lean.text.proof_file import UnreadableFile, read_proofs
+from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.verifier import VerificationFailed, Verifier
+
+MOST_CHARACTERS = 20_000
+"""Of a snippet that is verified with others: a longer one would hold them up."""
 
 _OUT_OF_TIME, _OUT_OF_MEMORY = "not done after", "of memory"
 """In the reason of a process that was ended by its limits (`node.lean.process.fresh`)."""
 
 
 class FileJudge:
-    """Judges snippets as files. `close` it in the end."""
+    """Judges snippets. `close` it in the end."""
 
     def __init__(self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int) -> None:
         """`at_once`: files verified side by side; `seconds` and `memory_mb`: limits of each process."""
         self._seconds = seconds
-        self._verifier = FileVerifier(toolchain, at_once=at_once, seconds=seconds, memory_mb=memory_mb)
+        self._files = FileVerifier(toolchain, at_once=at_once, seconds=seconds, memory_mb=memory_mb)
+        self._proofs = Verifier(toolchain, at_once=max(1, at_once // 2), seconds=seconds, memory_mb=memory_mb)
 
     async def judge(self, code: str) -> Judgement:
         """The judgement on a snippet. Raises NoJudgement."""
+        seconds = 0.0
+        if (proof := single_proof(code)) is not None:
+            try:
+                reply = await self._proofs.verify(*proof)
+            except VerificationFailed:
+                pass  # as a file it may be one all the same: with automatic implicit arguments, for example
+            else:
+                seconds = reply.elapsed
+                if reply.accepted:
+                    return Judgement(Verdict(True, reply.axioms), seconds=seconds)
         # Lean had no error in it, so there is nothing to save from a file with errors.
-        return judgement(await self._verifier.verify_text(code, salvage=False), self._seconds)
+        return judgement(await self._files.verify_text(code, salvage=False), self._seconds, seconds)
 
     def close(self) -> None:
-        """Remove the verifier's scratch folder."""
-        self._verifier.close()
+        """Remove the verifiers' scratch folders."""
+        self._files.close()
+        self._proofs.close()
 
 
-def judgement(report: FileReport, seconds: float) -> Judgement:
-    """What a report comes to. `seconds`: the limit of its processes. Raises NoJudgement."""
+def single_proof(code: str) -> tuple[Theorem, str] | None:
+    """The theorem and its tactic proof, where a snippet is no more than that, behind a plain header."""
+    if len(code) > MOST_CHARACTERS:
+        return None
+    try:
+        proofs = read_proofs(code)
+    except UnreadableFile:
+        return None
+    if len(proofs) != 1:
+        return None
+    theorem, script = proofs[0].theorem, proofs[0].script
+    problem = header_problem(theorem.header) or statement_problem(theorem.binders, theorem.conclusion)
+    return None if problem or proof_problem(script) else (theorem, script)
+
+
+def judgement(report: FileReport, limit: float, before: float = 0.0) -> Judgement:
+    """What a report comes to. `limit`: seconds of its processes at most; `before`: spent on the snippet already.
+
+    Raises NoJudgement.
+    """
+    seconds = before + report.seconds
     axioms = tuple(sorted({axiom for each in report.declarations for axiom in each.axioms}))
     rejected = [Fault(max(1, each.line), f"{each.name}: {each.reason}") for each in report.declarations if each.reason]
     faults = [Fault(1, f"not verified: {report.problem}")] if report.problem else rejected
     if faults:
         if any(_OUT_OF_TIME in fault.text for fault in faults):
-            raise NoJudgement("the verification timed out", timeout=seconds)
+            raise NoJudgement("the verification timed out", timeout=limit)
         if any(_OUT_OF_MEMORY in fault.text for fault in faults):
             raise NoJudgement(f"the verification ran out of memory: {faults[0].text}")
-        return Judgement(Verdict(False, axioms, faults[0].text), tuple(faults))
-    return Judgement(Verdict(True, axioms) if report.declarations else Verdict(False, axioms, NO_THEOREM))
+        return Judgement(Verdict(False, axioms, faults[0].text), tuple(faults), seconds)
+    verdict = Verdict(True, axioms) if report.declarations else Verdict(False, axioms, NO_THEOREM)
+    return Judgement(verdict, seconds=seconds)

@@ -18,6 +18,8 @@ class Judgement:
     verdict: Verdict
     faults: tuple[Fault, ...] = ()
     """Each becomes an error message; none where a snippet just claims nothing."""
+    seconds: float = 0.0
+    """Spent on it, waiting excluded."""
 
 
 class NoJudgement(Exception):

@@ -24,6 +24,5 @@ def make_checker(
     # Workers and verification alike: what elaborates in one must in the other.
     toolchain = replace(toolchain, command=(*toolchain.command, f"-DmaxHeartbeats={heartbeats}"))
     options = ReplOptions(heartbeats=heartbeats, memory_mb=memory_mb, start_seconds=header_seconds)
-    # A worker keeps its place until the verdict is there, so no more files are verified at once than workers run.
     judge = FileJudge(toolchain, at_once=workers, seconds=verify_seconds, memory_mb=memory_mb)
     return SnippetChecker(toolchain, options, judge, workers=workers, queue=queue)

@@ -1,4 +1,4 @@
-"""`proofmesh verify FILE.lean`, with real Lean."""
+"""`proofmesh verify PATH...`, with real Lean."""
 
 import json
 import subprocess
@@ -14,39 +14,128 @@ def verify(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_accepted_proofs_exit_with_0(tmp_path):
-    file = tmp_path / "good.lean"
-    file.write_text(
-        "theorem swap (p q : Prop) : p ∧ q → q ∧ p := by\n  intro h\n  exact ⟨h.2, h.1⟩\n\n"
-        "theorem em (p : Prop) : p ∨ ¬p := by exact Classical.em p\n"
-    )
+ORDINARY = """\
+/-! Exercises. -/
+namespace Exercise
+
+variable {α : Type} (p q : Prop)
+
+/-- Twice a number. -/
+def double (n : Nat) : Nat := n + n
+
+inductive Tree (α : Type) where
+  | leaf : Tree α
+  | node : Tree α → α → Tree α → Tree α
+
+def Tree.size : Tree α → Nat
+  | .leaf => 0
+  | .node left _ right => left.size + right.size + 1
+
+theorem and_swap (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩
+
+theorem double_eq (n : Nat) : double n = n + n := rfl
+
+example (h : p) : p ∨ q := Or.inl h
+
+section
+variable (h : p → q)
+include h in
+theorem modus_ponens : p → q := by
+  intro hp
+  exact h hp
+end
+
+theorem size_leaf : (Tree.leaf : Tree α).size = 0 := by
+  rfl
+
+mutual
+theorem even_or : (n : Nat) → n = n ∨ False
+  | 0 => Or.inl rfl
+  | n + 1 => (odd_or n).elim (fun _ => Or.inl rfl) (fun h => h.elim)
+theorem odd_or : (n : Nat) → n = n ∨ False
+  | 0 => Or.inl rfl
+  | n + 1 => (even_or n).elim (fun _ => Or.inl rfl) (fun h => h.elim)
+end
+
+theorem classical : p ∨ ¬p := Classical.em p
+
+end Exercise
+"""
+
+
+def test_an_ordinary_file_is_accepted_as_it_stands(tmp_path):
+    file = tmp_path / "Exercise.lean"
+    file.write_text(ORDINARY)
     result = verify(file)
-    assert result.returncode == 0, result.stderr
-    assert f"accepted  {file}:1: swap (axioms: none" in result.stdout
-    assert f"accepted  {file}:5: em (axioms: Classical.choice, Quot.sound, propext" in result.stdout
+    assert result.returncode == 0, result.stdout + result.stderr
+    lines = result.stdout.splitlines()
+    accepted = [line.split(": ")[1].split(" (")[0] for line in lines if line.startswith("accepted")]
+    names = ("and_swap", "double_eq", "example", "modus_ponens", "size_leaf", "even_or", "odd_or", "classical")
+    assert accepted == [name if name == "example" else f"Exercise.{name}" for name in names]
+    assert f"accepted  {file}:17: Exercise.and_swap (axioms: none; Lean 4.35.0; checked again by the kernel" in lines[0]
+    assert "axioms: Classical.choice, Quot.sound, propext" in lines[-1]
 
 
-def test_one_rejected_proof_exits_with_1_and_says_why(tmp_path):
+def test_what_a_statement_depends_on_is_named_and_strict_rejects_it(tmp_path):
+    file = tmp_path / "Exercise.lean"
+    file.write_text(ORDINARY)
+    assert "as this file defines: Exercise.double (def, line 6)" in verify(file).stdout
+    strict = json.loads(verify(file, "--strict", "--json").stdout)
+    rejected = [row["theorem"] for row in strict["theorems"] if row["verdict"] == "rejected"]
+    assert rejected == ["Exercise.double_eq", "Exercise.size_leaf"]
+
+
+def test_definitions_get_verdicts_when_asked_for(tmp_path):
+    file = tmp_path / "Exercise.lean"
+    file.write_text(ORDINARY)
+    rows = json.loads(verify(file, "--all", "--json").stdout)["theorems"]
+    kinds = {row["theorem"]: row["kind"] for row in rows}
+    assert kinds["Exercise.double"] == "def" and kinds["Exercise.Tree"] == "inductive"
+    assert kinds["Exercise.Tree.size"] == "def" and "Exercise.Tree.node" not in kinds
+
+
+BAD = """\
+theorem a (p : Prop) : p := by
+  sorry
+theorem b (p : Prop) (h : p) : p := by
+  exact h
+axiom x : False
+theorem c : 1 = 2 := x.elim
+theorem d (p : Prop) (h : p) : p := by
+  exact (h : False)
+theorem e : 1 = 2 := by
+  exact a _
+theorem f (p : Prop) (h : p) : p := d p h
+theorem g : True := trivial
+"""
+
+
+def test_one_rejected_proof_exits_with_1_and_says_why_and_the_rest_goes_on(tmp_path):
     file = tmp_path / "bad.lean"
-    file.write_text(
-        "theorem a (p : Prop) : p := by\n  sorry\n"
-        "theorem b (p : Prop) (h : p) : p := by\n  exact h\naxiom x : False\n"
-        "theorem c (p : Prop) (h : p) : p := by\n  exact h\n"
-        "theorem d (p : Prop) (h : p) : p := by\n  exact (h : False)\n"
-    )
-    result = verify(file)
+    file.write_text(BAD)
+    result = verify(file, "--json")
+    rows = {row["theorem"]: row for row in json.loads(result.stdout)["theorems"]}
     assert result.returncode == 1
-    verdicts = [line.split()[0] for line in result.stdout.splitlines() if line.startswith(("accepted", "rejected"))]
-    assert verdicts == ["rejected", "rejected", "accepted", "rejected"]
-    assert "`sorry` is not allowed" in result.stdout and "`axiom` is not allowed" in result.stdout
+    assert {name for name, row in rows.items() if row["verdict"] == "accepted"} == {"b", "g"}
+    assert "uses sorry" in rows["a"]["reason"] and "uses sorry" in rows["e"]["reason"]
+    assert "other axioms than Lean's own: x" in rows["c"]["reason"]
+    assert "ype mismatch" in rows["d"]["reason"] and rows["d"]["line"] == 7
+    assert "uses what is not accepted" in rows["f"]["reason"]
+
+
+def test_behind_a_command_that_others_may_depend_on_nothing_is_judged(tmp_path):
+    file = tmp_path / "bad.lean"
+    file.write_text("theorem a : True := trivial\nopen Nowhere\ntheorem b : True := trivial\n")
+    result = verify(file)
+    assert result.returncode == 1 and "accepted  " in result.stdout
+    assert ":3: b: the command in line 2 fails, on which it may depend" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("theorem a (p : Prop) : q := by\n  simp\n", "Unknown identifier `q`"),
-        ("def x := 1\n", "no theorem here"),
-        ("theorem a : True := trivial\n", "begins with `:= by`"),
+        ("import Mathlib\ntheorem a : True := trivial\n", "unknown module prefix 'Mathlib'"),
+        ('import Lean\nelab "x" : tactic => pure ()\n', "--lean.project"),
         (b"\xff\xfe", "not UTF-8"),
         (None, "No such file"),
     ],
@@ -59,40 +148,97 @@ def test_what_cannot_be_read_exits_with_2(tmp_path, text, says):
     assert result.returncode == 2 and says in result.stderr and result.stdout == ""
 
 
-GOOD = "theorem {} (p : Prop) (h : p) : p := by exact h\n"
-
-
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "one").mkdir()
-    (tmp_path / "one" / "a.lean").write_text(GOOD.format("a"))
-    (tmp_path / "one" / "b.lean").write_text(GOOD.format("b") + "theorem c (p : Prop) : p := by skip\n")
-    (tmp_path / "one" / ".lake").mkdir()
-    (tmp_path / "one" / ".lake" / "theirs.lean").write_text("not ours\n")
-    (tmp_path / "d.lean").write_text(GOOD.format("d"))
-    return tmp_path
+    """Files that import each other, and what has no business among them."""
+    root = tmp_path / "root"
+    (root / "Lib").mkdir(parents=True)
+    (root / "Lib" / "Basic.lean").write_text("def two : Nat := 2\ntheorem two_eq : two = 2 := rfl\n")
+    (root / "Use.lean").write_text("import Lib.Basic\ntheorem four : two + two = 4 := rfl\n")
+    (root / "Bad.lean").write_text("import Lib.Basic\ntheorem wrong : two = 3 := by simp [two]\n")
+    (root / ".lake").mkdir()
+    (root / ".lake" / "theirs.lean").write_text("not ours\n")
+    (root / "lakefile.lean").write_text("import Lake\n")
+    return root
 
 
-def test_files_and_folders_are_checked_each_once_and_reported_as_json(folder):
-    result = verify(folder / "one", folder / "d.lean", folder / "one" / "a.lean", "--json", "--jobs", 2)
+def pocket(*arguments):
+    return verify(*arguments, "--lean.toolchain", "pocket")
+
+
+def test_files_that_import_each_other_are_verified_each_once(folder):
+    result = pocket(folder, folder / "Use.lean", "--json")
     told = json.loads(result.stdout)
-    assert result.returncode == 1 and told["counts"] == {"accepted": 3, "rejected": 1, "unreadable": 0}
-    assert [(row["theorem"], row["verdict"]) for row in told["theorems"]] == [
-        ("a", "accepted"),
-        ("b", "accepted"),
-        ("c", "rejected"),
-        ("d", "accepted"),
-    ]
-    assert told["theorems"][2]["line"] == 2 and "unsolved goals" in told["theorems"][2]["reason"]
-    assert told["theorems"][0]["axioms"] == [] and told["theorems"][0]["lean"] == "4.35.0"
+    assert result.returncode == 1 and told["counts"] == {"accepted": 2, "rejected": 1, "unreadable": 0}
+    assert {row["theorem"]: row["verdict"] for row in told["theorems"]} == {
+        "two_eq": "accepted",
+        "four": "accepted",
+        "wrong": "rejected",
+    }
+
+
+def test_an_imported_file_is_found_beside_one_that_is_named_alone(folder):
+    result = pocket(folder / "Use.lean")
+    assert result.returncode == 0 and "four" in result.stdout and "two_eq" not in result.stdout
+
+
+def test_a_circle_of_imports_and_a_link_out_of_the_folder_fail_alone(folder, tmp_path):
+    (folder / "One.lean").write_text("import Two\n")
+    (folder / "Two.lean").write_text("import One\n")
+    (tmp_path / "secret.lean").write_text("theorem s : True := trivial\n")
+    (folder / "Link.lean").symlink_to(tmp_path / "secret.lean")
+    result = pocket(folder)
+    assert result.returncode == 2 and "in a circle: " in result.stderr
+    assert "Link.lean: a link that leads out of the folder" in result.stderr
+    assert "accepted" in result.stdout and "two_eq" in result.stdout and "four" in result.stdout
 
 
 def test_a_table_shows_every_verdict_and_bad_input_wins_over_rejected(folder):
-    (folder / "one" / "empty").mkdir()
-    result = verify(folder / "one" / "b.lean", folder / "one" / "empty", "--table")
+    (folder / "empty").mkdir()
+    result = pocket(folder / "Bad.lean", folder / "Use.lean", folder / "empty", "--table")
     assert result.returncode == 2
     for word in ("accepted", "rejected", "unreadable", "no .lean file", "1 accepted, 1 rejected, 1 unreadable"):
         assert word in result.stdout, result.stdout
+
+
+def test_an_endless_command_is_left_out_and_the_rest_goes_on(tmp_path):
+    file = tmp_path / "endless.lean"
+    file.write_text(
+        "theorem a : True := trivial\n"
+        "set_option maxHeartbeats 0 in\n"
+        "theorem endless : True := by\n  repeat (have h : True := trivial; clear h)\n  trivial\n"
+        "theorem b : True := trivial\n"
+    )
+    result = verify(file, "--seconds", "5", "--json")
+    rows = {row["theorem"]: row for row in json.loads(result.stdout)["theorems"]}
+    assert result.returncode == 1 and rows["a"]["verdict"] == rows["b"]["verdict"] == "accepted"
+    assert "took too much" in rows["endless"]["reason"]
+
+
+def test_a_megabyte_of_text_is_verified(tmp_path):
+    file = tmp_path / "large.lean"
+    file.write_text("theorem a : True := trivial\n" + f"-- {'x' * 96}\n" * 10_500 + "theorem b : True := trivial\n")
+    assert file.stat().st_size > 2**20
+    result = verify(file)
+    assert result.returncode == 0 and ":10502: b" in result.stdout
+
+
+def test_a_submission_is_compared_with_a_reference_file_and_with_a_statement(tmp_path):
+    reference, good, bad = (tmp_path / name for name in ("Reference.lean", "good.lean", "bad.lean"))
+    reference.write_text("def two : Nat := 2\ntheorem t : two + two = 4 := sorry\n")
+    good.write_text(
+        "def two : Nat := 2\ntheorem helper : two = 2 := rfl\ntheorem t : two + two = 4 := by rw [helper]\n"
+    )
+    bad.write_text("def two : Nat := 1 + 1\ntheorem t : two + two = 4 := rfl\n")
+    accepted = verify(good, "--against", reference)
+    assert accepted.returncode == 0 and "accepted" in accepted.stdout, accepted.stdout + accepted.stderr
+    rejected = verify(bad, "--against", reference)
+    assert rejected.returncode == 1 and "the definition of two differs" in rejected.stdout
+    good.write_text("theorem t (p : Prop) (h : p) : p := h\n")
+    assert verify(good, "--against", "theorem t (p : Prop) (h : p) : p").returncode == 0
+    assert verify(good, "--against", "theorem t (p q : Prop) (h : p) : p").returncode == 1
+    senseless = verify(good, "--against", "nothing.lean")
+    assert senseless.returncode == 2 and "no file, no folder and no statement" in senseless.stderr
 
 
 @pytest.mark.parametrize(
@@ -107,9 +253,12 @@ def test_senseless_arguments_exit_with_2(arguments, says):
 @pytest.mark.parametrize(
     "text",
     [
-        "open Nat set_option debug.skipKernelTC true\ntheorem f : 1 = 2 := by decide +kernel\n",
+        "set_option debug.skipKernelTC true\ntheorem f : 1 = 2 := by decide +kernel\n",
+        "theorem f : 1 = 2 := by\n  set_option debug.skipKernelTC true in\n  exact (Nat.succ.inj (rfl : 1 = 1) : 0 = 0) ▸ rfl\n",
         'theorem t : True := by\n  trivial\n-- "\ntheorem f : 1 = 2 := by\n  exact r"\\"\n  sorry -- "\n',
         "theorem t : ∀ x : {n : Nat //-1 = n}, True := by\n  trivial\n-- -/\ntheorem f : 1 = 2 := by\n  sorry\n",
+        "theorem f : 1 = 2 := sorryAx _ false\n",
+        "axiom propext' : 1 = 2\ntheorem f : 1 = 2 := propext'\n",
     ],
 )
 def test_a_file_that_would_smuggle_something_in_is_not_accepted(tmp_path, text):

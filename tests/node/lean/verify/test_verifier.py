@@ -6,11 +6,10 @@ import pytest
 
 from common.lean import Theorem
 from node.lean.process.fresh import Limits
-from node.lean.text.proof_file import UnreadableFile, read_proofs
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import LeanMessage, verdict
 from node.lean.verify.verifier import VerificationFailed, Verifier
-from tests.node.lean.cheats import AND, BY_LEAN, BY_TEXT, FALSE, HEADERS
+from tests.node.lean.cheats import AND, BY_LEAN, BY_TEXT, FALSE
 
 HONEST = [
     (AND, "intro h\nexact ⟨h.2, h.1⟩", ()),
@@ -78,12 +77,6 @@ async def test_what_only_pretends_to_be_a_proof_never_reaches_lean(verifier):
             assert not reply.accepted, script
             assert reason in reply.reason, f"{script[:200]!r}\n{reply.reason}"
             assert reply.elapsed == 0 and reply.lean_version == ""
-
-
-def test_a_files_header_gives_its_theorems_nothing():
-    for header, proof in HEADERS:
-        with pytest.raises(UnreadableFile):
-            read_proofs(f"{header}\n\ntheorem t : 1 = 2 := by\n  {proof}\n")
 
 
 def test_there_are_enough_cheats_and_each_is_another():

@@ -1,6 +1,7 @@
 prelude
 import Pocket.Unexpanders
-import Pocket.Quotation
+import Pocket.Show
+import Pocket.WF
 import Pocket.Function
 import Pocket.Subtype
 import Pocket.Prod

@@ -44,6 +44,6 @@ instance : Quote String := ⟨fun s => Syntax.mkStrLit s⟩
 instance : Quote Char := ⟨fun c => Syntax.mkCharLit c⟩
 instance : Quote Bool := ⟨fun | true => mkCIdent ``Bool.true | false => mkCIdent ``Bool.false⟩
 instance : Quote Unit := ⟨fun _ => mkCIdent ``Unit.unit⟩
-@[extern "x", instance, instance_reducible] def instQuoteNameMkStr1 : Quote Name := ⟨fun n => mkCIdent n⟩
+@[extern "x", instance_reducible, instance] def instQuoteNameMkStr1 : Quote Name := ⟨fun n => mkCIdent n⟩
 instance {α β : Type} [Quote α] [Quote β] : Quote (α × β) := ⟨fun p => Syntax.mkCApp ``Prod.mk (#[quote p.1, quote p.2])⟩
 end Lean
