@@ -6,19 +6,14 @@ wait. All others, and those that are not accepted so, are verified as files: any
 
 from __future__ import annotations
 
-from common.lean import Theorem
 from node.lean.files.report import FileReport
 from node.lean.files.verifier import FileVerifier
 from node.lean.snippets.judging import NO_THEOREM, Judgement, NoJudgement
+from node.lean.snippets.plain import single_proof
 from node.lean.snippets.reading import Fault
 from node.lean.snippets.snippet import Verdict
-from node.lean.text.proof_file import UnreadableFile, read_proofs
-from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verifier import VerificationFailed, Verifier
-
-MOST_CHARACTERS = 20_000
-"""Of a snippet that is verified with others: a longer one would hold them up."""
 
 _OUT_OF_TIME, _OUT_OF_MEMORY = "not done after", "of memory"
 """In the reason of a process that was ended by its limits (`node.lean.process.fresh`)."""
@@ -52,21 +47,6 @@ class FileJudge:
         """Remove the verifiers' scratch folders."""
         self._files.close()
         self._proofs.close()
-
-
-def single_proof(code: str) -> tuple[Theorem, str] | None:
-    """The theorem and its tactic proof, where a snippet is no more than that, behind a plain header."""
-    if len(code) > MOST_CHARACTERS:
-        return None
-    try:
-        proofs = read_proofs(code)
-    except UnreadableFile:
-        return None
-    if len(proofs) != 1:
-        return None
-    theorem, script = proofs[0].theorem, proofs[0].script
-    problem = header_problem(theorem.header) or statement_problem(theorem.binders, theorem.conclusion)
-    return None if problem or proof_problem(script) else (theorem, script)
 
 
 def judgement(report: FileReport, limit: float, before: float = 0.0) -> Judgement:

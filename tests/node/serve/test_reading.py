@@ -1,6 +1,7 @@
 """Answers as their readers take them, and the lines that import: without Lean."""
 
 from node.lean.snippets import reading
+from node.lean.snippets.plain import single_proof
 from node.lean.snippets.reading import Fault
 from node.lean.snippets.texts import leading_imports
 
@@ -54,3 +55,39 @@ def test_only_the_beginning_of_a_text_imports():
     for none in ("", "theorem\nimport A", "/- import A", "-- import A", "/-\nimport A\n-/ def x := 1", "important"):
         assert leading_imports(none) == ()
     assert leading_imports("/-" * 500_000) == () and leading_imports("\n" * 1_000_000) == ()
+
+
+def test_a_theorem_with_a_tactic_proof_behind_a_plain_header_is_read():
+    header = "import Mathlib\n\n-- as usual\nset_option maxHeartbeats 400000\nopen Nat Real\n\n"
+    theorem, script = single_proof(header + "theorem t (n : Nat) : n = n := by\n  rfl -- done\n")
+    assert theorem.header == "import Mathlib\nset_option maxHeartbeats 400000\nopen Nat Real"
+    assert (theorem.name, theorem.binders, theorem.conclusion) == ("t", "(n : Nat)", "n = n")
+    assert script == "  rfl -- done"
+    assert single_proof("example : 1 = 1 := by rfl")[1].strip() == "rfl"
+
+
+def test_whatever_is_more_than_a_theorem_with_its_proof_is_no_such_snippet():
+    good = "theorem t : 1 = 1 := by rfl"
+    assert single_proof(good) is not None
+    for more in (
+        f"{good}\n{good.replace(' t ', ' u ')}",
+        f"axiom bad : False\n{good}",
+        f"set_option debug.skipKernelTC true\n{good}",
+        f"set_option maxRecDepth 5 in\n{good}",
+        f"open Nat in\n{good}",
+        f"open Nat hiding add\n{good}",
+        f"variable (n : Nat)\n{good}",
+        f"@[simp] {good}",
+        f"private {good}",
+        f"{good}\n#eval 1",
+        f"{good}\nend",
+        "theorem t : 1 = 1 := rfl",
+        "theorem t : 1 = 1 := by sorry",
+        "theorem t : 1 = 2 := by native_decide",
+        "theorem t : 1 = 1 := by set_option debug.skipKernelTC true in rfl",
+        "theorem t : 1 = 1 := by (",
+        "def t := 1",
+        "",
+        good + " " * 20_000,
+    ):
+        assert single_proof(more) is None, more
