@@ -16,20 +16,26 @@ FOR_EVER = "set_option maxHeartbeats 0\ntheorem t : 1 = 2 := by repeat (have := 
 BOMB = "theorem t : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"
 
 
-async def test_each_bad_snippet_fails_alone():
+async def test_each_bad_snippet_fails_alone(wire):
     bad = {
-        FOR_EVER: "Lean REPL command timed out in 6.0 seconds",
-        BOMB: "Lean REPL process exceeded its memory limit of 600 MB",
+        FOR_EVER: "Lean REPL command timed out in 4.0 seconds",
         "-" * (MOST_CHARACTERS + 1): f"at most {MOST_CHARACTERS} are checked",
         "#check sorry\n" * (MOST_SORRIES + 1): f"more than {MOST_SORRIES} times `sorry`",
     }
-    async with serving(memory_mb=600) as wire:
-        results = await wire.check(*[text for each in bad for text in (each, GOOD)], timeout=6)
-        for result, says in zip(results[::2], bad.values(), strict=True):
-            assert says in result["error"] and "response" not in result
-            assert result["verdict"]["accepted"] is False and says in result["verdict"]["reason"]
-        for result in results[1::2]:
-            assert "error" not in result and result["verdict"] == {"accepted": True, "axioms": [], "reason": ""}
+    proved = asyncio.create_task(wire.check(*[GOOD] * 4))
+    for result, says in zip(await wire.check(*bad, timeout=4), bad.values(), strict=True):
+        assert says in result["error"] and "response" not in result
+        assert result["verdict"]["accepted"] is False and says in result["verdict"]["reason"]
+    for result in await proved:
+        assert "error" not in result and result["verdict"] == {"accepted": True, "axioms": [], "reason": ""}
+
+
+async def test_a_snippet_that_eats_memory_is_ended_and_its_neighbours_are_not():
+    async with serving(memory_mb=300) as wire:
+        results = await wire.check(GOOD, BOMB, GOOD)
+    says = "Lean REPL process exceeded its memory limit of 300 MB"
+    assert [result.get("error", "") for result in results] == ["", says, ""]
+    assert [result["verdict"]["accepted"] for result in results] == [True, False, True]
 
 
 async def test_what_lean_refuses_is_an_error_message(wire):
