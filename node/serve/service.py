@@ -3,7 +3,7 @@
 Clients and reward functions that were written for that server take this one's address. Beyond it, a snippet counts as
 proved only if Lean's kernel says so in fresh processes, and what it rests on is among Lean's own axioms.
 
-Exit code: 0 stopped, 1 the port is not to be had, 2 wrong configuration, or no Lean as configured.
+Exit code: 0 stopped, 1 the port or the broker is not to be had, 2 wrong configuration, or no Lean as configured.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from node.serve.application import Application
 
 STOPPED, FAILED, WRONG = 0, 1, 2
+
+CONNECT_SECONDS = 10.0
+"""Patience with a broker that was named."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -56,7 +59,24 @@ async def serve(settings: ServeSettings) -> int:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    return await serve_here(settings, stop)
+    return await (serve_there(settings, stop) if settings.url else serve_here(settings, stop))
+
+
+async def serve_there(settings: ServeSettings, stop: asyncio.Event) -> int:
+    """Serve over the lean-proxies of a mesh until told to stop; returns the exit code."""
+    from common.bus import Bus, BusSettings, BusUnavailable
+    from common.subjects import BadRunName
+    from node.serve.remote import BusChecker
+
+    try:
+        bus = await Bus.connect(BusSettings(url=settings.url), run=settings.run, name="serve", wait=CONNECT_SECONDS)
+    except BadRunName as error:
+        return _failed(str(error), WRONG)
+    except BusUnavailable as error:
+        return _failed(str(error), FAILED)
+    at_once = settings.resolved_requests()
+    checker = BusChecker(bus, at_once=at_once, queue=settings.queue, verify_seconds=settings.verify_seconds)
+    return await serve_on(settings, checker, stop, f"over the lean-proxies of run {settings.run} at {settings.url}")
 
 
 async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:

@@ -12,6 +12,9 @@ from common.sizing import LEAN_SHARE, LEAN_WORKER_MB, read_machine
 KEY_VARIABLE = "LEAN_SERVER_API_KEY"
 """The variable from which Kimina's client takes the key that it sends."""
 
+REMOTE_SNIPPETS = 64
+"""More than the workers of a few machines; lean-proxies say when they have enough."""
+
 
 @dataclass
 class ServeSettings:
@@ -30,12 +33,12 @@ class ServeSettings:
     url: str = ""
     """A broker, nats://HOST:PORT: the lean-proxies of its run check the snippets. Empty: workers of this process."""
 
-    run: str = "local"
+    run: str = "demo"
     """With `url`: the run whose lean-proxies are asked."""
 
     workers: Natural = 0
     """Snippets at once, each with a Lean process of its own; 0 takes one per core, and no more than half of the memory
-    holds."""
+    holds. With `url`: snippets that are with lean-proxies at a time; 0 takes 64."""
 
     queue: Natural = 1024
     """Snippets that may wait for a worker; while more wait, requests are answered with 429."""
@@ -66,6 +69,10 @@ class ServeSettings:
 
     lean: LeanSettings = field(default_factory=LeanSettings)
     """Which Lean, with which project and header: section [lean] of the file."""
+
+    def resolved_requests(self) -> int:
+        """Snippets that are with lean-proxies at a time."""
+        return self.workers or REMOTE_SNIPPETS
 
     def resolved_workers(self) -> int:
         """Workers on this machine. All cores: the service has the machine for itself."""

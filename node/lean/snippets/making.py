@@ -9,6 +9,9 @@ from node.lean.snippets.checker import SnippetChecker
 from node.lean.snippets.file_judge import FileJudge
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
+HEARTBEATS = 200_000
+"""Lean's own default of `maxHeartbeats`, which texts of others were written for."""
+
 
 def make_checker(
     toolchain: LeanToolchain,
