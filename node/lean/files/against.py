@@ -2,8 +2,11 @@
 
 For each theorem of the reference the submission must have a theorem of the same name and the same type. Every constant
 of the user's own files behind that type must be the same in both: its kind, its type, and the value of definitions.
-A definition that the reference leaves open (its value is `sorry`) may be filled. The axioms that are permitted are
-Lean's own, and those that the reference declares, too. The promise is that of Comparator and SafeVerify.
+A definition that the reference leaves open (its value is `sorry`) may be filled; of one that it leaves open in parts,
+the other parts stay. The axioms that are permitted are Lean's own, and those that the reference declares, too. The
+promise is that of Comparator and SafeVerify.
+
+A name means what the file that uses it imports: two files of a submission may declare the same name.
 """
 
 from __future__ import annotations
@@ -22,7 +25,36 @@ from node.lean.verify.verdicts import AXIOMS
 _MADE_UP = re.compile(r"(?:^|\.)(?:_\w+|match_\d+(?:_\d+)*|proof_\d+(?:_\d+)*|eq_\d+)$")
 """Names that Lean numbers: another declaration before them may shift the number."""
 
+_RENAMED = frozenset({Kind.DEFINITION, Kind.THEOREM})
+"""What may have another made-up name in the submission. Two types of other names are never the same type."""
+
 _SHOWN = 160
+
+MISSING = "missing: the reference states it, and the submission does not"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A constant, and the file of the user's that declares it; `module` is empty for the library."""
+
+    module: str
+    name: str
+
+
+_Pair = tuple[_Place, _Place]
+"""A constant of the reference, and the one that stands in its place in the submission."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What two constants by themselves are found to be: different, or the same if these other pairs are."""
+
+    reason: str = ""
+    below: tuple[_Pair, ...] = ()
+
+
+class _Differ(Exception):
+    """Two terms or constants are not the same; the text says how."""
 
 
 @dataclass
@@ -34,123 +66,165 @@ class Comparison:
     submission: list[LocalModule]
     filled: dict[str, str] = field(default_factory=dict)
     """Definitions that the reference leaves open, with what the submission says."""
-    _same: dict[tuple[str, str], str] = field(default_factory=dict)
+    _found: dict[_Pair, _Found] = field(default_factory=dict)
+    _same: set[_Pair] = field(default_factory=set)
+    """Pairs that are the same, with all that is below them."""
+
+    def __post_init__(self) -> None:
+        self._references = {module.name: module for module in self.reference}
+        self._submissions = {module.name: module for module in self.submission}
 
     def verdicts(self) -> Iterator[DeclarationVerdict]:
         """One verdict for each theorem of the reference, in its order."""
-        permitted = AXIOMS | {
-            name
-            for module in self.reference
-            for name, constant in module.constants.items()
-            if constant.kind is Kind.AXIOM and not self.difference(name, name)
-        }
         for module in self.reference:
-            for constant, command in module.written():
-                if constant.kind is Kind.THEOREM or (constant.kind is Kind.DEFINITION and _open(module, constant)):
-                    yield self._verdict(module, constant, command.keyword, permitted)
+            for constant, keyword in module.stated():
+                if constant.kind is Kind.THEOREM or (constant.kind is Kind.DEFINITION and self._open(constant)):
+                    yield self._verdict(module, constant, keyword)
 
-    def _verdict(
-        self, module: LocalModule, wanted: Constant, keyword: str, permitted: set[str] | frozenset[str]
-    ) -> DeclarationVerdict:
+    def _verdict(self, home: LocalModule, wanted: Constant, keyword: str) -> DeclarationVerdict:
+        """The best verdict among the submission's theorems of that name: its files may declare it more than once."""
         name = wanted.name
-        owner, given = self._find(self.submission, name)
-        axioms: tuple[str, ...] = ()
-        line = module.lines[name]
-        if owner is None or given is None:
-            reason = "missing: the reference states it, and the submission does not"
-        else:
-            axioms = tuple(sorted(owner.axioms.get(name, ())))
-            line = owner.lines.get(name, line)
-            reason = self._reason(owner, wanted, given, axioms, permitted)
-        return DeclarationVerdict(shown_name(name), keyword, line, reason, axioms)
+        shown, line = shown_name(name), home.lines.get(name, 0)
+        found = []
+        for owner in self.submission:
+            if name in owner.constants:
+                axioms = tuple(sorted(owner.axioms.get(name, ())))
+                reason = self._reason(home, owner, name, axioms)
+                found.append(DeclarationVerdict(shown, keyword, owner.lines.get(name, line), reason, axioms))
+        if not found:
+            return DeclarationVerdict(shown, keyword, line, MISSING)
+        return next((verdict for verdict in found if verdict.accepted), found[0])
 
-    def _reason(
-        self,
-        owner: LocalModule,
-        wanted: Constant,
-        given: Constant,
-        axioms: tuple[str, ...],
-        permitted: set[str] | frozenset[str],
-    ) -> str:
-        if reason := self.difference(wanted.name, wanted.name):
+    def _reason(self, home: LocalModule, owner: LocalModule, name: str, axioms: tuple[str, ...]) -> str:
+        if reason := self.difference(_Place(home.name, name), _Place(owner.name, name)):
             return reason
-        if not given.safe:
+        if not owner.constants[name].safe:
             return "it is unsafe or partial: the kernel does not check it"
         if owner.whole_problem():
             return owner.whole_problem()
-        if given.name in owner.rejected:
-            return f"the kernel rejects it: {owner.rejected[given.name]}"
-        if broken := owner.rests_on_rejected(given.name):
+        if name in owner.rejected:
+            return f"the kernel rejects it: {owner.rejected[name]}"
+        if broken := owner.rests_on_rejected(name):
             return f"it rests on {shown_name(broken)}, which the kernel rejects"
-        foreign = unsupported(permitted, axioms)
+        foreign = [axiom for axiom in unsupported(AXIOMS, axioms) if not self._permitted(owner, axiom)]
         if "sorryAx" in foreign:
             return "the proof is not finished: it uses sorry"
         if foreign:
             return f"it rests on axioms that neither Lean nor the reference has: {', '.join(foreign)}"
         return ""
 
+    def _permitted(self, owner: LocalModule, axiom: str) -> bool:
+        """Whether the reference declares an axiom on which something in a file of the submission rests."""
+        given = _place(owner, axiom)
+        return any(
+            axiom in module.constants
+            and module.constants[axiom].kind is Kind.AXIOM
+            and not self.difference(_Place(module.name, axiom), given)
+            for module in self.reference
+        )
+
     # --- are two constants the same? --------------------------------------------------------------------------------
 
-    def difference(self, wanted: str, given: str) -> str:
-        """How a constant of the submission differs from one of the reference; empty when it does not."""
-        key = (wanted, given)
-        if key not in self._same:
-            self._same[key] = ""  # what is asked again on the way (recursive types) differs elsewhere or nowhere
-            self._same[key] = self._difference(wanted, given)
-        return self._same[key]
+    def difference(self, wanted: _Place, given: _Place) -> str:
+        """How a constant of the submission, or something below it, differs from the reference; empty if nothing does.
 
-    def _difference(self, wanted: str, given: str) -> str:
-        home, one = self._find(self.reference, wanted)
-        owner, other = self._find(self.submission, given)
-        shown = shown_name(wanted)
-        if home is None or owner is None or one is None or other is None:
-            if one is None and other is None:
-                return "" if wanted == given else f"{shown} is not {shown_name(given)}"
-            if one is None:
-                return f"{shown} is the library's in the reference, and the submission declares its own"
-            return f"{shown} is declared by the reference, and not by the submission"
+        Types refer to each other in circles, so a pair counts as the same only when all that it leads to was looked at.
+        """
+        waiting, seen = [(wanted, given)], set()
+        while waiting:
+            pair = waiting.pop()
+            if pair in seen or pair in self._same:
+                continue
+            seen.add(pair)
+            if pair not in self._found:
+                try:
+                    self._found[pair] = _Found(below=tuple(self._alike(*pair)))
+                except _Differ as error:
+                    self._found[pair] = _Found(str(error))
+            found = self._found[pair]
+            if found.reason:
+                return found.reason
+            waiting += found.below
+        self._same |= seen
+        return ""
+
+    def _alike(self, wanted: _Place, given: _Place) -> Iterator[_Pair]:
+        """The pairs that must be the same, too, for these two to be the same. Raises _Differ."""
+        shown = shown_name(wanted.name)
+        if not wanted.module and not given.module:
+            if wanted.name != given.name:
+                raise _Differ(f"{shown_name(given.name)} stands where the reference has {shown}")
+            return
+        if not wanted.module:
+            raise _Differ(f"{shown} is the library's in the reference, and the submission declares its own")
+        if not given.module:
+            raise _Differ(f"{shown} is declared by the reference, and not by the submission")
+        home, owner = self._references[wanted.module], self._submissions[given.module]
+        one, other = home.constants[wanted.name], owner.constants[given.name]
         if one.kind is not other.kind:
-            return f"{shown} is a {_kind(one)} in the reference, and a {_kind(other)} in the submission"
+            raise _Differ(f"{shown} is a {_kind(one)} in the reference, and a {_kind(other)} in the submission")
+        if one.name != other.name and not (
+            one.kind in _RENAMED and _MADE_UP.search(one.name) and _MADE_UP.search(other.name)
+        ):
+            raise _Differ(f"{shown_name(given.name)} stands where the reference has {shown}")
         if one.safe != other.safe:
-            return f"{shown} is unsafe or partial in one of the two"
+            raise _Differ(f"{shown} is unsafe or partial in one of the two")
         if len(one.level_parameters) != len(other.level_parameters):
-            return f"{shown} has another number of universe parameters"
-        if reason := self._terms_differ(one, other, one.type, other.type):
-            return f"the type of {shown} differs: {reason}"
-        return self._contents_differ(home, one, other)
+            raise _Differ(f"{shown} has another number of universe parameters")
+        sides = _Sides(home, owner, one, other)
+        yield from self._terms_alike(sides, f"the type of {shown}", one.type, other.type)
+        yield from self._contents_alike(sides)
 
-    def _contents_differ(self, home: LocalModule, one: Constant, other: Constant) -> str:
-        """How two constants of the same kind and type differ in what they are made of."""
+    def _contents_alike(self, sides: _Sides) -> Iterator[_Pair]:
+        """The same for what two constants of the same kind and type are made of. Raises _Differ."""
+        one, other = sides.one, sides.other
         shown = shown_name(one.name)
-        if one.kind is Kind.THEOREM or one.kind is Kind.AXIOM:
-            return ""
         if one.kind is Kind.INDUCTIVE:
             if (one.parameters, len(one.constructors), len(one.mutual)) != (
                 other.parameters,
                 len(other.constructors),
                 len(other.mutual),
             ):
-                return f"{shown} is another inductive type: parameters or constructors differ"
+                raise _Differ(f"{shown} is another inductive type: parameters or constructors differ")
             pairs = zip((*one.constructors, *one.mutual), (*other.constructors, *other.mutual), strict=True)
-            return next((reason for pair in pairs if (reason := self._named_alike(*pair))), "")
-        if one.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR):
-            return self._named_alike(one.inductive, other.inductive)
-        assert one.value is not None and other.value is not None
-        if _open(home, one):
-            self.filled[shown] = show(self.terms, other.value, _SHOWN)
-            return ""
-        reason = self._terms_differ(one, other, one.value, other.value)
-        return f"the definition of {shown} differs: {reason}" if reason else ""
+            yield from (sides.pair(*names) for names in pairs)
+        elif one.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR):
+            yield sides.pair(one.inductive, other.inductive)
+        elif one.kind in (Kind.DEFINITION, Kind.OPAQUE):
+            assert one.value is not None and other.value is not None
+            if self._open(one):
+                self.filled[shown] = show(self.terms, other.value, _SHOWN)
+            if not self._open_as_a_whole(one):
+                yield from self._terms_alike(sides, f"the definition of {shown}", one.value, other.value)
 
-    def _named_alike(self, wanted: str, given: str) -> str:
-        if wanted != given and not (_MADE_UP.search(wanted) and _MADE_UP.search(given)):
-            return f"{shown_name(given)} stands where the reference has {shown_name(wanted)}"
-        return self.difference(wanted, given)
+    def _open(self, constant: Constant) -> bool:
+        """Whether a definition, or a part of it, is left open: its own value holds `sorry`."""
+        return constant.value is not None and "sorryAx" in self.terms.constants(constant.value)
 
-    def _terms_differ(self, one: Constant, other: Constant, wanted: int, given: int) -> str:
-        """Where two terms differ, or a constant in them; empty when they do not."""
-        levels = dict(zip(one.level_parameters, other.level_parameters, strict=True))
+    def _open_as_a_whole(self, constant: Constant) -> bool:
+        """Whether a definition is `sorry`, or a function whose value is."""
+        term = constant.value
+        while term is not None and (shape := self.terms.shape(term))[0] == Tag.LAMBDA:
+            term = int(shape[2])  # type: ignore[arg-type]
+        return term is not None and self._head(term) == "sorryAx"
+
+    def _head(self, term: int) -> str:
+        """The constant that a term applies; empty where it applies none."""
+        while (shape := self.terms.shape(term))[0] == Tag.APPLY:
+            term = int(shape[1])  # type: ignore[arg-type]
+        return str(shape[1]) if shape[0] == Tag.CONSTANT else ""
+
+    # --- are two terms the same? ------------------------------------------------------------------------------------
+
+    def _terms_alike(self, sides: _Sides, what: str, wanted: int, given: int) -> Iterator[_Pair]:
+        """The pairs of constants that must be the same for two terms to be. Raises _Differ.
+
+        Where the reference has `sorry`, anything may stand. Arguments that are proofs may differ: what they prove is
+        the same, since the function is.
+        """
+        levels = dict(zip(sides.one.level_parameters, sides.other.level_parameters, strict=True))
         renamed = any(first != second for first, second in levels.items())
+        in_value = wanted == sides.one.value
         waiting, seen = [(wanted, given)], set()
         while waiting:
             pair = waiting.pop()
@@ -158,19 +232,20 @@ class Comparison:
                 continue
             seen.add(pair)
             first, second = (self.terms.shape(term) for term in pair)
+            if in_value and self._head(pair[0]) == "sorryAx":
+                continue
             if first[0] != second[0] or len(first) != len(second):
-                return self._shown(*pair)
+                raise _Differ(f"{what} differs: {self._shown(*pair)}")
             match first, second:
                 case (Tag.CONSTANT, str(name), tuple(ones)), (_, str(other_name), tuple(others)):
-                    if reason := self._named_alike(name, other_name):
-                        return reason
+                    yield sides.pair(name, other_name)
                     if len(ones) != len(others) or not all(
                         self._levels_alike(*each, levels, renamed) for each in zip(ones, others, strict=True)
                     ):
-                        return self._shown(*pair)
+                        raise _Differ(f"{what} differs: {self._shown(*pair)}")
                 case (Tag.SORT, int(level)), (_, int(other_level)):
                     if not self._levels_alike(level, other_level, levels, renamed):
-                        return self._shown(*pair)
+                        raise _Differ(f"{what} differs: {self._shown(*pair)}")
                 case (Tag.PROJECTION, str(name), index, int(inner)), (
                     _,
                     str(other_name),
@@ -178,20 +253,30 @@ class Comparison:
                     int(other_inner),
                 ):
                     if index != other_index:
-                        return self._shown(*pair)
-                    if reason := self._named_alike(name, other_name):
-                        return reason
+                        raise _Differ(f"{what} differs: {self._shown(*pair)}")
+                    yield sides.pair(name, other_name)
                     waiting.append((inner, other_inner))
                 case (Tag.BOUND | Tag.LITERAL, *_), _:
                     if first != second:
-                        return self._shown(*pair)
+                        raise _Differ(f"{what} differs: {self._shown(*pair)}")
+                case (Tag.APPLY, int(function), int(argument)), (_, int(other_function), int(other_argument)):
+                    waiting.append((function, other_function))
+                    if not (self._proof(sides.home, argument) or self._proof(sides.owner, other_argument)):
+                        waiting.append((argument, other_argument))
                 case _:
                     waiting += [
                         (a, b)
                         for a, b in zip(first[1:], second[1:], strict=True)
                         if isinstance(a, int) and isinstance(b, int)
                     ]
-        return ""
+
+    def _proof(self, module: LocalModule, term: int) -> bool:
+        """Whether a term applies a theorem of the user's files that Lean made up for a proof inside of something."""
+        name = self._head(term)
+        if not _MADE_UP.search(name):
+            return False
+        owner = module.owner(name)
+        return owner is not None and owner.constants[name].kind is Kind.THEOREM
 
     def _levels_alike(self, one: int, other: int, names: dict[str, str], renamed: bool) -> bool:
         if not renamed or (one == other and not self.terms.parametric(one)):
@@ -209,17 +294,25 @@ class Comparison:
             f"`{show(self.terms, given, _SHOWN)}` stands where the reference has `{show(self.terms, wanted, _SHOWN)}`"
         )
 
-    @staticmethod
-    def _find(modules: list[LocalModule], name: str) -> tuple[LocalModule | None, Constant | None]:
-        for module in modules:
-            if name in module.constants:
-                return module, module.constants[name]
-        return None, None
+
+@dataclass(frozen=True)
+class _Sides:
+    """Two constants that are compared, each with the file that declares it."""
+
+    home: LocalModule
+    owner: LocalModule
+    one: Constant
+    other: Constant
+
+    def pair(self, wanted: str, given: str) -> _Pair:
+        """Two names that stand in the two constants."""
+        return _place(self.home, wanted), _place(self.owner, given)
 
 
-def _open(module: LocalModule, constant: Constant) -> bool:
-    """Whether a definition is left open: its own value is `sorry`."""
-    return constant.value is not None and "sorryAx" in module.terms.constants(constant.value)
+def _place(module: LocalModule, name: str) -> _Place:
+    """What a name means in a file."""
+    owner = module.owner(name)
+    return _Place(owner.name if owner else "", name)
 
 
 def _kind(constant: Constant) -> str:

@@ -11,6 +11,7 @@ from node.lean.files.commands import DATA, PROOFS, SYNTAX, Command, Text
 from node.lean.files.report import LocalItem
 from node.lean.olean.module import Constant, Kind, Module
 from node.lean.olean.plan import Step, Uses, groups, steps, uses
+from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
 from node.lean.verify.recheck import WHOLE_MODULE
 
@@ -38,7 +39,7 @@ class LocalModule:
     text: Text
     commands: Sequence[Command]
     axioms: dict[str, frozenset[str]] = field(default_factory=dict)
-    rejected: Mapping[str, str] = field(default_factory=dict)
+    rejected: dict[str, str] = field(default_factory=dict)
     """By name, why the kernel does not accept what the compiler wrote."""
     others: Sequence[LocalModule] = ()
     """The user's other files that it imports, directly or not."""
@@ -48,6 +49,9 @@ class LocalModule:
         """Read a compiled file. Raises BadOlean and OSError."""
         module = Module(olean, terms)
         try:
+            if "Init" not in module.imports:
+                # Without it, the file could declare what Lean takes for its own: axioms, numbers, equality.
+                raise BadOlean("it begins with `prelude`, so it does not import Lean's own library")
             used = uses(module, terms)
             return cls(
                 name,
@@ -75,6 +79,18 @@ class LocalModule:
             if not any(name in constants for constants in known)
         }
 
+    def owner(self, name: str) -> LocalModule | None:
+        """The user's file that declares a constant, among this one and those that it imports."""
+        return next((module for module in (self, *self.others) if name in module.constants), None)
+
+    def reject(self, rejected: Mapping[str, str]) -> None:
+        """Note what the kernel rejects, by one name of each step, or WHOLE_MODULE."""
+        self.rejected = dict(rejected)
+        for group in self.order:
+            reason = next((rejected[name] for name in group if name in rejected), "")
+            if reason:
+                self.rejected |= dict.fromkeys(group, reason)
+
     def find_axioms(self, library: Mapping[str, frozenset[str]]) -> None:
         """Work out the axioms of every safe constant from those of the library."""
         for group in self.order:
@@ -86,13 +102,12 @@ class LocalModule:
                 self.axioms[name] = frozenset(found)
 
     def _axioms_of(self, name: str, library: Mapping[str, frozenset[str]]) -> frozenset[str]:
-        for module in (self, *self.others):
-            if name in module.constants:
-                constant = module.constants[name]
-                # Constructors are in the group of their type, recursors in none: they use what their type uses.
-                owner = constant.inductive if constant.kind is Kind.RECURSOR else name
-                return module.axioms.get(owner, frozenset())
-        return library[name]
+        module = self.owner(name)
+        if module is None:
+            return library[name]
+        constant = module.constants[name]
+        # Constructors are in the group of their type, recursors in none: they use what their type uses.
+        return module.axioms.get(constant.inductive if constant.kind is Kind.RECURSOR else name, frozenset())
 
     def whole_problem(self) -> str:
         """Why nothing of this file or of those that it imports can be believed; empty when it can."""
@@ -129,7 +144,10 @@ class LocalModule:
         found = []
         for constant in self.constants.values():
             command = self.command_of(constant.name)
-            if command is None or not constant.safe or _INTERNAL.search(shown_name(constant.name)):
+            if command is None or not constant.safe:
+                continue
+            # What Lean makes up has no place in the text. A theorem that has one is written, whatever its name is.
+            if constant.kind is not Kind.THEOREM and _INTERNAL.search(shown_name(constant.name)):
                 continue
             if constant.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR) or command.keyword in SYNTAX:
                 continue
@@ -137,6 +155,19 @@ class LocalModule:
                 continue
             found.append((self.lines[constant.name], constant, command))
         yield from ((constant, command) for _, constant, command in sorted(found, key=lambda item: item[0]))
+
+    def stated(self) -> list[tuple[Constant, str]]:
+        """What the file states, with its keyword: what is written, and theorems that are declared in any other way."""
+        written = [(constant, command.keyword) for constant, command in self.written()]
+        names = {constant.name for constant, _ in written}
+        return written + [
+            (constant, "theorem")
+            for constant in self.constants.values()
+            if constant.kind is Kind.THEOREM
+            and constant.name not in names
+            and not _INTERNAL.search(shown_name(constant.name))
+            and self.command_of(constant.name) is None
+        ]
 
     # --- what a statement depends on --------------------------------------------------------------------------------
 

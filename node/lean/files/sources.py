@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from node.lean.text.lexing import blanked
@@ -80,8 +80,9 @@ def _imported(sources: Sequence[SourceFile], root: Path) -> list[SourceFile]:
     found = []
     while waiting:
         name = waiting.pop()
-        file = root.joinpath(*name.split(".")).with_suffix(".lean")
-        if name in known or not file.is_file():
+        parts = name.split(".")
+        file = root.joinpath(*parts).with_suffix(".lean")
+        if name in known or not all(parts) or "/" in name or not file.is_file():
             continue
         known.add(name)
         source = _read(file, root)
@@ -97,6 +98,8 @@ def _imported(sources: Sequence[SourceFile], root: Path) -> list[SourceFile]:
 def _read(file: Path, root: Path) -> SourceFile:
     module = ".".join(file.relative_to(root).with_suffix("").parts)
     shown = str(file)
+    if "." in "".join(file.relative_to(root).with_suffix("").parts):
+        return SourceFile(shown, module, problem="a module's name holds no dot", path=file)
     try:
         if not file.resolve(strict=True).is_relative_to(root.resolve()):
             return SourceFile(shown, module, problem="a link that leads out of the folder", path=file)
@@ -116,7 +119,13 @@ def _read(file: Path, root: Path) -> SourceFile:
 
 def in_order(sources: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, str]]:
     """Each file behind those that it imports, with why it cannot be compiled (a circle of imports); empty if it can."""
-    by_module = {source.module: source for source in sources}
+    by_module: dict[str, SourceFile] = {}
+    for source in sources:
+        if source.module in by_module:
+            other = by_module[source.module].shown
+            yield replace(source, module=""), f"{other} is the same module: {source.module}"
+        else:
+            by_module[source.module] = source
     done: set[str] = set()
     for source in by_module.values():
         waiting = [source]

@@ -11,15 +11,16 @@ docs/trust.md says what each of these stops.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from node.lean.files.against import Comparison
+from node.lean.files.against import MISSING, Comparison
 from node.lean.files.axioms import AxiomsUnknown, LibraryAxioms
 from node.lean.files.commands import PROOFS, Command
 from node.lean.files.compiling import Compiled, Compiler
@@ -35,15 +36,22 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.recheck import Rechecker
 from node.lean.verify.verdicts import AXIOMS
 
+_CORE = frozenset({"Init", "Lean", "Std", "Lake"})
+"""The libraries that are a part of every Lean."""
+
 _SCRATCH = "proofmesh-files-"
 
 
 class Judged:
     """A file that was judged: its report, and what was read of it where it could be compiled."""
 
-    def __init__(self, report: FileReport, module: LocalModule | None = None) -> None:
+    def __init__(
+        self, report: FileReport, module: LocalModule | None = None, errors: Sequence[DeclarationVerdict] = ()
+    ) -> None:
         self.report = report
         self.module = module
+        self.errors = errors
+        """Verdicts on commands that Lean refused."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,8 @@ class FileVerifier:
         tasks: dict[str, asyncio.Task[Judged]] = {}
         try:
             for source, problem in in_order(sources):
-                needed = [tasks[name] for name in source.imports if name in tasks]
+                # A module of the toolchain is found before a file of the same name.
+                needed = [tasks[name] for name in source.imports if name in tasks and not self._in_library(name)]
                 work = self._verify_one(source, problem, needed, run)
                 tasks[source.module or source.shown] = asyncio.create_task(work)
             for task in tasks.values():
@@ -130,25 +139,64 @@ class FileVerifier:
         Returns the reports on all files that have problems of their own, a verdict for each theorem of the reference,
         and the definitions that the reference leaves open with what the submission says they are.
         """
+        async for compared in self.compare_many([submission], reference):
+            return compared
+        raise AssertionError("a submission has a result")
+
+    async def compare_many(
+        self, submissions: Sequence[Sequence[SourceFile]], reference: Sequence[SourceFile]
+    ) -> AsyncIterator[tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]]:
+        """What `compare` returns, for several submissions in their order; the reference is compiled once."""
         terms = Terms()
-        problems: list[FileReport] = []
-        modules: list[list[LocalModule]] = []
-        for side, sources in (("reference", reference), ("submission", submission)):
-            judged = [each async for each in self.verify(sources, terms=terms)]
-            for each in judged:
-                if side == "reference" and not each.report.problem:
-                    errors = [
-                        item for item in each.report.declarations if each.module and not _stands(each.module, item)
-                    ]
-                    if errors:
-                        each.report.problem = f"the reference has an error in line {errors[0].line}: {errors[0].reason}"
-                if each.report.problem:
-                    each.report.file = f"{each.report.file} ({side})"
-                    problems.append(each.report)
-            modules.append([each.module for each in judged if each.module is not None])
-        comparison = Comparison(terms, modules[0], modules[1])
-        verdicts = [] if any("(reference)" in each.file for each in problems) else list(comparison.verdicts())
-        return problems, verdicts, comparison.filled
+        wanted = [each async for each in self.verify(reference, terms=terms)]
+        problems = _reference_problems(wanted)
+        tasks = [asyncio.create_task(self._compare(each, reference, wanted, terms, problems)) for each in submissions]
+        try:
+            for task in tasks:
+                yield await task
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _compare(
+        self,
+        submission: Sequence[SourceFile],
+        reference: Sequence[SourceFile],
+        wanted: Sequence[Judged],
+        terms: Terms,
+        problems: list[FileReport],
+    ) -> tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]:
+        """What `compare` returns, for a reference that was judged."""
+        if len(submission) == len(reference) == 1:
+            # Private names hold the name of their module.
+            submission = [replace(submission[0], module=reference[0].module)]
+        given = [each async for each in self.verify(submission, terms=terms)]
+        own = [replace(each.report, file=f"{each.report.file} (submission)") for each in given if each.report.problem]
+        theirs, ours = ([each.module for each in side if each.module is not None] for side in (wanted, given))
+        comparison = Comparison(terms, theirs, ours)
+        verdicts = [] if problems else list(comparison.verdicts())
+        if not problems and not verdicts:
+            own.append(FileReport("the reference", "it states no theorem"))
+        if conflict := await self._library_conflict(theirs, ours):
+            own.append(FileReport("imports (submission)", conflict))
+        reports = [each.report for each in given]
+        return [*problems, *own], [_with_cause(verdict, reports) for verdict in verdicts], comparison.filled
+
+    async def _library_conflict(self, reference: Sequence[LocalModule], submission: Sequence[LocalModule]) -> str:
+        """Why two sides cannot mean the same library; empty when they do.
+
+        Two modules of a library may declare different things under one name, as long as nothing imports both.
+        """
+        sides = [[name for module in side for name in _library_imports(module)] for side in (reference, submission)]
+        if set(sides[1]) <= set(sides[0]):
+            return ""
+        try:
+            async with self._axioms_lock:
+                await self._axioms.of(["True"], [*sides[0], *sides[1]])
+        except (AxiomsUnknown, OutOfLimits) as error:
+            return f"what the reference imports and what the submission imports do not go together: {error}"
+        return ""
 
     async def _prepare(self) -> None:
         """Ask the toolchain, once, for its version and for what checks compiled files. Raises OutOfLimits."""
@@ -168,6 +216,12 @@ class FileVerifier:
             await self._rechecker.find()
             self._asked = True
 
+    def _in_library(self, module: str) -> bool:
+        """Whether the toolchain has a compiled module of this name."""
+        folders = self._toolchain.environment.get("LEAN_PATH", "").split(os.pathsep)
+        library = [*(Path(folder) for folder in folders if folder), *self._rechecker.library]
+        return any(folder.joinpath(*module.split(".")).with_suffix(".olean").is_file() for folder in library)
+
     async def _verify_one(
         self,
         source: SourceFile,
@@ -175,7 +229,8 @@ class FileVerifier:
         needed: Sequence[asyncio.Task[Judged]],
         run: _Run,
     ) -> Judged:
-        report = FileReport(source.shown, source.problem or problem, lean_version=self.version)
+        problem = source.problem or problem or self._taken(source.module)
+        report = FileReport(source.shown, problem, lean_version=self.version)
         others = [(await task) for task in needed]
         for other in others:
             if not report.problem and other.module is None:
@@ -186,13 +241,24 @@ class FileVerifier:
             started = time.monotonic()
             folder = Path(tempfile.mkdtemp(prefix="file-", dir=run.folder))
             try:
-                module = await self._check(source, report, _all(others), folder, run)
+                judged = await self._check(source, report, _all(others), folder, run)
             except (BadOlean, AxiomsUnknown, OutOfLimits, OSError) as error:
-                report.problem, module = f"it cannot be judged: {error}", None
+                report.problem, judged = f"it cannot be judged: {error}", Judged(report)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
             report.seconds = time.monotonic() - started
-        return Judged(report, module)
+        return judged
+
+    def _taken(self, module: str) -> str:
+        """Why a file may not have the module name that it has; empty when it may.
+
+        Whoever imports the library's module of that name would get this file, or the other way round.
+        """
+        path = self._toolchain.environment.get("LEAN_PATH", "").split(os.pathsep)
+        places = [Path(folder).joinpath(*module.split(".")).with_suffix(".olean") for folder in path if folder]
+        if module.split(".", maxsplit=1)[0] in _CORE or any(place.is_file() for place in places):
+            return f"a module {module} is in Lean's library: call the file otherwise"
+        return ""
 
     async def _check(
         self,
@@ -201,7 +267,7 @@ class FileVerifier:
         others: list[LocalModule],
         folder: Path,
         run: _Run,
-    ) -> LocalModule | None:
+    ) -> Judged:
         """Compile a file, check what was compiled, and write its verdicts into the report."""
         header = "" if imports(source.text) else self._toolchain.default_header
         text = f"{header}\n{source.text}" if header else source.text
@@ -214,12 +280,12 @@ class FileVerifier:
         if compiled.olean is not None:
             module = await self._read(source.module, compiled, others, run)
             report.rechecked = self.rechecked
+        errors = _failed(compiled, shift)
         if not report.problem:
             report.declarations = sorted(
-                [*_failed(compiled, shift), *_judged(module, compiled, run.everything, shift)],
-                key=lambda verdict: verdict.line,
+                [*errors, *_judged(module, compiled, run.everything, shift)], key=lambda verdict: verdict.line
             )
-        return module
+        return Judged(report, module, errors)
 
     async def _read(self, name: str, compiled: Compiled, others: list[LocalModule], run: _Run) -> LocalModule:
         """Read a compiled file and have it checked. Raises BadOlean, AxiomsUnknown, OutOfLimits, OSError."""
@@ -227,21 +293,41 @@ class FileVerifier:
         # The compiled module alone goes on: other files that the process may have written are left behind.
         olean = run.modules.joinpath(*name.split(".")).with_suffix(".olean")
         olean.parent.mkdir(parents=True, exist_ok=True)
+        if compiled.olean.is_symlink():
+            raise BadOlean("the compiled file is a link to another one")
         compiled.olean.rename(olean)
         kept = [command for command in compiled.commands if command not in compiled.failed]
         async with self._reading:  # a table of terms has one writer, and reading takes the interpreter anyway
             module = await asyncio.to_thread(LocalModule.read, name, olean, compiled.text, kept, run.terms or Terms())
         module.others = others
-        module.rejected = await self._rechecker.rejected(name, module.imports, module.plan, [run.modules])
+        module.reject(await self._rechecker.rejected(name, module.imports, module.plan, [run.modules]))
         async with self._axioms_lock:
             known = await self._axioms.of(module.foreign(), _library_imports(module))
         module.find_axioms(known)
         return module
 
 
-def _stands(module: LocalModule, verdict: DeclarationVerdict) -> bool:
-    """Whether a declaration was compiled, finished or not."""
-    return any(shown_name(name) == verdict.name for name in module.constants) or verdict.accepted
+def _reference_problems(judged: Sequence[Judged]) -> list[FileReport]:
+    """The reports on files of a reference that cannot be compared with."""
+    problems = []
+    for each in judged:
+        report = each.report
+        if not report.problem and each.errors:
+            report.problem = f"the reference has an error in line {each.errors[0].line}: {each.errors[0].reason}"
+        if report.problem:
+            problems.append(replace(report, file=f"{report.file} (reference)"))
+    return problems
+
+
+def _with_cause(verdict: DeclarationVerdict, reports: Sequence[FileReport]) -> DeclarationVerdict:
+    """A verdict on a theorem that is missing, with what Lean said of it if it was refused."""
+    if not verdict.reason.startswith(MISSING):
+        return verdict
+    for report in reports:
+        for each in report.declarations:
+            if each.reason and f".{verdict.name}".endswith(f".{each.name}"):
+                return replace(verdict, line=each.line, reason=each.reason)
+    return verdict
 
 
 def _all(judged: Sequence[Judged]) -> list[LocalModule]:

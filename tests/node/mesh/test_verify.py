@@ -241,6 +241,26 @@ def test_a_submission_is_compared_with_a_reference_file_and_with_a_statement(tmp
     assert senseless.returncode == 2 and "no file, no folder and no statement" in senseless.stderr
 
 
+def test_each_theorem_is_compared_within_its_own_file_and_what_that_imports(tmp_path):
+    reference, submission = tmp_path / "reference", tmp_path / "submission"
+    for folder in (reference, submission):
+        folder.mkdir()
+    (reference / "Main.lean").write_text("def Hard : Prop := 1 = 2\ntheorem t : Hard := sorry\n")
+    # Another file of the submission has the definition of the reference, and this one does not import it.
+    (submission / "Also.lean").write_text("def Hard : Prop := 1 = 2\n")
+    (submission / "Main.lean").write_text("def Hard : Prop := True\ntheorem t : Hard := trivial\n")
+    result = verify(submission, "--against", reference)
+    assert result.returncode == 1 and "the definition of Hard differs" in result.stdout
+
+
+def test_a_file_may_not_stand_in_for_a_module_of_the_library(tmp_path):
+    (tmp_path / "Init.lean").write_text("prelude\n")
+    (tmp_path / "Use.lean").write_text("theorem t : True := trivial\n")
+    result = verify(tmp_path)
+    assert result.returncode == 2 and "a module Init is in Lean's library" in result.stderr
+    assert "t (axioms: none" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [((), "files or folders"), (("x.lean", "--seconds", "0"), "--seconds"), (("x.lean", "--jobs", "-1"), "--jobs")],
