@@ -86,3 +86,11 @@ async def test_a_port_that_is_taken_is_told():
         child = await spawn_child(argv, stderr=asyncio.subprocess.PIPE)
         _, errors = await asyncio.wait_for(child.communicate(), START_SECONDS)
         assert child.returncode == service.FAILED and f"cannot listen on 127.0.0.1:{port}" in errors.decode()
+
+
+@pytest.mark.broker
+def test_a_broker_that_is_not_there_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(service, "CONNECT_SECONDS", 0.5)
+    assert main(["serve", "--port", "0", "--url", "nats://127.0.0.1:1"]) == service.FAILED
+    assert "127.0.0.1:1" in capsys.readouterr().err
+    assert main(["serve", "--port", "0", "--url", "nats://127.0.0.1:1", "--run", "Not A Name"]) == service.WRONG

@@ -9,7 +9,7 @@ from tests.node.serve.kimina import client
 
 pytestmark = pytest.mark.lean
 
-AND = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩"
+AND = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := by exact ⟨h.2, h.1⟩"
 WRONG = "theorem t : 1 = 2 := rfl"
 SORRY = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := by sorry"
 FOR_EVER = "set_option maxHeartbeats 0\ntheorem t : 1 = 2 := by repeat (have := trivial)"
@@ -72,3 +72,14 @@ async def test_readers_of_the_older_answers_see_what_is_proved(wire):
     assert [sample.is_valid_with_sorry for sample in samples] == [True, False, True, False, True]
     assert [result["verdict"]["accepted"] for result in answer["results"]] == [True] + [False] * 4
     assert all(sample.time > 0 for sample in samples)
+
+
+async def test_info_trees_come_as_they_are_asked_for(wire):
+    module = client()
+    kimina = module.KiminaClient(wire.url)
+    for kind in (module.Infotree.original, module.Infotree.full):
+        checked = await asyncio.to_thread(kimina.check, AND, infotree=kind, show_progress=False)
+        (result,) = checked.results
+        assert result.analyze().status.value == "valid" and result.response["infotree"][0]["node"]
+    (without,) = (await asyncio.to_thread(kimina.check, AND, show_progress=False)).results
+    assert "infotree" not in without.response
