@@ -103,7 +103,7 @@ class ReplSession:
         ours = options.lines(request.set_options)
         code = request.cmd if request.cmd is not None else Path(request.path or "").read_text(encoding="utf-8")
         before = self._header if request.env is None else self._environments[request.env]
-        if request.env is None and re.search(r"^\s*import\b", lex(code).code, re.MULTILINE):
+        if request.env is None and re.search(r"^[ \t]*import\b", lex(code).code, re.MULTILINE):
             before = ""
         before = before + "\n" if before else ""
         prepared = Prepared.of(before, code, ours)
