@@ -27,7 +27,8 @@ def declared_names() -> list[str]:
                 if namespaces and namespaces[-1] == closed[1]:
                     namespaces.pop()
             elif declared := DECLARATION.match(line):
-                names.append(".".join([*namespaces, declared["name"].removesuffix(".")]))
+                name = declared["name"].removesuffix(".")
+                names.append(name.removeprefix("_root_.") if "_root_." in name else ".".join([*namespaces, name]))
     return names
 
 
