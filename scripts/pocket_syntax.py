@@ -153,7 +153,7 @@ def classify(name: tuple[str, ...]) -> str | None:
             return "tactic"
         case ("Lean", "Elab", "Tactic", "Ext", _):
             return "tactic"
-        case ("Lean", "Parser", "Attr", "simp" | "ext" | "coe" | "norm_cast"):
+        case ("Lean", "Parser", "Attr", "simp" | "ext" | "coe" | "norm_cast" | "wf_preprocess"):
             return "attr"
         case ("Lean", "Parser", "Attr", "simprocAttr" | "normCastLabel" | "extFlat" | "extIff"):
             return None

@@ -1,7 +1,6 @@
 prelude
 import Pocket.Unexpanders
-import Pocket.Show
-import Pocket.WF
+import Pocket.Collections
 import Pocket.Function
 import Pocket.Subtype
 import Pocket.Prod

@@ -6,6 +6,11 @@ import Pocket.List.Mem
 set_option autoImplicit false
 universe u v w u₁ u₂ w₁ w₂
 
+/-- Leave a loop, or go on. It comes first, so that its matcher has the name that the elaborator of `for` knows. -/
+@[always_inline, inline] abbrev Break.runK {α : Type u} {β : Type v} (x : Option α) (breakK : Unit → β) (successK : α → β) : β := match x with
+  | some a => successK a
+  | none => breakK ()
+
 instance instNonemptyOfMonad {m : Type u → Type v} {α : Type u} [Monad m] : [Nonempty α] → Nonempty (m α)
   | ⟨a⟩ => ⟨pure a⟩
 class Alternative (f : Type u → Type v) : Type (max (u + 1) v) extends Applicative f where
@@ -171,6 +176,25 @@ instance instAlternative : Alternative (OptionT m) where
     | none => (y ()).run)
 instance instMonadLift : MonadLift m (OptionT m) := ⟨OptionT.lift⟩
 end OptionT
+
+@[always_inline] instance ExceptT.instMonadExceptOf (ε₁ : Type u) (ε₂ : Type u) (m : Type u → Type v) [MonadExceptOf ε₁ m] : MonadExceptOf ε₁ (ExceptT ε₂ m) where
+  throw e := ExceptT.mk (throwThe ε₁ e)
+  tryCatch x handle := ExceptT.mk (tryCatchThe ε₁ x handle)
+@[always_inline] instance OptionT.instMonadExceptOf (ε : Type u) (m : Type u → Type v) [Monad m] [MonadExceptOf ε m] : MonadExceptOf ε (OptionT m) where
+  throw e := OptionT.mk (throwThe ε e)
+  tryCatch x handle := OptionT.mk (tryCatchThe ε x handle)
+
+/-! ## What `do` makes of `return`, `break` and `continue` inside loops and `try`. The elaborator knows these names and their matchers. -/
+
+abbrev EarlyReturnT (ρ : Type u) (m : Type u → Type v) (α : Type u) := ExceptT ρ m α
+@[always_inline, inline] abbrev EarlyReturnT.return {ρ : Type u} {m : Type u → Type v} {α : Type u} [Monad m] (r : ρ) : EarlyReturnT ρ m α := throw r
+@[always_inline, inline] abbrev EarlyReturn.runK {ρ α : Type u} {β : Type v} (x : Except ρ α) (ret : ρ → β) (pure : α → β) : β := x.casesOn ret pure
+abbrev BreakT := OptionT
+@[always_inline, inline] abbrev BreakT.break {m : Type w → Type u} {α : Type w} [Monad m] : BreakT m α := failure
+abbrev ContinueT := OptionT
+@[always_inline, inline] abbrev ContinueT.continue {m : Type w → Type u} {α : Type w} [Monad m] : ContinueT m α := failure
+@[always_inline, inline] abbrev Continue.runK {α : Type u} {β : Type v} (x : Option α) (continueK : Unit → β) (successK : α → β) : β :=
+  x.casesOn (fun _ => continueK ()) (fun a _ => successK a) ()
 
 /-! ## Loops -/
 

@@ -20,6 +20,7 @@ instance : Coe CharLit Term := ⟨fun s => ⟨s.raw⟩⟩
 instance : Coe Ident Syntax.Level := ⟨fun s => ⟨s.raw⟩⟩
 instance : Coe NumLit Prio := ⟨fun s => ⟨s.raw⟩⟩
 instance : Coe NumLit Prec := ⟨fun s => ⟨s.raw⟩⟩
+instance : Coe Ident (TSyntax `Lean.Parser.Command.declId) := ⟨fun s => mkNode _ #[s.raw, mkNullNode]⟩
 namespace Compat
 scoped instance {k : SyntaxNodeKinds} : CoeTail Syntax (TSyntax k) := ⟨fun s => ⟨s⟩⟩
 scoped instance {k : SyntaxNodeKinds} : CoeTail (Array Syntax) (TSyntaxArray k) := ⟨TSyntaxArray.mk⟩

@@ -50,3 +50,15 @@ protected def List.toString {α : Type u} [ToString α] : List α → String
 instance {α : Type u} [ToString α] : ToString (List α) := ⟨List.toString⟩
 instance {α : Type u} [ToString α] : ToString (Array α) := ⟨fun a => "#" ++ toString a.toList⟩
 instance {α : Type u} [Repr α] : Repr (Id α) := inferInstanceAs (Repr α)
+
+/-! ## Failing and tracing -/
+
+@[extern "x"] opaque mkPanicMessage (modName : String) (line col : Nat) (msg : String) : String
+@[extern "x"] opaque mkPanicMessageWithDecl (modName declName : String) (line col : Nat) (msg : String) : String
+@[never_extract, inline] def panicWithPos {α : Sort u} [Inhabited α] (modName : String) (line col : Nat) (msg : String) : α :=
+  panic (mkPanicMessage modName line col msg)
+@[never_extract, inline] def panicWithPosWithDecl {α : Sort u} [Inhabited α] (modName declName : String) (line col : Nat) (msg : String) : α :=
+  panic (mkPanicMessageWithDecl modName declName line col msg)
+@[never_extract, extern "lean_dbg_trace"] def dbgTrace {α : Type u} (_msg : String) (f : Unit → α) : α := f ()
+@[extern "x"] opaque String.toNat? (s : String) : Option Nat
+@[extern "x"] opaque String.splitOn (s : String) (sep : String := " ") : List String

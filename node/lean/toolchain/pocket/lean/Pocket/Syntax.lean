@@ -16,6 +16,7 @@ declare_syntax_cat conv (behavior := both)
 @[extern "x"] def Lean.Parser.Attr.norm_cast : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Attr.simp : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Attr.simprocAttr : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Attr.wf_preprocess : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Command.InternalSyntax.end_local_scope : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Command.classAbbrev : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Command.guardCmd : Lean.ParserDescr := .symbol "x"
@@ -548,6 +549,7 @@ attribute [tactic_parser 1000] Lean.Elab.Tactic.Ext.tacticExt1___
 attribute [attr_parser 1000] Lean.Parser.Attr.ext
 attribute [attr_parser 1000] Lean.Parser.Attr.norm_cast
 attribute [attr_parser 1000] Lean.Parser.Attr.simp
+attribute [attr_parser 1000] Lean.Parser.Attr.wf_preprocess
 attribute [command_parser 1000] Lean.Parser.Command.InternalSyntax.end_local_scope
 attribute [command_parser 1000] Lean.Parser.Command.classAbbrev
 attribute [command_parser 1000] Lean.Parser.Command.guardCmd

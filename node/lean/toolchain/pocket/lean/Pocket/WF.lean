@@ -37,6 +37,9 @@ deriving instance SizeOf for Lean.Name, String.Pos.Raw, Substring.Raw, Lean.Sour
 /-- A mark for parameters on which a function recurses. -/
 def wfParam {α : Sort u} (a : α) : α := a
 
+/-- Branches of `if` know its condition while termination is proved. -/
+@[wf_preprocess] theorem ite_eq_dite {α : Sort u} (p : Prop) [Decidable p] (a b : α) : (if p then a else b) = if _ : p then a else b := rfl
+
 inductive Acc {α : Sort u} (r : α → α → Prop) : α → Prop where
   | intro (x : α) (h : (y : α) → r y x → Acc r y) : Acc r x
 noncomputable abbrev Acc.ndrec.{u1, u2} {α : Sort u2} {r : α → α → Prop} {C : α → Sort u1}
