@@ -8,4 +8,5 @@ import Pocket.Bool
 import Pocket.Nat.Div
 import Pocket.List.Take
 import Pocket.List.Zip
-import Pocket.Omega.Facts
+import Pocket.Int.DivMod
+import Pocket.Nat.Lemmas
