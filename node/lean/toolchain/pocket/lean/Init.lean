@@ -8,5 +8,4 @@ import Pocket.Bool
 import Pocket.Nat.Div
 import Pocket.List.Take
 import Pocket.List.Zip
-import Pocket.Int.DivMod
-import Pocket.Nat.Lemmas
+import Pocket.AC
