@@ -9,3 +9,4 @@ import Pocket.Nat.Div
 import Pocket.List.Take
 import Pocket.List.Zip
 import Pocket.AC
+import Pocket.Int.Linear

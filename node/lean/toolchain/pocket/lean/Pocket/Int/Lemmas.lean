@@ -225,8 +225,18 @@ protected theorem lt_sub_iff_add_lt : a < b - c ↔ a + c < b := by omega
 @[simp] protected theorem max_eq_left (h : b ≤ a) : max a b = a := by omega
 protected theorem min_comm (a b : Int) : min a b = min b a := by omega
 protected theorem max_comm (a b : Int) : max a b = max b a := by omega
-protected theorem min_assoc (a b c : Int) : min (min a b) c = min a (min b c) := by omega
-protected theorem max_assoc (a b c : Int) : max (max a b) c = max a (max b c) := by omega
+protected theorem min_assoc (a b c : Int) : min (min a b) c = min a (min b c) :=
+  Int.le_antisymm
+    (Int.le_min.2 ⟨Int.le_trans (Int.min_le_left _ c) (Int.min_le_left a b),
+      Int.le_min.2 ⟨Int.le_trans (Int.min_le_left _ c) (Int.min_le_right a b), Int.min_le_right _ c⟩⟩)
+    (Int.le_min.2 ⟨Int.le_min.2 ⟨Int.min_le_left a _, Int.le_trans (Int.min_le_right a _) (Int.min_le_left b c)⟩,
+      Int.le_trans (Int.min_le_right a _) (Int.min_le_right b c)⟩)
+protected theorem max_assoc (a b c : Int) : max (max a b) c = max a (max b c) :=
+  Int.le_antisymm
+    (Int.max_le.2 ⟨Int.max_le.2 ⟨Int.le_max_left a _, Int.le_trans (Int.le_max_left b c) (Int.le_max_right a _)⟩,
+      Int.le_trans (Int.le_max_right b c) (Int.le_max_right a _)⟩)
+    (Int.max_le.2 ⟨Int.le_trans (Int.le_max_left a b) (Int.le_max_left _ c),
+      Int.max_le.2 ⟨Int.le_trans (Int.le_max_right a b) (Int.le_max_left _ c), Int.le_max_right _ c⟩⟩)
 @[simp] protected theorem min_self (a : Int) : min a a = a := by omega
 @[simp] protected theorem max_self (a : Int) : max a a = a := by omega
 protected theorem lt_min : a < min b c ↔ a < b ∧ a < c := by omega

@@ -106,16 +106,22 @@ protected theorem min_le_of_left_le (h : a ≤ c) : min a b ≤ c := by omega
 protected theorem min_le_of_right_le (h : b ≤ c) : min a b ≤ c := by omega
 protected theorem le_max_of_le_left (h : c ≤ a) : c ≤ max a b := by omega
 protected theorem le_max_of_le_right (h : c ≤ b) : c ≤ max a b := by omega
-protected theorem min_left_comm (a b c : Nat) : min a (min b c) = min b (min a c) := by omega
-protected theorem max_left_comm (a b c : Nat) : max a (max b c) = max b (max a c) := by omega
-protected theorem min_right_comm (a b c : Nat) : min (min a b) c = min (min a c) b := by omega
-protected theorem max_right_comm (a b c : Nat) : max (max a b) c = max (max a c) b := by omega
+protected theorem min_left_comm (a b c : Nat) : min a (min b c) = min b (min a c) := by
+  rw [← Nat.min_assoc, Nat.min_comm a b, Nat.min_assoc]
+protected theorem max_left_comm (a b c : Nat) : max a (max b c) = max b (max a c) := by
+  rw [← Nat.max_assoc, Nat.max_comm a b, Nat.max_assoc]
+protected theorem min_right_comm (a b c : Nat) : min (min a b) c = min (min a c) b := by
+  rw [Nat.min_assoc, Nat.min_comm b c, Nat.min_assoc]
+protected theorem max_right_comm (a b c : Nat) : max (max a b) c = max (max a c) b := by
+  rw [Nat.max_assoc, Nat.max_comm b c, Nat.max_assoc]
 protected theorem max_min_distrib_left (a b c : Nat) : max a (min b c) = min (max a b) (max a c) := by omega
 protected theorem min_max_distrib_left (a b c : Nat) : min a (max b c) = max (min a b) (min a c) := by omega
 protected theorem min_max_self (a b : Nat) : min a (max a b) = a := by omega
 protected theorem max_min_self (a b : Nat) : max a (min a b) = a := by omega
-protected theorem add_max_add_left (a b c : Nat) : max (a + b) (a + c) = a + max b c := by omega
-protected theorem add_min_add_left (a b c : Nat) : min (a + b) (a + c) = a + min b c := by omega
+protected theorem add_max_add_left (a b c : Nat) : max (a + b) (a + c) = a + max b c := by
+  rw [Nat.add_comm a b, Nat.add_comm a c, Nat.add_max_add_right, Nat.add_comm]
+protected theorem add_min_add_left (a b c : Nat) : min (a + b) (a + c) = a + min b c := by
+  rw [Nat.add_comm a b, Nat.add_comm a c, Nat.add_min_add_right, Nat.add_comm]
 protected theorem sub_min_sub_right (a b c : Nat) : min (a - c) (b - c) = min a b - c := by omega
 protected theorem sub_max_sub_right (a b c : Nat) : max (a - c) (b - c) = max a b - c := by omega
 protected theorem succ_min_succ (a b : Nat) : min (succ a) (succ b) = succ (min a b) := by simp; omega
