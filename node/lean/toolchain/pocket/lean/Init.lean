@@ -9,4 +9,5 @@ import Pocket.Bool
 import Pocket.Nat.Div
 import Pocket.List.Take
 import Pocket.List.Zip
-import Pocket.Omega.Facts
+import Pocket.AC
+import Pocket.Int.Linear
