@@ -10,4 +10,5 @@ import Pocket.Bool
 import Pocket.Nat.Div
 import Pocket.List.Take
 import Pocket.List.Zip
+import Pocket.List.Ends
 import Pocket.Omega.Facts

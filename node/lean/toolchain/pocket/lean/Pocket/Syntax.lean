@@ -914,7 +914,7 @@ attribute [term_parser 1000] «term_<*_»
 attribute [term_parser 1000] «term_<->_»
 attribute [term_parser 1000] «term_<<<_»
 attribute [term_parser 1000] «term_<=<_»
-attribute [term_parser 1000] «term_<=_»
+attribute [term_parser 100] «term_<=_»
 attribute [term_parser 1000] «term_<_»
 attribute [term_parser 1000] «term_<|>_»
 attribute [term_parser 1000] «term_<|_»
@@ -923,7 +923,7 @@ attribute [term_parser 1000] «term_=<<_»
 attribute [term_parser 1000] «term_==_»
 attribute [term_parser 1000] «term_=_»
 attribute [term_parser 1000] «term_>=>_»
-attribute [term_parser 1000] «term_>=_»
+attribute [term_parser 100] «term_>=_»
 attribute [term_parser 1000] «term_>>=_»
 attribute [term_parser 1000] «term_>>>_»
 attribute [term_parser 1000] «term_>>_»
