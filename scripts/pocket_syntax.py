@@ -111,7 +111,7 @@ NAMED_UNEXPANDERS = {
     "unexpandPSigma": "PSigma",
     "unexpandEqNDRec": "Eq.ndrec",
     "unexpandEqRec": "Eq.rec",
-    "unexpandUnit": "Unit",
+    "unexpandUnit": "Unit.unit",
 }
 """Unexpanders that Init declares by hand, to the constant that they print."""
 

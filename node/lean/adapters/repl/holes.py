@@ -15,7 +15,7 @@ from node.lean.worker.document import SENTINEL
 from node.lean.worker.framing import Position
 
 _SORRY = re.compile(r"(?<![\w.'!?])sorry(?![\w'!?])")
-_MANY_TIMES = re.compile(r"(\b(all_goals|any_goals|repeat'?|iterate( \d+)?)|<;>)\s*[(\s]*$")
+_MANY_TIMES = re.compile(r"(\b(all_goals|any_goals|repeat'?|iterate( \d+)?)|<;>)[(\s]*$")
 """What stands before a tactic that runs more than once: its `sorry` has no one place to be filled in."""
 
 
@@ -117,6 +117,8 @@ def utf16(text: str) -> int:
 
 def characters(line: str, units: int) -> int:
     """How many characters of a line so many UTF-16 units are."""
+    if line.isascii():
+        return min(units, len(line))
     count = 0
     for char in line:
         if units <= 0:

@@ -37,8 +37,8 @@ class Prepared:
         """`before`: the environment's text, empty or with a line break at its end; `ours`: lines to stand before the
         command, behind its imports, and again wherever an `end` may have undone them."""
         lines = code.split("\n")
-        lexed = lex(code)
-        closed = [] if lexed.problem else [bool(_END.match(line)) for line in lexed.code.split("\n")]
+        lexed = lex(code) if ours else None
+        closed = [bool(_END.match(line)) for line in lexed.code.split("\n")] if lexed and not lexed.problem else []
         first = 0 if before else import_lines(code)
         written = before.split("\n")[:-1]
         rows = []

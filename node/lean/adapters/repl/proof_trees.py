@@ -1,8 +1,8 @@
 """Proof trees as LeanTree's own REPL tells them: a step for each goal that a tactic works on. Pure.
 
 LeanTree builds its trees from these edges and replays them; what it cannot replay it records as an error. The steps are
-those of a trace: atomic where Lean accepts the split proof. LeanTree would split them again by their places: so one step
-of a block has the place of them all, and the others have none, which makes LeanTree take their texts as they are.
+those of a trace: atomic where Lean accepts the split proof. LeanTree would split them again by their places: so one of
+a block's steps has the place of them all, and the others have none, which makes LeanTree take their texts as they are.
 """
 
 from __future__ import annotations

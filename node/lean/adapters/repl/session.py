@@ -17,6 +17,7 @@ from node.lean.adapters.repl.prepared import Prepared
 from node.lean.adapters.repl.protocol import (
     Answer,
     CommandAnswer,
+    ProofStatus,
     Refusal,
     ReplTacticAnswer,
     Request,
@@ -102,7 +103,7 @@ class ReplSession:
         ours = options.lines(request.set_options)
         code = request.cmd if request.cmd is not None else Path(request.path or "").read_text(encoding="utf-8")
         before = self._header if request.env is None else self._environments[request.env]
-        if request.env is None and re.search(r"^\s*import\b", lex(code).code, re.MULTILINE):
+        if request.env is None and re.search(r"^[ \t]*import\b", lex(code).code, re.MULTILINE):
             before = ""
         before = before + "\n" if before else ""
         prepared = Prepared.of(before, code, ours)
@@ -168,12 +169,10 @@ class ReplSession:
         # Lean goes on behind some errors, with `sorry` in place of what was wrong.
         sorry = state.sorry or leaves_out(tactic) or any(item.severity == "error" for item in inside.messages)
         reached = ProofState(state.hole, (*state.script, tactic), elaborated.goals[0].tactic, sorry, state.closed)
-        status = (
-            reached.status
-            if reached.goals or reached.closed
-            else messages.status(elaborated.diagnostics, filled, sorry)
-        )
-        answer = self._told(self._add(reached), reached, status)
+        step = ProofStatus.OPEN if reached.goals else messages.status(elaborated.diagnostics, filled, sorry)
+        answer = self._told(self._add(reached), reached, step if reached.goals else reached.closed or step)
+        if self._leantree:
+            answer.step_verification = leantree_fields.verification(step)
         answer.messages, answer.traces, answer.sorries = inside.messages, inside.traces, sorries
         return answer
 
@@ -185,7 +184,7 @@ class ReplSession:
                 for place, goal in enumerate(state.goals)
             ]
             answer.goal_infos, answer.mctx_after = goals, leantree_fields.context(goals, state.goals)
-            answer.step_verification = leantree_fields.verification(status)
+            answer.step_verification = leantree_fields.VERIFIED
         return answer
 
     def _add(self, state: ProofState) -> int:
