@@ -34,6 +34,9 @@ KIND_FIELD = {(NODE, 3): 0, (TRAILING_NODE, 4): 0, (NODE_WITH_ANTIQUOT, 3): 1}
 NOT_NODES = {f"l_Lean_Parser_Tactic_{last}": ("Lean", "Parser", "Tactic", last) for last in ("simpArg", "dsimpArg")}
 """Auxiliary parsers that are alternatives and no nodes, so that no kind tells their name."""
 
+SECOND_CHOICE = {"term_<=_", "term_>=_"}
+"""Their text is also the other spelling of `≤` and `≥`, whose parsers must win."""
+
 KEYWORDS = {
     *(
         "show",
@@ -347,7 +350,8 @@ def syntax_module(found: list[Descriptor], functions: list[str]) -> str:
         lines.append(f'@[extern "x"] def {quoted(descriptor.name)} : Lean.{kind} := .symbol "x"')
     for descriptor in found:
         if descriptor.category:
-            lines.append(f"attribute [{descriptor.category}_parser 1000] {quoted(descriptor.name)}")
+            priority = 100 if descriptor.name[-1] in SECOND_CHOICE else 1000
+            lines.append(f"attribute [{descriptor.category}_parser {priority}] {quoted(descriptor.name)}")
     kinds = {"_".join(descriptor.name): descriptor.name for descriptor in found}
     for subject, name in auxiliary(functions, "macroRules"):
         if subject in kinds:

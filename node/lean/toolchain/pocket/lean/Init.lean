@@ -11,3 +11,4 @@ import Pocket.List.Take
 import Pocket.List.Zip
 import Pocket.AC
 import Pocket.Int.Linear
+import Pocket.List.Ends

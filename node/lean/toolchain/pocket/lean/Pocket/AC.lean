@@ -2,6 +2,7 @@ prelude
 import Pocket.Int.DivMod
 import Pocket.Nat.Lemmas
 import Pocket.List.Mem
+import Pocket.Control
 /-!
 Associative and commutative operations: their classes and instances, and the normal form by which `ac_rfl` and `ac_nf` compare terms.
 
@@ -11,9 +12,6 @@ set_option autoImplicit false
 universe u v
 
 /-! ## Classes -/
-
-structure PLift (α : Sort u) : Type u where up ::
-  down : α
 
 namespace Std
 class Associative {α : Sort u} (op : α → α → α) : Prop where

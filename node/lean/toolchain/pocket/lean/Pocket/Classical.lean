@@ -36,19 +36,19 @@ attribute [scoped instance low] propDecidable
 
 theorem byCases {p q : Prop} (h₁ : p → q) (h₂ : ¬p → q) : q := (em p).elim h₁ h₂
 theorem byContradiction {p : Prop} (h : ¬p → False) : p := (em p).elim id fun n => (h n).elim
-theorem by_contradiction {p : Prop} (h : ¬p → False) : p := byContradiction h
+protected theorem by_contradiction {p : Prop} (h : ¬p → False) : p := byContradiction h
 theorem of_not_not (h : ¬¬p) : p := byContradiction h
 @[simp] theorem not_not : ¬¬p ↔ p := ⟨of_not_not, not_not_intro⟩
 @[simp] theorem not_imp : ¬(a → b) ↔ a ∧ ¬b := Decidable.not_imp_iff_and_not
-theorem or_not (p : Prop) : p ∨ ¬p := em p
+protected theorem or_not (p : Prop) : p ∨ ¬p := em p
 theorem not_and_iff_not_or_not : ¬(a ∧ b) ↔ ¬a ∨ ¬b := Decidable.not_and_iff_or_not_not
 theorem not_iff : ¬(a ↔ b) ↔ (¬a ↔ b) := Decidable.not_iff
 theorem or_iff_not_imp_left : a ∨ b ↔ (¬a → b) := Decidable.or_iff_not_imp_left
 theorem or_iff_not_imp_right : a ∨ b ↔ (¬b → a) := Decidable.or_iff_not_imp_right
-theorem imp_iff_not_or : (a → b) ↔ ¬a ∨ b := Decidable.imp_iff_not_or
-theorem imp_iff_or_not : (b → a) ↔ a ∨ ¬b := Decidable.imp_iff_or_not
-theorem imp_or : (a → b ∨ c) ↔ (a → b) ∨ (a → c) := Decidable.imp_or
-theorem peirce (a b : Prop) : ((a → b) → a) → a := Decidable.peirce a b
+protected theorem imp_iff_not_or : (a → b) ↔ ¬a ∨ b := Decidable.imp_iff_not_or
+protected theorem imp_iff_or_not : (b → a) ↔ a ∨ ¬b := Decidable.imp_iff_or_not
+protected theorem imp_or : (a → b ∨ c) ↔ (a → b) ∨ (a → c) := Decidable.imp_or
+protected theorem peirce (a b : Prop) : ((a → b) → a) → a := Decidable.peirce a b
 theorem propComplete (a : Prop) : a = True ∨ a = False := (em a).elim (fun h => .inl (eq_true h)) (fun h => .inr (eq_false h))
 section
 variable {α : Sort u} {s : α → Prop}
@@ -68,32 +68,18 @@ end Classical
 theorem Exists.choose_spec {α : Sort u} {p : α → Prop} (P : ∃ a, p a) : p (Classical.choose P) := Classical.choose_spec P
 noncomputable abbrev Exists.choose {α : Sort u} {p : α → Prop} (P : ∃ a, p a) : α := Classical.choose P
 
-/-! ## Names without a prefix, as Mathlib has them -/
+/-! ## Laws that core does not have, protected: `open Classical` must not make a name of the user's ambiguous -/
 
-theorem em (p : Prop) : p ∨ ¬p := Classical.em p
-theorem or_not {p : Prop} : p ∨ ¬p := Classical.em p
-theorem not_not {p : Prop} : ¬¬p ↔ p := Classical.not_not
-theorem of_not_not {p : Prop} (h : ¬¬p) : p := Classical.of_not_not h
-theorem by_contra {p : Prop} (h : ¬p → False) : p := Classical.byContradiction h
-theorem by_cases {p q : Prop} (hpq : p → q) (hnpq : ¬p → q) : q := Classical.byCases hpq hnpq
-theorem not_imp {a b : Prop} : ¬(a → b) ↔ a ∧ ¬b := Classical.not_imp
-theorem not_and_or {a b : Prop} : ¬(a ∧ b) ↔ ¬a ∨ ¬b := Classical.not_and_iff_not_or_not
-theorem not_iff {a b : Prop} : ¬(a ↔ b) ↔ (¬a ↔ b) := Classical.not_iff
-theorem not_imp_not {a b : Prop} : (¬a → ¬b) ↔ (b → a) := ⟨fun h hb => by_contra fun n => h n hb, mt⟩
-theorem not_imp_comm {a b : Prop} : (¬a → b) ↔ (¬b → a) :=
-  ⟨fun h hb => by_contra fun n => hb (h n), fun h ha => by_contra fun n => ha (h n)⟩
-theorem not_iff_not {a b : Prop} : (¬a ↔ ¬b) ↔ (a ↔ b) := ⟨fun h => ⟨not_imp_not.1 h.2, not_imp_not.1 h.1⟩, not_congr⟩
-theorem or_iff_not_imp_left {a b : Prop} : a ∨ b ↔ (¬a → b) := Classical.or_iff_not_imp_left
-theorem or_iff_not_imp_right {a b : Prop} : a ∨ b ↔ (¬b → a) := Classical.or_iff_not_imp_right
-theorem imp_iff_not_or {a b : Prop} : (a → b) ↔ ¬a ∨ b := Classical.imp_iff_not_or
-theorem imp_or {a b c : Prop} : (a → b ∨ c) ↔ (a → b) ∨ (a → c) := Classical.imp_or
-theorem or_iff_not_and_not {a b : Prop} : a ∨ b ↔ ¬(¬a ∧ ¬b) := by rw [← not_or, not_not]
-theorem and_iff_not_or_not {a b : Prop} : a ∧ b ↔ ¬(¬a ∨ ¬b) := by rw [← not_and_or, not_not]
-theorem peirce (a b : Prop) : ((a → b) → a) → a := Classical.peirce a b
-theorem not_forall {α : Sort u} {s : α → Prop} : (¬∀ x, s x) ↔ ∃ x, ¬s x := Classical.not_forall
-theorem not_forall_not {α : Sort u} {s : α → Prop} : (¬∀ x, ¬s x) ↔ ∃ x, s x := Classical.not_forall_not
-theorem not_exists_not {α : Sort u} {s : α → Prop} : (¬∃ x, ¬s x) ↔ ∀ x, s x := Classical.not_exists_not
-theorem forall_or_left {α : Sort u} {q : Prop} {s : α → Prop} : (∀ x, q ∨ s x) ↔ q ∨ ∀ x, s x :=
+namespace Classical
+protected theorem not_imp_not {a b : Prop} : (¬a → ¬b) ↔ (b → a) := ⟨fun h hb => byContradiction fun n => h n hb, mt⟩
+protected theorem not_imp_comm {a b : Prop} : (¬a → b) ↔ (¬b → a) :=
+  ⟨fun h hb => byContradiction fun n => hb (h n), fun h ha => byContradiction fun n => ha (h n)⟩
+protected theorem not_iff_not {a b : Prop} : (¬a ↔ ¬b) ↔ (a ↔ b) :=
+  ⟨fun h => ⟨Classical.not_imp_not.1 h.2, Classical.not_imp_not.1 h.1⟩, not_congr⟩
+protected theorem or_iff_not_and_not {a b : Prop} : a ∨ b ↔ ¬(¬a ∧ ¬b) := by rw [← not_or, not_not]
+protected theorem and_iff_not_or_not {a b : Prop} : a ∧ b ↔ ¬(¬a ∨ ¬b) := by rw [← not_and_iff_not_or_not, not_not]
+protected theorem forall_or_left {α : Sort u} {q : Prop} {s : α → Prop} : (∀ x, q ∨ s x) ↔ q ∨ ∀ x, s x :=
   ⟨fun h => (em q).elim .inl fun n => .inr fun x => (h x).resolve_left n, fun h x => h.imp_right fun f => f x⟩
-theorem forall_or_right {α : Sort u} {q : Prop} {s : α → Prop} : (∀ x, s x ∨ q) ↔ (∀ x, s x) ∨ q :=
+protected theorem forall_or_right {α : Sort u} {q : Prop} {s : α → Prop} : (∀ x, s x ∨ q) ↔ (∀ x, s x) ∨ q :=
   ⟨fun h => (em q).elim .inr fun n => .inl fun x => (h x).resolve_right n, fun h x => h.imp_left fun f => f x⟩
+end Classical

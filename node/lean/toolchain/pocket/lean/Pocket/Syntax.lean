@@ -916,7 +916,7 @@ attribute [term_parser 1000] «term_<*_»
 attribute [term_parser 1000] «term_<->_»
 attribute [term_parser 1000] «term_<<<_»
 attribute [term_parser 1000] «term_<=<_»
-attribute [term_parser 1000] «term_<=_»
+attribute [term_parser 100] «term_<=_»
 attribute [term_parser 1000] «term_<_»
 attribute [term_parser 1000] «term_<|>_»
 attribute [term_parser 1000] «term_<|_»
@@ -925,7 +925,7 @@ attribute [term_parser 1000] «term_=<<_»
 attribute [term_parser 1000] «term_==_»
 attribute [term_parser 1000] «term_=_»
 attribute [term_parser 1000] «term_>=>_»
-attribute [term_parser 1000] «term_>=_»
+attribute [term_parser 100] «term_>=_»
 attribute [term_parser 1000] «term_>>=_»
 attribute [term_parser 1000] «term_>>>_»
 attribute [term_parser 1000] «term_>>_»

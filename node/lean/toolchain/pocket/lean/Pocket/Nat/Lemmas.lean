@@ -247,7 +247,6 @@ theorem one_lt_two_pow (h : n ≠ 0) : 1 < 2 ^ n := by
   | succ n =>
     have := Nat.pow_pos (n := n) zero_lt_two
     rw [Nat.pow_succ]; omega
-theorem two_pow_pos (w : Nat) : 0 < 2 ^ w := Nat.pow_pos zero_lt_two
 theorem lt_two_pow_self : n < 2 ^ n := by
   induction n with
   | zero => exact zero_lt_one
