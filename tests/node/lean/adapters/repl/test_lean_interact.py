@@ -1,7 +1,9 @@
 """`lean-interact`, the client from the package registry, over our REPL: unchanged, by its own documented ways."""
 
+import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,6 +132,20 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path):
     refused = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert refused.returncode == 2 and "was not written by proofmesh" in refused.stderr
     assert script.read_bytes() == b"\x7fELF"
+
+
+def test_a_stand_in_starts_from_any_folder_with_its_own_flags(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "Other.olean").touch()  # nothing imports it
+    install(Path("stand-in"), "--modules", "modules", "--opens", "Nat", "--leantree")
+    written = tomllib.loads((tmp_path / "stand-in" / "proofmesh.toml").read_text(encoding="utf-8"))
+    assert (written["lean"]["opens"], written["lean"]["modules"]) == (["Nat"], [str(tmp_path / "modules")])
+    script = tmp_path / "stand-in" / ".lake" / "build" / "bin" / "repl"
+    monkeypatch.chdir("/")
+    asked = '{"cmd": "theorem t : 1 = 1 := by sorry"}\n\n'
+    spoken = subprocess.run([script], input=asked, capture_output=True, text=True, timeout=120)
+    assert json.loads(spoken.stdout)["sorries"][0]["goalInfo"]["type"] == "1 = 1"
 
 
 def test_the_stand_in_for_lake_knows_what_starting_a_repl_needs(config):
