@@ -4,7 +4,7 @@ An .olean file is a heap that Lean's compactor wrote: a header, then objects one
 it points to. Pointers are absolute, for the address at which Lean maps the file. Whoever elaborates a file decides what
 stands in its .olean file, so nothing here is believed: the objects must fill the file one behind the other, and each
 pointer must lead to the beginning of an earlier one. They are therefore finite and without circles, and a process that
-reads the same bytes natively stays inside of them. Nor may one count references, which would let such a process free it.
+reads the same bytes natively stays inside of them. None may count references: such a process would then free it.
 Layouts: `lean_object` in Lean's `lean.h`, `olean_header` in its `module.cpp`.
 """
 
@@ -84,8 +84,9 @@ class Region:
         if last <= first:
             raise BadOlean(f"{path.name}: cut short")
         self.root = self.words[HEADER_BYTES // 8 if root_first else -1]
-        self._starts = self._checked(first, last)
-        if self.root not in self._starts:
+        self.pointers = self._checked(first, last)
+        """Of all objects."""
+        if self.root not in self.pointers:
             raise BadOlean("a pointer that leads to no object")
 
     def close(self) -> None:
@@ -207,6 +208,6 @@ class Region:
 
     def _at(self, pointer: int, before: int | None) -> int:
         """Position of an object, in words. Objects stand behind those that they point to."""
-        if pointer not in self._starts or (before is not None and pointer >= before):
+        if pointer not in self.pointers or (before is not None and pointer >= before):
             raise BadOlean("a pointer that leads to no object, or forwards")
         return (pointer - self._base) >> 3

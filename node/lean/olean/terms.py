@@ -139,7 +139,7 @@ class TermReader:
     def __init__(self, region: Region, terms: Terms) -> None:
         self._region = region
         self._words = region.words
-        self._terms = terms
+        self.terms = terms
         self._name_of: dict[int, tuple[str, int]] = {}
         self._level_of: dict[int, int] = {}
         self._term_of: dict[int, int] = {}
@@ -191,7 +191,7 @@ class TermReader:
                 waiting.pop()
                 continue
             if at == _LEVEL_ZERO:
-                self._level_of[at] = self._terms.add(("level", LevelTag.ZERO), 0, False)
+                self._level_of[at] = self.terms.add(("level", LevelTag.ZERO), 0, False)
                 waiting.pop()
                 continue
             node = self._region.node(at, holder)
@@ -207,7 +207,7 @@ class TermReader:
         return self._level_of[pointer]
 
     def _made_level(self, node: Node, at: int, below: list[int]) -> int:
-        parametric = any(self._terms.parametric(child) for child in below)
+        parametric = any(self.terms.parametric(child) for child in below)
         shape: Shape
         match node.tag:
             case LevelTag.SUCCESSOR | LevelTag.MAX | LevelTag.IMAX:
@@ -217,13 +217,13 @@ class TermReader:
             case _:
                 raise BadOlean("a universe level that is not finished")
         self._check_summary(node, _LEVEL_HAS_PARAMETER if parametric else 0, _LEVEL_HAS_META | _LEVEL_HAS_PARAMETER)
-        return self._terms.add(shape, 0, parametric)
+        return self.terms.add(shape, 0, parametric)
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def expression(self, pointer: int, before: int | None = None) -> int:
         """An expression. Raises BadOlean."""
-        terms, words, term_of = self._terms, self._words, self._term_of
+        terms, words, term_of = self.terms, self._words, self._term_of
         waiting = [(pointer, before)]
         while waiting:
             at, holder = waiting[-1]
@@ -249,7 +249,7 @@ class TermReader:
 
     def _shape(self, node: Node, at: int, below: list[int]) -> tuple[Shape, int, bool]:
         """An expression's shape, its loose bound variables, and whether it has universe parameters."""
-        terms, words = self._terms, self._words
+        terms, words = self.terms, self._words
         parametric = any(terms.parametric(child) for child in below)
         match node.tag:
             case Tag.APPLY:
@@ -336,7 +336,7 @@ def _quoted(part: str) -> str:
     return part if plain else f"«{part.replace('»', '»»')}»"
 
 
-# --- hashes of names, as `lean_string_hash` and `lean_uint64_mix_hash` in Lean's runtime compute them (MurmurHash64A) ---
+# --- hashes of names: `lean_string_hash` (MurmurHash64A) and `lean_uint64_mix_hash` in Lean's runtime ----------------
 
 _ANONYMOUS_HASH = 1723
 _LARGE_NUMBER_HASH = 17

@@ -12,9 +12,9 @@ The plan, one JSON document: {"library": [MODULE...], "steps": [STEP...]}
     {"file": PATH}                                   the steps behind it are about this file
     {"name": NAME, "declare": KIND, "at": POINTER}   KIND: axiom, definition, theorem or opaque; at: its ConstantInfo
     {"name": NAME, "inductive": {"levels": POINTER, "parameters": N, "types": [TYPE...]}}
-with TYPE {"name": POINTER, "type": POINTER, "constructors": [[NAME POINTER, TYPE POINTER]...]}, and beside the types
-"generated": [[NAME POINTER, ConstantInfo POINTER]...], what the file says the kernel makes of them: types, constructors,
-recursors. Other files import these as they are, so they must be what this kernel makes.
+with TYPE {"name": POINTER, "type": POINTER, "constructors": [[NAME POINTER, TYPE POINTER]...]}. Beside the types stands
+"generated": [[NAME POINTER, ConstantInfo POINTER]...], what the file says the kernel makes of them: types, constructors
+and recursors. Other files import these as they are, so they must be what this kernel makes.
 Answers with one JSON document: {"checked": N, "rejected": {NAME: REASON, ...}}. What uses a rejected one is rejected.
 """
 

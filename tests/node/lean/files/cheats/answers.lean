@@ -1,6 +1,6 @@
 Definitions that the reference leaves open: they may be filled, the statement about them must stay.
 --! reference
-def answer : Nat := sorry
+noncomputable def answer : Nat := sorry
 theorem t : answer * answer = 144 := sorry
 --! cheat statement_changed
 def answer : Nat := 13
@@ -16,7 +16,7 @@ def answer : Nat := 6 + 6
 theorem t : answer * answer = 144 := rfl
 --! cheat still_open
 set_option warn.sorry false
-def answer : Nat := sorry
+noncomputable def answer : Nat := sorry
 theorem t : answer * answer = 144 := sorry
 --! honest still_open
 set_option warn.sorry false
@@ -43,7 +43,7 @@ theorem t (answer : Nat) (h : answer = 12) : answer * answer = 144 := by rw [h]
 def answer : Nat := 12
 theorem t : answer * answer = 144 := (fun (answer : Nat) (h : answer = 12) => by rw [h] : ∀ a : Nat, a = 12 → a * a = 144) answer rfl
 --! reference
-def bounds : Nat × Nat := (5, sorry)
+noncomputable def bounds : Nat × Nat := (5, sorry)
 def Good (n : Nat) : Prop := 3 < n ∧ (sorry : Prop)
 def small : Fin 3 := ⟨2, by sorry⟩
 theorem t : bounds.1 < bounds.2 := sorry

@@ -2,8 +2,8 @@ Commands and terms of one's own that look like Lean's.
 --! reference
 theorem t (a b : Nat) : a = b → b = a := sorry
 --! cheat own_theorem_command
-macro (priority := high) "theorem " "t " "(" "a " "b " ":" "Nat" ")" " : " e:term " := " p:term : command => `(def $(Lean.mkIdent `t) : ∀ a b : Nat, a = b → b = a := fun _ _ h => h.symm)
-theorem t (a b : Nat) : a = b → b = a := rfl
+macro (priority := high) "theorem " n:ident " : " e:term " := " p:term : command => `(def $n:ident : $e := $p)
+theorem t : ∀ a b : Nat, a = b → b = a := fun _ _ h => h.symm
 --! refused own_theorem_command_on_names
 macro "theorem! " n:ident : command => `(theorem $n : True := trivial)
 theorem! t
@@ -49,14 +49,14 @@ macro (priority := high) "#print" "axioms" n:ident : command => `(#check $n)
 theorem t (a b : Nat) : a = b → b = a := Eq.symm
 #print axioms t
 --! cheat notation_prints_like_the_goal
-notation "∀ a b : Nat, a = b → b = a" => True
+notation (priority := high) "∀" "a" "b" ":" "Nat" "," "a" "=" "b" "→" "b" "=" "a" => True
 theorem t : ∀ a b : Nat, a = b → b = a := trivial
 --! honest notation_prints_like_the_goal
-notation "∀ a b : Natt, a = b → b = a" => True
-theorem t : ∀ a b : Nat, a = b → b = a := fun _ _ => Eq.symm
+notation (priority := high) "∀" "a" "b" ":" "Natt" "," "a" "=" "b" "→" "b" "=" "a" => True
+theorem t : ∀ m n : Nat, m = n → n = m := fun _ _ => Eq.symm
 --! cheat arrow_by_macro_rules
-macro_rules | `($a → $b) => `($b → $a)
-theorem t (a b : Nat) : a = b → b = a := Eq.symm
+macro_rules | `($_ → $b) => `($b ∨ True)
+theorem t (a b : Nat) : a = b → b = a := .inr trivial
 --! honest arrow_by_macro_rules
 theorem t (a b : Nat) : a = b → b = a := Eq.symm
 --! cheat tactic_that_skips

@@ -38,11 +38,11 @@ macro "done!" : term => `(by first | assumption | sorry)
 theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := fun l => h ⟨done!, done!⟩
 --! cheat in_notation
 set_option warn.sorry false
-notation "∎" => sorry
-theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := ∎
+notation "qed!" => sorry
+theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := qed!
 --! honest in_notation
 set_option warn.sorry false
-notation "∎" => sorry
+notation "qed!" => sorry
 theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := fun l => h ⟨k, l⟩
 --! cheat in_an_instance
 class Truth (p : Prop) : Prop where
@@ -54,16 +54,15 @@ theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := Truth.truth
 class Truth (p : Prop) : Prop where
   truth : p
 instance (p q : Prop) : Truth (¬(p ∧ q) → p → ¬q) := ⟨fun h k l => h ⟨k, l⟩⟩
-theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := Truth.truth h k
+theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := (Truth.truth : ¬(p ∧ q) → p → ¬q) h k
 --! cheat in_a_default_argument
 set_option warn.sorry false in
 theorem below (p q : Prop) (h : ¬q := sorry) : ¬q := h
 set_option warn.sorry false in
 theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := below p q
 --! honest in_a_default_argument
-set_option warn.sorry false in
-theorem below (p q : Prop) (h : ¬q := sorry) : ¬q := h
-theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := below p q fun l => h ⟨k, l⟩
+theorem below (p q : Prop) (h : ¬q) (_ : p) : ¬q := h
+theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := below p q (fun l => h ⟨k, l⟩) k
 --! cheat in_an_auto_parameter
 set_option warn.sorry false
 theorem below (q : Prop) (h : ¬q) : ¬q := h
