@@ -31,14 +31,14 @@ def square (n : Nat) : Nat := n * n
 @[implemented_by square] def constant (_ : Nat) : Nat := 0
 theorem t (x y : Nat) (h : x = y) : x * x = y * y := congrArg square h
 --! cheat csimp
-def other (x y : Nat) : Nat := x
-@[csimp] theorem mul_eq : @id Nat = @id Nat := rfl
-theorem t (x y : Nat) (h : x = y) : other x x = other y y := h
---! refused csimp_wrong
-@[csimp] theorem mul_eq : @Nat.mul = @Nat.add := rfl
-theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+def slow (x : Nat) : Nat := x
+def fast (x : Nat) : Nat := x
+@[csimp] theorem slow_eq : @slow = @fast := rfl
+theorem t (x y : Nat) (h : x = y) : slow x = fast y := h
 --! honest csimp
-def other (x y : Nat) : Nat := x
+def slow (x : Nat) : Nat := x
+def fast (x : Nat) : Nat := x
+@[csimp] theorem slow_eq : @slow = @fast := rfl
 theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
 --! cheat extern
 @[extern "lean_nat_mul"] opaque mul : Nat → Nat → Nat
@@ -86,8 +86,8 @@ theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
 @[default_instance high] instance : HMul Nat Nat Int := ⟨fun _ _ => 0⟩
 theorem t (x y : Nat) (h : x = y) : (x * x : Int) = (y * y : Int) := by rw [h]
 --! honest default_instance
-@[default_instance high] instance : HMul Nat Nat Int := ⟨fun _ _ => 0⟩
-theorem t (x y : Nat) (h : x = y) : (HMul.hMul (γ := Nat) x x) = HMul.hMul (γ := Nat) y y := by rw [h]
+@[default_instance low] instance : HMul Nat Bool Int := ⟨fun _ _ => 0⟩
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
 --! cheat erased_instance
 attribute [-instance] instMulNat
 instance : Mul Nat := ⟨fun x _ => x⟩

@@ -97,7 +97,7 @@ theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := by exact fun l => h �
 --! cheat own_sorry
 set_option warn.sorry false
 namespace My
-theorem sorryAx (p : Prop) : p := _root_.sorryAx p
+theorem sorryAx (p : Prop) : p := _root_.sorryAx p false
 end My
 open My in
 theorem t (p q : Prop) (h : ¬(p ∧ q)) (k : p) : ¬q := My.sorryAx _
