@@ -25,7 +25,10 @@ from common.settings import BusSettings, LifeSettings, NodeSettings, RunSettings
 
 T = TypeVar("T")
 
-SECTIONS = ("run", "bus", "node", "lean", "broker", "learner", "inference", "prover", "lean_proxy", "ui", "up", "demo")
+SECTIONS = (
+    *("run", "bus", "node", "lean", "up", "demo", "serve"),
+    *("broker", "learner", "inference", "prover", "lean_proxy", "ui"),
+)
 """The sections that a file may have."""
 
 

@@ -204,6 +204,47 @@ class LeanVerifyReply(Message, frozen=True):
     """Whether the toolchain's `leanchecker` has checked the compiled proof once more."""
 
 
+# --- snippets: serve -> lean-proxy ----------------------------------------------------------------------------------
+
+
+class LeanCheckRequest(Message, frozen=True):
+    """Check a snippet: any Lean text. Whoever asked says LeanCheckGone when the answer is of no use any more."""
+
+    check_id: str
+    code: str
+    seconds: Seconds
+    """Limit of its elaboration."""
+    infotree: str = ""
+    """Which info trees the answer is to show, as the community REPL names them; empty: none."""
+    fresh: bool = False
+    """Whether it is to have a Lean process that has run nothing else."""
+
+
+class LeanCheckReply(Message, frozen=True):
+    """What became of a snippet: `response` or `error`, never both."""
+
+    seconds: Seconds
+    accepted: bool
+    """Whether everything that it claims to prove is proved."""
+    axioms: tuple[str, ...] = ()
+    reason: str = ""
+    """Why it is not accepted, for the person who reads it."""
+    error: str = ""
+    """Why Lean came to no end."""
+    response: bytes = b""
+    """The community REPL's answer, as JSON; empty: none."""
+    worker: str = ""
+    """Names the worker, for diagnostics."""
+    cpu_max: float | None = None
+    memory_max: float | None = None
+
+
+class LeanCheckGone(Message, frozen=True):
+    """Nobody waits for the answer to a LeanCheckRequest any more."""
+
+    check_id: str
+
+
 # --- attempts: learner -> prover -> learner -------------------------------------------------------------------------
 
 

@@ -62,6 +62,12 @@ LEFT_OUT = re.compile(
     r"|sym|tacticMvcgen.*|tryTrace.*|grind.*|grobner|lia|withAnnotateState|cutsat|cbv"
 )
 
+COMMANDS = re.compile(
+    # Commands that Init declares. `run_cmd` and its like are there to say, in Lean's words, which import they need.
+    r"guardMsgsCmd|guardPanicCmd|reduceCmd|infoTreesCmd|runCmd|runElab|runMeta|classAbbrev|guardCmd|guardExprCmd|timeCmd"
+    r"|checkSimp(Failure)?|checkTactic(Failure)?|discrTree(Simp)?KeyCmd|command(Seal|Unseal)__"
+)
+
 UNEXPANDED = (
     *("And", "Or", "Not", "Iff", "Eq", "HEq", "Ne", "HAdd.hAdd", "HSub.hSub", "HMul.hMul", "HPow.hPow", "HDiv.hDiv"),
     *(
@@ -102,7 +108,7 @@ NAMED_UNEXPANDERS = {
     "unexpandPSigma": "PSigma",
     "unexpandEqNDRec": "Eq.ndrec",
     "unexpandEqRec": "Eq.rec",
-    "unexpandUnit": "Unit",
+    "unexpandUnit": "Unit.unit",
 }
 """Unexpanders that Init declares by hand, to the constant that they print."""
 
@@ -147,10 +153,24 @@ def classify(name: tuple[str, ...]) -> str | None:
             return "tactic"
         case ("Lean", "Elab", "Tactic", "Ext", _):
             return "tactic"
-        case ("Lean", "Parser", "Attr", "simp" | "ext" | "coe" | "norm_cast"):
+        case ("Lean", "Parser", "Attr", "simp" | "ext" | "coe" | "norm_cast" | "wf_preprocess"):
             return "attr"
         case ("Lean", "Parser", "Attr", "simprocAttr" | "normCastLabel" | "extFlat" | "extIff"):
             return None
+        case ("Lean", "Parser", "Command", "InternalSyntax", "end_local_scope"):
+            return "command"
+        case ("Lean", "Parser", "Command", _) | ("Lean", "Parser", _) | ("Lean", _) if COMMANDS.fullmatch(last):
+            return "command"
+        case ("Lean", "Parser", "Syntax", "addPrec" | "subPrec" | "addPrio" | "subPrio"):
+            return last[3:].lower()
+        case ("Lean", "Parser", "Term", "InternalSyntax", "doSkip"):
+            return "doElem"
+        case ("Lean", "Parser", _) if re.match(r"colon|equal", last):
+            return None
+        case ("Lean", "deprecated" | "deprecated_arg" | "suggest_for" | "univ_out_params"):
+            return "attr"
+        case ("Lean", "byElab" | "includeStr" | "modCast") | ("Bool", "term_^^_"):
+            return "term"
         case ("Lean", _):
             return classify_lean(last)
         case (_,):
@@ -171,6 +191,8 @@ def classify_conv(last: str) -> str | None:
 def classify_lean(last: str) -> str | None:
     """Category of a parser in the namespace Lean."""
     binders = ("binderIdent", "bracketedExplicitBinders", "explicitBinders", "unbracketedExplicitBinders")
+    if re.match(r"guardMsgs|reduceConfig|deprecatedTypeChanged", last):
+        return None
     if last in (*binders, "calcFirstStep", "calcStep", "calcSteps", "cdotTk"):
         return None
     if last.startswith("binderPred"):
@@ -186,7 +208,7 @@ def classify_lean(last: str) -> str | None:
 
 def classify_root(last: str) -> str:
     """Category of a parser in the root namespace, from the name that Lean made of its tokens."""
-    if last in ("coeNotation", "coeFunNotation", "coeSortNotation", "rawNatLit"):
+    if last in ("coeNotation", "coeFunNotation", "coeSortNotation", "rawNatLit", "boolIfThenElse"):
         return "term"
     for start, category in {"term": "term", "tactic": "tactic", "stx_": "stx", "prec": "prec", "prio": "prio"}.items():
         if last.startswith(start):

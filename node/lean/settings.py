@@ -37,8 +37,12 @@ class LeanProcessSettings:
     verifications: Natural = 0
     """Proofs verified at once; 0 takes one per two cores."""
 
+    verify_batch: Positive = 100
+    """Proofs that wait are verified together, at most so many in three processes; 1 verifies each alone. What has no
+    clear verdict there is verified alone: verdicts and reasons are the same."""
+
     verify_seconds: Timeout = 60.0
-    """Time limit of a verification, in all."""
+    """Time limit of each process of a verification."""
 
     verify_memory_mb: Megabytes = 2048
     """Memory limit of a verification's processes, each."""

@@ -18,6 +18,9 @@ from node.lean.verify.verifier import VerificationFailed, Verifier
 REASON_CHARACTERS = 300
 """Of the reason for a rejection, in the log."""
 
+BATCH_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100, 200, 400)
+"""Buckets of the sizes of batches."""
+
 log = structlog.get_logger("lean-proxy")
 
 
@@ -34,9 +37,17 @@ class Handlers:
         """Proofs."""
         self.rejected = 0
         """Proofs."""
+        self.checks = 0
+        """Of proofs, alone or in batches."""
         self._run_seconds = metrics.histogram("lean_run_seconds", "Time of a lean.run request, queueing included")
         self._verify_seconds = metrics.histogram("lean_verify_seconds", "Time of a verification")
         self._verified = metrics.counter("lean_verified", "Proofs verified", ["verdict"])
+        self._batches = metrics.histogram("lean_verify_batch", "Proofs of a check", buckets=BATCH_SIZES)
+        self._proof_seconds = metrics.histogram(
+            "lean_verify_proof_seconds", "Time of a check for each verdict that came of it: queueing is not counted"
+        )
+        self._unsettled = metrics.counter("lean_verify_again", "Proofs that a batch left to smaller ones")
+        verifier.on_checked = self._checked
 
     async def run(self, request: LeanRunRequest) -> Message:
         """LeanRunReply, Busy or Failure."""
@@ -54,9 +65,22 @@ class Handlers:
         self._count(verdict)
         return verdict
 
+    @property
+    def unverified(self) -> int:
+        """Proofs that no check has begun with."""
+        return self._verifier.waiting
+
     async def drained(self) -> None:
         """Wait until no request is open."""
         await self._none_open.wait()
+
+    def _checked(self, proofs: int, settled: int, seconds: float) -> None:
+        """Count a check of proofs, of which some have their verdict now."""
+        self.checks += 1
+        self._batches.observe(proofs)
+        self._unsettled.inc(proofs - settled)
+        if settled:
+            self._proof_seconds.observe(seconds / settled)
 
     def _count(self, verdict: LeanVerifyReply) -> None:
         self.accepted += verdict.accepted

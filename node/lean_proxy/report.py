@@ -21,6 +21,7 @@ async def report(ctx: NodeContext, requests: Requests, handlers: Handlers) -> No
     while True:
         resident_mb = backend.resident_mb()
         _set_gauges(backend, counts, resident_mb)
+        metrics.gauge("lean_verify_queue", "Proofs that wait for a check").set(handlers.unverified)
         ctx.health("lean", requests.problem)
         ctx.report(
             candidates=counts.candidates,
@@ -29,6 +30,8 @@ async def report(ctx: NodeContext, requests: Requests, handlers: Handlers) -> No
             worker_restarts=backend.restarts,
             proofs_accepted=handlers.accepted,
             proofs_rejected=handlers.rejected,
+            verifications=handlers.checks,
+            verify_queue=handlers.unverified,
             rss_mb=round(resident_mb, 1),
             cache_hits=counts.cache_hits,
             failures=counts.failures,

@@ -1,17 +1,19 @@
-"""The lean-proxy's life: find Lean, load its header, answer `lean.run` and `lean.verify` on the bus, drain."""
+"""The lean-proxy's life: find Lean, load its header, answer requests on the bus, drain."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from common import subjects
-from common.messages import LeanRunRequest, LeanVerifyRequest
+from common.messages import LeanCheckGone, LeanCheckRequest, LeanRunRequest, LeanVerifyRequest
 from common.settings import NodeSettings
 from node.lean_proxy.settings import LeanProxySettings
 
 if TYPE_CHECKING:
     from common.node import NodeContext
     from node.lean.requests import Requests
+    from node.lean.snippets.checker import SnippetChecker
     from node.lean.toolchain.lean_toolchain import LeanToolchain
     from node.lean.verify.verifier import Verifier
 
@@ -32,6 +34,7 @@ def main(settings: LeanProxySettings, node: NodeSettings) -> int:
 
 async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     """The life of a lean-proxy, from a connected node to the end of its drain. Raises NodeFailure."""
+    from node.lean_proxy.checks import Checks
     from node.lean_proxy.handlers import Handlers
     from node.lean_proxy.report import report
     from node.lean_proxy.startup import confined_toolchain, load_header
@@ -39,6 +42,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     toolchain = await confined_toolchain(ctx, settings)
     requests = make_requests(settings, toolchain)
     verifier = make_verifier(settings, toolchain)
+    checker = make_checker(settings, toolchain)
     requests.backend.start()
     try:
         await load_header(ctx, requests.backend, size_to_machine=settings.workers == 0)
@@ -47,12 +51,16 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
         await ctx.bus.serve(
             subjects.LEAN_VERIFY, LeanVerifyRequest, handlers.verify, queue=QUEUE_GROUP, limit=OPEN_REQUESTS
         )
+        checks = Checks(checker)
+        await ctx.bus.serve(subjects.LEAN_CHECK, LeanCheckRequest, checks.check, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
+        await ctx.bus.subscribe(subjects.LEAN_CHECK_GONE, LeanCheckGone, checks.gone)
         ctx.spawn(report(ctx, requests, handlers), "lean-proxy report")
         await ctx.stopping.wait()
-        await handlers.drained()
+        await asyncio.gather(handlers.drained(), checks.drained())
     finally:
         await requests.backend.stop()
-        verifier.close()
+        await checker.stop()
+        await verifier.stop()
 
 
 def make_requests(settings: LeanProxySettings, toolchain: LeanToolchain) -> Requests:
@@ -75,4 +83,21 @@ def make_verifier(settings: LeanProxySettings, toolchain: LeanToolchain) -> Veri
         at_once=settings.resolved_verifications(),
         seconds=settings.verify_seconds,
         memory_mb=settings.verify_memory_mb,
+        batch=settings.verify_batch,
+    )
+
+
+def make_checker(settings: LeanProxySettings, toolchain: LeanToolchain) -> SnippetChecker:
+    """What answers `lean.check`."""
+    from node.lean.snippets.making import HEARTBEATS, make_checker
+
+    workers = settings.resolved_workers()
+    return make_checker(
+        toolchain,
+        workers=workers,
+        queue=workers,
+        heartbeats=HEARTBEATS,
+        memory_mb=settings.memory_mb,
+        header_seconds=settings.lean.header_seconds,
+        verify_seconds=settings.verify_seconds,
     )

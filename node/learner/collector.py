@@ -28,6 +28,7 @@ from common.proofs import transitions_of
 from common.subjects import LEAN_VERIFY
 from node.lean.text.script import proof_script
 from node.learner.errors import RunDirectoryError
+from node.learner.gathering import Gathering
 from node.learner.run.journal import DUPLICATES
 from node.learner.run.run import Recorded, Run, now
 from node.learner.store.records import Verdict, VerifiedProof
@@ -49,6 +50,7 @@ class Collector:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._gathering = Gathering(run.settings.verify_gather, run.ctx.stopping)
         self._tasks: set[asyncio.Task[None]] = set()
         self.verified = 0
         self.rejected = 0
@@ -58,6 +60,7 @@ class Collector:
         while not self._run.stopping:
             free = self._run.settings.results - len(self._tasks)
             if free <= 0:
+                self._gathering.close()
                 await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
                 continue
             for lease in await self._run.bus.lease(CONSUMER, (AttemptResult, ResultPart), limit=free, wait=0.5):
@@ -161,6 +164,7 @@ class Collector:
         """Ask for the second check. The theorem is the one that was dispatched, whatever the result says."""
         settings = self._run.settings
         request = LeanVerifyRequest(theorem=attempt.theorem, script=script)
+        await self._gathering.wait()
         try:
             reply = await self._run.bus.request_patiently(
                 LEAN_VERIFY,

@@ -134,10 +134,13 @@ class LearnerSettings:
     """K: tactics sampled per expansion, in every attempt of the run, whichever prover plays it."""
     ahead: Ratio = 1.5
     """Attempts outstanding for each search slot of the mesh."""
-    results: Positive = 16
-    """Results handled at once: each waits for its proof to be verified."""
+    results: Positive = 64
+    """Results handled at once: each waits for its proof to be verified, and lean-proxies verify those together."""
     max_deliveries: Positive = 5
     """Deliveries of one result after which it is recorded as poisoned: handling it has ended the learner every time."""
+    verify_gather: Duration = 2.0
+    """Seconds for which a proof waits for others, so that they are verified together: a batch costs hardly more than
+    one proof. 0: none waits."""
     verify_timeout: Timeout = 30.0
     """Seconds for one verification."""
     verify_patience: Duration = 600.0

@@ -46,6 +46,7 @@ TOOLS: dict[str, Command] = {
     "up": Command("all roles as child processes, from one file", "node.mesh.up:main"),
     "prove": Command("prove one theorem", "node.mesh.prove:main"),
     "verify": Command("check the proofs in .lean files and folders with Lean's kernel", "node.mesh.verify:main"),
+    "serve": Command("a verification service: Kimina Lean Server's HTTP API over Lean", "node.serve.service:main"),
     "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.status:main"),
     "trace": Command("every tactic of Lean files, with the states before and after it", "node.mesh.trace:main"),
     "bank": Command("import a dataset's statements into a theorem bank", "node.bank.command:main"),

@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from common.messages import Transition
 from node.lean.text.goals import split_goals, state_text
+from node.lean.text.leantree_goals import LeanTreeGoal, to_text
 
 Row = Mapping[str, Any]
 
@@ -99,18 +102,21 @@ def _theorem(row: Row, theorem: Row) -> Iterator[TheoremTransition]:
 
 
 def _leantree(name: str, nodes: list[Row]) -> Iterator[TheoremTransition]:
+    states = {node["id"]: _goals(node) for node in nodes if node.get("state")}
     for node in nodes:
-        if node.get("tactic") and node.get("state"):
-            state = "\n\n".join(_goal(goal) for goal in node["state"]["goals"])
-            yield from _useful(name, state, node["tactic"]["tactic_string"], node["proof_depth"])
+        edge = node.get("tactic")
+        if edge and states.get(node["id"]):
+            left = [goal for child in edge.get("children") or () for goal in states.get(child, [])]
+            after = state_text(left) if left else "" if edge.get("children") else NOTHING_LEFT
+            yield from _useful(name, state_text(states[node["id"]]), edge["tactic_string"], node["proof_depth"], after)
 
 
-def _goal(goal: Row) -> str:
-    """A goal as Lean prints it."""
-    lines = [f"case {goal['tag']}"] if goal.get("tag") else []
-    for each in goal["hypotheses"]:
-        lines.append(f"{each['user_name']} : {each['type']}" + (f" := {each['value']}" if each.get("value") else ""))
-    return "\n".join([*lines, f"⊢ {goal['type']}"])
+def _goals(node: Row) -> list[str]:
+    """The goals of a node as Lean prints them, so that equal states read equally whoever has written them."""
+    try:
+        return [to_text(msgspec.convert(goal, LeanTreeGoal)) for goal in node["state"]["goals"]]
+    except msgspec.ValidationError as error:
+        raise BadRow(f"no goal of LeanTree's: {error}") from error
 
 
 def _useful(name: str, state: str, tactic: str, steps: int, after: str = "") -> Iterator[TheoremTransition]:

@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "node.inference": {"common", "node.model"},
     "node.prover": {"common", "node.lean"},
     "node.lean_proxy": {"common", "node.lean"},
+    "node.serve": {"common", "node.lean"},
 }
 """By package, the packages that it may import besides itself. `node.mesh` composes roles, and `scripts` measures them:
 both may import everything, and nothing here may import them."""
@@ -39,7 +40,8 @@ LEAN_MAY_IMPORT = {
     "files": {"text", "process", "toolchain", "olean", "verify"},
     "trace": {"text", "process", "toolchain"},
     "requests": {"text", "backend", "cache"},
-    "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker"},
+    "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker", "trace"},
+    "snippets": {"text", "process", "toolchain", "worker", "verify", "files", "adapters"},
     "backends": {"backend", "settings", "toolchain", "worker", "adapters"},
 }
 """By room (folder or module) of `node.lean`, the rooms that it may import besides itself."""

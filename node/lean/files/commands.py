@@ -40,9 +40,12 @@ _MODIFIERS = frozenset(
     {"private", "protected", "public", "noncomputable", "unsafe", "partial", "nonrec", "local", "scoped"}
 )
 _KEYWORD = re.compile(r"(?:@\[[^\]]*\]|[#\w']+)")
+_SCOPE = re.compile(r"\s*(?:set_option|open|omit|include|universe|variable)\b[^\n]*?\sin(?=\s)")
+_PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
+"""Attributes, and what ends with `in`: the command goes on behind it."""
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TIME = re.compile(r"\[Elab\.command\] (?:\[([\d.]+)\] )?")
-_EXAMPLE = re.compile(r"(?<![\w.'`])example(?![\w'])")
+_EXAMPLE = re.compile(r"(?<![\w.'`«])example(?![\w'])")
 _START = re.compile(
     r"^(?:@\[|/--|/-!|#|(?:private|protected|public|noncomputable|unsafe|partial|local|scoped|theorem|lemma|def|abbrev|example"
     r"|instance|structure|class|inductive|opaque|axiom|mutual|namespace|section|end|open|variable|universe|set_option"
@@ -123,7 +126,12 @@ class Text:
         return Command(start, end, line, last, self.keyword(start, end), seconds, stop or end)
 
     def keyword(self, start: int, end: int) -> str:
-        """What kind of command stands between two positions: its first word that is no attribute and no modifier."""
+        """What kind of command stands between two positions: its first word that is no attribute and no modifier.
+
+        Of `set_option ... in theorem ...` and its like, that is the command behind `in`.
+        """
+        while match := _SCOPE.match(self.code, start, end):
+            start = match.end()
         for match in _KEYWORD.finditer(self.code, start, end):
             word = match.group()
             if not word.startswith("@[") and word not in _MODIFIERS:
@@ -153,11 +161,17 @@ class Text:
 
     def after(self, command: Command | None) -> Command | None:
         """The command behind one, by its look; for what Lean has not reported."""
-        begin = _START.search(self.code, 0 if command is None else command.start + 1)
-        if begin is None:
-            return None
-        following = _START.search(self.code, begin.end())
-        return self.command(begin.start(), following.start() if following else len(self.text))
+        begin = _START.search(
+            self.code, 0 if command is None else max(command.start + 1, min(command.stop, command.end))
+        )
+        return self.beginning_at(begin.start()) if begin else None
+
+    def beginning_at(self, start: int) -> Command:
+        """The command that begins at a position, up to the next one by its look."""
+        following = _START.search(self.code, start + 1)
+        while following is not None and _PREFIX.fullmatch(self.code, start, following.start()):
+            following = _START.search(self.code, following.end())
+        return self.command(start, following.start() if following else len(self.text))
 
     def rest(self, command: Command) -> Command | None:
         """What stands behind the part of a command that Lean could read; None where nothing does."""

@@ -9,8 +9,10 @@ else than it says, so nothing behind it is judged.
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -113,7 +115,9 @@ class Compiler:
             messages = [_message(row) for row in rows if row.kind != "trace"]
             if attempt == 0:
                 compiled.messages = messages
-                compiled.commands = compiled.text.commands([(_message(row), row.kind) for row in rows])
+            reported = compiled.text.commands([(_message(row), row.kind) for row in rows])
+            known = {command.start: command for command in (*reported, *compiled.commands, *compiled.failed)}
+            compiled.commands = sorted(known.values(), key=lambda command: command.start)
             olean = place / "out" / "module.olean"
             if finished.code == 0 and not limit and olean.is_file():
                 compiled.olean = olean
@@ -121,7 +125,7 @@ class Compiler:
             compiled.problem = _header_problem(messages, compiled.commands, finished, limit)
             if compiled.problem:
                 return compiled
-            if not self._leave_out(compiled, rows, messages, limit) or out_of_limits > PATIENCE:
+            if not self._leave_out(compiled, reported, messages, limit) or out_of_limits > PATIENCE:
                 break
         self._give_up(compiled, "Lean does not get through the file, even without the commands that fail")
         return compiled
@@ -130,7 +134,15 @@ class Compiler:
         root = place / "source"
         out = place / "out"
         return await run_fresh(
-            [*self._toolchain.command, *_OPTIONS, f"--root={root}", "-o", str(out / "module.olean"), str(source)],
+            [
+                *_line_by_line(),
+                *self._toolchain.command,
+                *_OPTIONS,
+                f"--root={root}",
+                "-o",
+                str(out / "module.olean"),
+                str(source),
+            ],
             environment=self._toolchain.with_modules(path),
             folder=root,
             limits=self._limits,
@@ -138,7 +150,9 @@ class Compiler:
             output_bytes=OUTPUT_BYTES,
         )
 
-    def _leave_out(self, compiled: Compiled, rows: Sequence[_Row], messages: Sequence[FileMessage], limit: str) -> bool:
+    def _leave_out(
+        self, compiled: Compiled, reported: Sequence[Command], messages: Sequence[FileMessage], limit: str
+    ) -> bool:
         """Mark the commands that failed this time; False when there is none to mark."""
         commands = compiled.commands
         before = len(compiled.failed)
@@ -148,21 +162,16 @@ class Compiler:
                 compiled.failed.setdefault(command, again + message.text)
         if limit:
             # Lean reports a command when its beginning is elaborated; a proof that goes on belongs to the last one.
-            reported = compiled.text.commands([(_message(row), row.kind) for row in rows])
             last = reported[-1] if reported else None
             if last is not None and any(last.start == each.start for each in compiled.failed):
                 last = None
-            current = last or compiled.text.after(reported[-1] if reported else None)
+            current = (
+                compiled.text.beginning_at(last.start)
+                if last
+                else compiled.text.after(reported[-1] if reported else None)
+            )
             if current is None:
                 return False
-            end = compiled.text.after(current)
-            current = Command(
-                current.start,
-                end.start if end else len(compiled.text.text),
-                current.line,
-                current.last_line,
-                current.keyword,
-            )
             compiled.commands = [each for each in commands if each.start != current.start] + [current]
             compiled.commands.sort(key=lambda each: each.start)
             compiled.failed[current] = f"it took too much: {limit}"
@@ -177,6 +186,13 @@ class Compiler:
     def _give_up(self, compiled: Compiled, reason: str) -> None:
         for command in compiled.commands:
             compiled.failed.setdefault(command, reason)
+
+
+@cache
+def _line_by_line() -> tuple[str, ...]:
+    """What makes Lean write each line at once: so it is known where a process was that is killed."""
+    program = shutil.which("stdbuf")
+    return (program, "-oL") if program else ()
 
 
 def _behind(compiled: Compiled, command: Command) -> list[Command]:

@@ -52,8 +52,6 @@ class LocalModule:
             if "Init" not in module.imports:
                 # Without it, the file could declare what Lean takes for its own: axioms, numbers, equality.
                 raise BadOlean("it begins with `prelude`, so it does not import Lean's own library")
-            if module.uses_module_system:
-                raise BadOlean("it begins with `module`, so parts of it stand in files that are not read")
             used = uses(module, terms)
             return cls(
                 name,

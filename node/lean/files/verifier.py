@@ -27,7 +27,7 @@ from node.lean.files.compiling import Compiled, Compiler
 from node.lean.files.judging import LocalModule, first_line, name_in, shown_name, unsupported
 from node.lean.files.report import DeclarationVerdict, FileReport
 from node.lean.files.sources import SourceFile, from_text, in_order
-from node.lean.olean.module import Constant
+from node.lean.olean.module import Constant, Kind
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
@@ -35,6 +35,9 @@ from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.recheck import Rechecker
 from node.lean.verify.verdicts import AXIOMS
+
+_CORE = frozenset({"Init", "Lean", "Std", "Lake"})
+"""The libraries that are a part of every Lean."""
 
 _SCRATCH = "proofmesh-files-"
 
@@ -226,7 +229,8 @@ class FileVerifier:
         needed: Sequence[asyncio.Task[Judged]],
         run: _Run,
     ) -> Judged:
-        report = FileReport(source.shown, source.problem or problem, lean_version=self.version)
+        problem = source.problem or problem or self._taken(source.module)
+        report = FileReport(source.shown, problem, lean_version=self.version)
         others = [(await task) for task in needed]
         for other in others:
             if not report.problem and other.module is None:
@@ -244,6 +248,17 @@ class FileVerifier:
                 shutil.rmtree(folder, ignore_errors=True)
             report.seconds = time.monotonic() - started
         return judged
+
+    def _taken(self, module: str) -> str:
+        """Why a file may not have the module name that it has; empty when it may.
+
+        Whoever imports the library's module of that name would get this file, or the other way round.
+        """
+        path = self._toolchain.environment.get("LEAN_PATH", "").split(os.pathsep)
+        places = [Path(folder).joinpath(*module.split(".")).with_suffix(".olean") for folder in path if folder]
+        if module.split(".", maxsplit=1)[0] in _CORE or any(place.is_file() for place in places):
+            return f"a module {module} is in Lean's library: call the file otherwise"
+        return ""
 
     async def _check(
         self,
@@ -348,24 +363,20 @@ def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, sh
         return []
     verdicts = []
     proved: set[Command] = set()
+    listed: set[str] = set()
     for constant, command in module.written():
-        proof = command.keyword in PROOFS or constant.kind.name == "THEOREM"
         proved.add(command)
-        if not proof and not everything:
-            continue
-        name = shown_name(constant.name)
-        axioms = tuple(sorted(module.axioms.get(constant.name, ())))
-        verdicts.append(
-            DeclarationVerdict(
-                "example" if name.rsplit(".", 1)[-1] in compiled.text.examples else name,
-                command.keyword,
-                module.lines[constant.name] - shift,
-                _reason(module, constant, axioms),
-                axioms,
-                module.depends(constant),
-                command.seconds,
-            )
-        )
+        if command.keyword in PROOFS or constant.kind is Kind.THEOREM or everything:
+            listed.add(constant.name)
+            line = module.lines[constant.name] - shift
+            verdicts.append(_verdict(module, constant, command.keyword, line, command.seconds))
+    # A command that Lean did not report, or a theorem that says nothing of its place, is not passed over in silence.
+    for constant in module.constants.values():
+        if constant.kind is Kind.THEOREM and constant.name not in listed:
+            line = max(module.lines.get(constant.name, 0) - shift, 0)
+            verdict = _verdict(module, constant, "theorem", line)
+            if verdict.reason:
+                verdicts.append(verdict)
     lost = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
     return verdicts + [
         DeclarationVerdict(
@@ -378,6 +389,21 @@ def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, sh
     ]
 
 
+def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seconds: float = 0.0) -> DeclarationVerdict:
+    """The verdict on a compiled constant."""
+    name = shown_name(constant.name)
+    axioms = tuple(sorted(module.axioms.get(constant.name, ())))
+    return DeclarationVerdict(
+        "example" if name.rsplit(".", 1)[-1] in module.text.examples else name,
+        kind,
+        line,
+        _reason(module, constant, axioms),
+        axioms,
+        module.depends(constant),
+        seconds,
+    )
+
+
 def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> str:
     """Why a compiled declaration is not accepted; empty when it is."""
     if problem := module.whole_problem():
@@ -386,6 +412,8 @@ def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> s
         return f"the kernel rejects it: {module.rejected[constant.name]}"
     if broken := module.rests_on_rejected(constant.name):
         return f"it rests on {shown_name(broken)}, which the kernel rejects"
+    if constant.name not in module.axioms:
+        return "it is unsafe or partial: the kernel does not check it"
     foreign = unsupported(AXIOMS, axioms)
     if "sorryAx" in foreign:
         return "the proof is not finished: it uses sorry"

@@ -11,6 +11,10 @@ from node.lean.olean.region import BadOlean, Node, Region
 from node.lean.olean.terms import TermReader, Terms
 
 
+class SplitModule(BadOlean):
+    """The module uses Lean's module system: its proofs stand in other files."""
+
+
 class Kind(IntEnum):
     """Constructors of `Lean.ConstantInfo`, in Lean's order."""
 
@@ -104,8 +108,10 @@ class Module:
         if root.objects != _ROOT_FIELDS:
             raise BadOlean("the module's data has another number of fields than is known here")
         imports, names, constants, extra, entries = words[root.at : root.at + root.objects].tolist()
-        self.uses_module_system = bool(words[root.at + root.objects] & 0xFF)
-        """Whether the file begins with `module`: then parts of it stand in files beside this one."""
+        if words[root.at + root.objects] & 0xFF:
+            raise SplitModule(
+                "it begins with `module`: Lean keeps its proofs in files beside it, which are not read here"
+            )
         self.imports: tuple[str, ...] = tuple(
             self.reader.name(words[region.node(item, imports).at], item) for item in region.array(imports, region.root)
         )

@@ -6,11 +6,14 @@ import contextlib
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 
 from common.lean import Theorem
+from common.messages import FailureKind
 from node.lean.process.fresh import FinishedProcess
+from node.lean.process.watched import WatchedProcess
 from node.lean.text.script import INDENT
 from node.lean.text.statement import statement_lines
 
@@ -22,9 +25,24 @@ STATEMENT, PROOF, CHECK = "ProofmeshStatement", "ProofmeshProof", "ProofmeshChec
 
 _NAME = re.compile(r"[^\W\d][\w'!?]*(\.[^\W\d][\w'!?]*)*")
 
-_AXIOMS = re.compile(r"'ProofmeshCheck' depends on axioms: \[(.*)\]\s*", re.DOTALL)
 
-_NO_AXIOMS = "'ProofmeshCheck' does not depend on any axioms"
+class VerificationFailed(Exception):
+    """There is no verdict: Lean refuses the statement (BAD_STATEMENT; the text is Lean's), or failed (ERROR)."""
+
+    def __init__(self, reason: str, kind: FailureKind = FailureKind.ERROR) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a proof."""
+
+    reason: str
+    """Why it is rejected; empty when it is accepted."""
+    axioms: tuple[str, ...] = ()
+    rechecked: bool = False
+    """Whether the compiled proof went through the kernel once more."""
 
 
 class _Position(msgspec.Struct):
@@ -42,29 +60,40 @@ class LeanMessage(msgspec.Struct):
 
 def statement_text(header: str, theorem: Theorem) -> str:
     """The statement's file: the header, and the proposition."""
+    return "\n".join([header, *statement_part(STATEMENT, theorem)]) + "\n"
+
+
+def statement_part(name: str, theorem: Theorem) -> list[str]:
+    """The proposition, as a definition of this name."""
     binders = f"∀ {theorem.binders.strip()}, " if theorem.binders.strip() else ""
-    lines = ["def ProofmeshStatement : Prop :=", *f"  {binders}({theorem.conclusion.strip()}".split("\n"), "  : Prop)"]
-    return "\n".join([header, *lines]) + "\n"
+    return [f"def {name} : Prop :=", *f"  {binders}({theorem.conclusion.strip()}".split("\n"), "  : Prop)"]
 
 
 def proof_text(header: str, theorem: Theorem, script: str) -> str:
     """The proof's file: the header, and one theorem."""
-    lines = statement_lines(f"theorem ProofmeshProof.{_local_name(theorem)}", theorem)
+    return "\n".join([header, *proof_part(f"{PROOF}.{local_name(theorem)}", theorem, script)]) + "\n"
+
+
+def proof_part(name: str, theorem: Theorem, script: str) -> list[str]:
+    """The theorem with its proof, under this name. The parentheses close behind the tactic block or not at all."""
     block = textwrap.indent(textwrap.dedent(script.strip("\n")), INDENT * 2)
-    return "\n".join([header, *lines, INDENT + "(", block, INDENT + ")"]) + "\n"
+    return [*statement_lines(f"theorem {name}", theorem), INDENT + "(", *block.split("\n"), INDENT + ")"]
 
 
 def check_text(theorem: Theorem) -> str:
     """The check's file: the statement, with the proof as its proof, and what that rests on."""
     return (
         f"import {STATEMENT}\nimport {PROOF}\n"
-        f"theorem ProofmeshCheck : ProofmeshStatement := @ProofmeshProof.{_local_name(theorem)}\n"
-        "#print axioms ProofmeshCheck\n"
+        f"theorem {CHECK} : {STATEMENT} := @{PROOF}.{local_name(theorem)}\n"
+        f"#print axioms {CHECK}\n"
     )
 
 
-def verdict(messages: Sequence[LeanMessage]) -> tuple[str, tuple[str, ...]]:
-    """Read Lean's messages about the check's file: why the proof is rejected (empty: accepted), and its axioms."""
+def verdict(messages: Sequence[LeanMessage], name: str = CHECK) -> tuple[str, tuple[str, ...]]:
+    """Read Lean's messages about a check: why the proof is rejected (empty: accepted), and its axioms.
+
+    `name`: of the theorem whose axioms were asked for.
+    """
     errors = [message.data for message in messages if message.severity == "error"]
     if errors:
         return f"it does not prove the statement: {errors[0]}", ()
@@ -73,9 +102,9 @@ def verdict(messages: Sequence[LeanMessage]) -> tuple[str, tuple[str, ...]]:
     if len(reports) > 1:
         return "Lean said twice what the proof rests on", ()
     report = reports[0] if reports else ""
-    if report.strip() == _NO_AXIOMS:
+    if report.strip() == f"'{name}' does not depend on any axioms":
         return "", ()
-    match = _AXIOMS.fullmatch(report)
+    match = re.fullmatch(rf"'{re.escape(name)}' depends on axioms: \[(.*)\]\s*", report, re.DOTALL)
     if not match:
         return "Lean did not say what the proof rests on", ()
     axioms = tuple(sorted(name.strip() for name in match.group(1).split(",")))
@@ -87,19 +116,33 @@ def verdict(messages: Sequence[LeanMessage]) -> tuple[str, tuple[str, ...]]:
 
 def rejection(finished: FinishedProcess, header: str, theorem: Theorem) -> str:
     """Why Lean rejects the proof's file; empty when it does not."""
-    for message in messages(finished):
+    told = told_rejection(messages(finished), header.count("\n") + 1, theorem)
+    return told or (unclear(finished) if finished.code else "")
+
+
+def told_rejection(messages: Sequence[LeanMessage], before: int, theorem: Theorem) -> str:
+    """Why Lean rejects a proof, as its messages say; empty when none does.
+
+    `before`: lines in the file before the theorem's.
+    """
+    for message in messages:
         if message.severity == "error":
-            return f"Lean rejects the proof{_where(message, header, theorem)}: {message.data}"
-        if "declaration uses" in message.data and "sorry" in message.data:
+            return f"Lean rejects the proof{_where(message, before, theorem)}: {message.data}"
+        if uses_sorry(message):
             return "the proof is not finished: it uses sorry"
-    return unclear(finished) if finished.code else ""
+    return ""
 
 
-def _where(message: LeanMessage, header: str, theorem: Theorem) -> str:
-    """Where in the script an error is, as `at line:column`; empty outside of it."""
+def uses_sorry(message: LeanMessage) -> bool:
+    """Whether Lean says that something is left out of a proof."""
+    return "declaration uses" in message.data and "sorry" in message.data
+
+
+def _where(message: LeanMessage, before: int, theorem: Theorem) -> str:
+    """Where in the script an error is, as ` at line N`; empty outside of it."""
     if message.pos is None:
         return ""
-    line = message.pos.line - len(statement_lines("theorem", theorem)) - header.count("\n") - 2
+    line = message.pos.line - before - len(statement_lines("theorem", theorem)) - 1
     return f" at line {line}" if line >= 1 else ""
 
 
@@ -109,7 +152,7 @@ def unclear(finished: FinishedProcess) -> str:
     return f"Lean ended with code {finished.code}{': ' + output if output else ''}"
 
 
-def messages(finished: FinishedProcess) -> list[LeanMessage]:
+def messages(finished: FinishedProcess | WatchedProcess) -> list[LeanMessage]:
     """Lean's messages, one a line. Other lines are left out: then the exit code says that something is wrong."""
     decoded = []
     for line in finished.output.splitlines():
@@ -118,6 +161,6 @@ def messages(finished: FinishedProcess) -> list[LeanMessage]:
     return decoded
 
 
-def _local_name(theorem: Theorem) -> str:
+def local_name(theorem: Theorem) -> str:
     """The theorem's own name where it is a plain one, so that a proof may call it (recursion)."""
     return theorem.name if _NAME.fullmatch(theorem.name) and "_root_" not in theorem.name else "t"

@@ -14,228 +14,262 @@ Around this stand four other defences:
 - the proof stands in parentheses, which close behind the tactic block or not at all: no command can follow it;
 - each process may write into a folder of its own only, where the system allows that, and nothing but the compiled
   proof is passed on from the proof's folder to the check.
+
+Starting three processes takes most of a check's time. So proofs that wait are checked in batches (`batch.py`); what has
+no clear verdict there is checked alone (`single.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import re
 import shutil
 import tempfile
 import time
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from cachetools import LRUCache
+from typing import Any, TypeVar
 
 from common.lean import Theorem
 from common.messages import FailureKind, LeanVerifyReply
-from node.lean.process.fresh import FinishedProcess, Limits, OutOfLimits, run_fresh
+from node.lean.process.fresh import Limits, OutOfLimits
 from node.lean.text.lexing import lex
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.batch import BatchCheck, Round, batchable
+from node.lean.verify.fresh_lean import FreshLean
 from node.lean.verify.recheck import Rechecker
-from node.lean.verify.verdicts import (
-    CHECK,
-    PROOF,
-    STATEMENT,
-    check_text,
-    messages,
-    proof_text,
-    rejection,
-    statement_text,
-    unclear,
-    verdict,
-)
+from node.lean.verify.single import SingleCheck
+from node.lean.verify.verdicts import Verdict, VerificationFailed
 
-HEARTBEATS = 1_000_000
-"""Lean's `maxHeartbeats` for a whole proof, 25 times what a tactic gets in a search: the sum of its tactics counts."""
+__all__ = ["VerificationFailed", "Verifier"]
 
-STATEMENTS = 4096
-"""Compiled statements that are kept: about 10 KB each on disk."""
+BATCH = 100
+"""Proofs checked together at most, unless told otherwise: more save nothing, and a hanging one delays more."""
+
+BATCH_CHARACTERS = 1_000_000
+"""Of the proofs of a batch, together: about 30 s of Lean's time."""
 
 _SCRATCH = "proofmesh-verify-"
 
-
-class VerificationFailed(Exception):
-    """There is no verdict: Lean refuses the statement (BAD_STATEMENT; the text is Lean's), or failed (ERROR)."""
-
-    def __init__(self, reason: str, kind: FailureKind = FailureKind.ERROR) -> None:
-        super().__init__(reason)
-        self.kind = kind
+R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class _Verdict:
-    """What became of a proof."""
+@dataclass(eq=False)
+class _Waiting:
+    """A proof on its way to its verdict."""
 
-    reason: str
-    """Why it is rejected; empty when it is accepted."""
-    axioms: tuple[str, ...] = ()
-    rechecked: bool = False
-    """Whether `leanchecker` has looked at it."""
-
-
-class _CompiledStatements(LRUCache[str, "asyncio.Task[Path]"]):
-    """Compilations of statements, by digest; the folder of one that is forgotten is removed."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(STATEMENTS)
-        self._folder = folder
-
-    def popitem(self) -> tuple[str, asyncio.Task[Path]]:
-        digest, task = super().popitem()
-        shutil.rmtree(self._folder / digest, ignore_errors=True)
-        return digest, task
+    theorem: Theorem
+    script: str
+    """Without comments."""
+    reply: asyncio.Future[LeanVerifyReply] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    known: bool = False
+    """Whether Lean has taken its statement, in a batch."""
+    seconds: float = 0.0
+    """Of checking so far; its share, where it was one of a batch."""
 
 
 class Verifier:
-    """Checks proofs, a few at once, in a scratch folder of its own. `close` it in the end."""
+    """Checks proofs, a few at once or in batches, in a scratch folder of its own. `stop` it in the end."""
 
-    def __init__(self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int) -> None:
-        """`at_once`: proofs checked side by side; `seconds` and `memory_mb`: limits of each process."""
+    def __init__(
+        self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int, batch: int = BATCH
+    ) -> None:
+        """`at_once`: checks side by side; `seconds` and `memory_mb`: limits of each process (a batch's may take longer
+        in all, and less without an answer). `batch`: proofs checked together at most; 1 checks each alone."""
         self._toolchain = toolchain
-        self.limits = Limits(seconds=seconds, memory_mb=memory_mb)
-        self._gate = asyncio.Semaphore(at_once)
+        self._at_once = at_once
+        self._most = batch
         self.folder = _scratch_folder()
-        self._rechecker = Rechecker(toolchain, self.limits, self.folder)
-        self._statements = _CompiledStatements(self.folder)
+        self._lean = FreshLean(toolchain, Limits(seconds=seconds, memory_mb=memory_mb))
+        self._rechecker = Rechecker(toolchain, self._lean.limits, self.folder)
+        self.single = SingleCheck(self._lean, self._rechecker, self.folder)
+        self.batches = BatchCheck(self._lean, self._rechecker, self.folder)
         self._version = ""
+        self._preparing = asyncio.Lock()
+        self._new: deque[_Waiting] = deque()
+        self._apart: deque[list[_Waiting]] = deque()
+        """Of batches that fell apart: smaller batches first, then proofs to be checked alone."""
+        self._workers: set[asyncio.Task[None]] = set()
+        self.on_checked: Callable[[int, int, float], None] = lambda proofs, settled, seconds: None
+        """Called after each check with the number of its proofs, how many of them have their verdict now, and its
+        seconds."""
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of a process that works on a single proof."""
+        return self._lean.limits
+
+    @limits.setter
+    def limits(self, limits: Limits) -> None:
+        self._lean.limits = limits
+
+    @property
+    def waiting(self) -> int:
+        """Proofs that no check has begun with."""
+        return len(self._new) + sum(map(len, self._apart))
+
+    async def stop(self) -> None:
+        """End what is at work, wait for its end, and remove the scratch folder."""
+        workers = [*self._workers]
+        self.close()
+        await asyncio.gather(*workers, return_exceptions=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Remove the scratch folder."""
+        """End what is at work, without waiting for that, and remove the scratch folder."""
+        for worker in self._workers:
+            worker.cancel()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
-        """Whether `script`, a tactic block, proves the theorem. Raises VerificationFailed."""
+        """Whether `script`, a tactic block, proves the theorem. Proofs that wait at the same time are checked together.
+
+        Raises VerificationFailed.
+        """
         problem = header_problem(theorem.header) or statement_problem(theorem.binders, theorem.conclusion)
         if problem:
             raise VerificationFailed(problem, FailureKind.BAD_STATEMENT)
-        result = _Verdict(proof_problem(script))
-        elapsed = 0.0
-        if not result.reason:
-            async with self._gate:
-                started = time.monotonic()
-                result = await self._check(theorem, script)
-                elapsed = time.monotonic() - started
+        if problem := proof_problem(script):
+            return self._reply(Verdict(problem), 0.0)
+        waiting = _Waiting(theorem, lex(script).bare)
+        self._new.append(waiting)
+        self._start_worker()
+        return await waiting.reply
+
+    async def verify_many(self, proofs: Sequence[tuple[Theorem, str]]) -> list[LeanVerifyReply | VerificationFailed]:
+        """What `verify` says of each, in order; where it would raise VerificationFailed, that."""
+        return await asyncio.gather(*(self._verified(theorem, script) for theorem, script in proofs))
+
+    async def _verified(self, theorem: Theorem, script: str) -> LeanVerifyReply | VerificationFailed:
+        try:
+            return await self.verify(theorem, script)
+        except VerificationFailed as failure:
+            return failure
+
+    def _start_worker(self) -> None:
+        """One worker more, if there is room. It begins when this task waits, so that what is asked for in one go is in
+        one batch."""
+        if len(self._workers) < self._at_once:
+            worker = asyncio.create_task(self._work(), name="verifications")
+            self._workers.add(worker)
+            # Cancelled before it begins, it cannot do this itself.
+            worker.add_done_callback(self._workers.discard)
+
+    async def _work(self) -> None:
+        """Take what waits, until nothing does."""
+        worker = asyncio.current_task()
+        assert worker is not None
+        while group := self._take():
+            try:
+                await self._prepare()
+                await self._check_group(group)
+            except asyncio.CancelledError:
+                for waiting in group:
+                    waiting.reply.cancel()
+                raise
+            except Exception as error:  # whoever asked is told
+                for waiting in group:
+                    if not waiting.reply.done():
+                        waiting.reply.set_exception(error)
+        # At once, not when the loop comes to it: who is answered now may ask for more before that.
+        self._workers.discard(worker)
+
+    def _take(self) -> list[_Waiting]:
+        """The next proofs to check together: what a batch left, or new ones with one header. Empty: nothing waits."""
+        while self._apart:
+            if group := [waiting for waiting in self._apart.popleft() if not waiting.reply.done()]:
+                return group
+        group, others, characters = [], [], 0
+        while self._new and len(group) < self._most:
+            waiting = self._new.popleft()
+            if waiting.reply.done():  # whoever asked has gone
+                continue
+            characters += len(waiting.script)
+            if not group or (characters <= BATCH_CHARACTERS and self._fit(group[0].theorem, waiting.theorem)):
+                group.append(waiting)
+            else:
+                others.append(waiting)
+        self._new.extendleft(reversed(others))
+        return group
+
+    def _fit(self, one: Theorem, other: Theorem) -> bool:
+        """Whether proofs of two theorems can be checked together."""
+        same = one.header == other.header and self.batches.possible
+        return same and batchable(self._toolchain.header(one.header))
+
+    async def _prepare(self) -> None:
+        """Ask Lean once what it is. Raises VerificationFailed."""
+        async with self._preparing:
+            if self._version:
+                return
+            try:
+                version = await self._lean.version(self.folder)
+                await self._rechecker.find()
+            except OutOfLimits as error:
+                raise VerificationFailed(f"Lean does not say its version: {error}") from error
+            self._version = version
+
+    async def _check_group(self, group: list[_Waiting]) -> None:
+        """Check proofs together, or one alone; those without a verdict wait again, in smaller groups."""
+        started = time.monotonic()
+        result = await _unless_abandoned(self._round(group), group)
+        if result is None:
+            return
+        seconds = time.monotonic() - started
+        for waiting in group:
+            waiting.seconds += seconds / len(group)
+        for number, verdict in result.verdicts.items():
+            if not group[number].reply.done():
+                group[number].reply.set_result(self._reply(verdict, group[number].seconds))
+        for number in result.known:
+            group[number].known = True
+        self._put_back([[group[number] for number in numbers] for numbers in result.again])
+        self.on_checked(len(group), len(result.verdicts), seconds)
+
+    async def _round(self, group: Sequence[_Waiting]) -> Round:
+        """One check. Raises VerificationFailed."""
+        if len(group) == 1:
+            (waiting,) = group
+            return Round({0: await self.single.check(waiting.theorem, waiting.script, known=waiting.known)})
+        return await self.batches.check([(waiting.theorem, waiting.script) for waiting in group])
+
+    def _put_back(self, groups: list[list[_Waiting]]) -> None:
+        """Smaller batches go before proofs to be checked alone: a proof that hangs keeps its neighbours least."""
+        self._apart.extendleft(reversed([group for group in groups if len(group) > 1]))
+        self._apart.extend(group for group in groups if len(group) == 1)
+        for _ in groups:
+            self._start_worker()
+
+    def _reply(self, verdict: Verdict, seconds: float) -> LeanVerifyReply:
         return LeanVerifyReply(
-            accepted=not result.reason,
-            reason=result.reason,
-            axioms=result.axioms,
+            accepted=not verdict.reason,
+            reason=verdict.reason,
+            axioms=verdict.axioms,
             lean_version=self._version,
-            elapsed=elapsed,
-            rechecked=result.rechecked,
+            elapsed=seconds,
+            rechecked=verdict.rechecked,
         )
 
-    async def _check(self, theorem: Theorem, script: str) -> _Verdict:
-        """Compile statement and proof, and check one against the other. Raises VerificationFailed."""
-        if not self._version:
-            self._version = await self._ask_version()
-            await self._rechecker.find()
-        root = Path(tempfile.mkdtemp(prefix="proof-", dir=self.folder))
-        try:
-            folder = _made(root / "proof")
-            header = self._toolchain.header(theorem.header)
-            (folder / f"{PROOF}.lean").write_text(proof_text(header, theorem, lex(script).bare))
-            statement, proof = await asyncio.gather(
-                self._statement(theorem), self._compile(folder, PROOF), return_exceptions=True
-            )
-            # Both have ended here, so no process is left that writes into the folder. The statement's problem is
-            # reported first: where Lean refuses the statement, its verdict on the proof means nothing.
-            if isinstance(statement, BaseException):
-                raise statement
-            if isinstance(proof, BaseException):
-                raise proof
-            if reason := rejection(proof, header, theorem):
-                return _Verdict(reason)
-            return await self._judge(theorem, folder, _made(root / "check"), statement)
-        except OutOfLimits as error:
-            return _Verdict(f"the proof took too much: {error}")
-        finally:
-            shutil.rmtree(root, ignore_errors=True)
 
-    async def _judge(self, theorem: Theorem, proof: Path, folder: Path, statement: Path) -> _Verdict:
-        """Whether the compiled proof proves the compiled statement. Raises OutOfLimits."""
-        # The compiled proof alone goes on. The proof may have written other files beside it, and one that is named
-        # like a module would be imported in that module's place.
-        (proof / f"{PROOF}.olean").rename(folder / f"{PROOF}.olean")
-        (folder / f"{CHECK}.lean").write_text(check_text(theorem))
-        search_path = (statement, folder)
-        checked, recheck_problem = await asyncio.gather(
-            self._lean(folder, [f"{CHECK}.lean"], search_path),
-            self._rechecker.problem(folder, search_path),
-            return_exceptions=True,
-        )
-        if isinstance(checked, BaseException):
-            raise checked
-        if isinstance(recheck_problem, BaseException):
-            raise recheck_problem
-        reason, axioms = verdict(messages(checked))
-        if not reason and checked.code:
-            reason = unclear(checked)
-        return _Verdict(reason or recheck_problem, axioms, self._rechecker.available)
-
-    async def _statement(self, theorem: Theorem) -> Path:
-        """The folder with the compiled statement; compiled once. Raises VerificationFailed."""
-        text = statement_text(self._toolchain.header(theorem.header), theorem)
-        digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-        task = self._statements.get(digest)
-        if task is None:
-            task = asyncio.create_task(self._compile_statement(digest, text), name="statement")
-            self._statements[digest] = task
-        try:
-            return await asyncio.shield(task)  # others may wait for it too
-        except VerificationFailed:
-            self._statements.pop(digest, None)
-            raise
-
-    async def _compile_statement(self, digest: str, text: str) -> Path:
-        folder = _made(self.folder / digest)
-        (folder / f"{STATEMENT}.lean").write_text(text)
-        try:
-            finished = await self._compile(folder, STATEMENT)
-        except OutOfLimits as error:
-            raise VerificationFailed(f"the statement took too much: {error}") from error
-        errors = [message.data for message in messages(finished) if message.severity == "error"]
-        if errors or finished.code:
-            raise VerificationFailed(errors[0] if errors else unclear(finished), FailureKind.BAD_STATEMENT)
-        return folder
-
-    async def _compile(self, folder: Path, module: str) -> FinishedProcess:
-        """Compile one file in a fresh process that may write into its folder. Raises OutOfLimits."""
-        return await self._lean(folder, ["-o", f"{module}.olean", f"{module}.lean"], (), writable=True)
-
-    async def _lean(
-        self, folder: Path, arguments: list[str], path: tuple[Path, ...], *, writable: bool = False
-    ) -> FinishedProcess:
-        """Run Lean in a fresh process. Raises OutOfLimits."""
-        options = ["--json", "-DautoImplicit=false", f"-DmaxHeartbeats={HEARTBEATS}"]
-        return await run_fresh(
-            [*self._toolchain.command, *options, *arguments],
-            environment=self._toolchain.with_modules(path),
-            folder=folder,
-            limits=self.limits,
-            keeper=self._toolchain.protections.keeper([folder] if writable else []),
-        )
-
-    async def _ask_version(self) -> str:
-        finished = await run_fresh(
-            [*self._toolchain.command, "--version"],
-            environment=self._toolchain.environment,
-            folder=self.folder,
-            limits=self.limits,
-            keeper=self._toolchain.protections.keeper(),
-        )
-        match = re.search(r"version ([^,)\s]+)", finished.output)
-        return match.group(1) if match else finished.output.strip()[:80]
+async def _unless_abandoned(check: Coroutine[Any, Any, R], group: Sequence[_Waiting]) -> R | None:
+    """The result of a check; None when nobody waits for it any more: then it is ended."""
+    working = asyncio.create_task(check)
+    abandoned = asyncio.create_task(_wait_for_all(group))
+    try:
+        await asyncio.wait({working, abandoned}, return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        working.cancel()
+        abandoned.cancel()
+        await asyncio.gather(working, abandoned, return_exceptions=True)
 
 
-def _made(folder: Path) -> Path:
-    """The folder, made if it is not there."""
-    folder.mkdir(exist_ok=True)
-    return folder
+async def _wait_for_all(group: Sequence[_Waiting]) -> None:
+    await asyncio.wait([waiting.reply for waiting in group])
 
 
 def _scratch_folder() -> Path:

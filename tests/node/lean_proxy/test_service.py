@@ -179,3 +179,21 @@ async def test_each_kind_of_outcome_is_counted_by_itself(bus, lean_proxy):
     for kind, number in wanted.items():
         assert f'proofmesh_lean_outcomes{{kind="{kind}"}} {number:.1f}' in metrics
     await subscription.unsubscribe()
+
+
+async def test_proofs_that_wait_are_verified_together_and_counted(bus, lean_proxy):
+    replies = await asyncio.gather(*(verify(bus, AND, "exact fun h => ⟨h.2, h.1⟩") for _ in range(40)))
+    assert all(reply.accepted for reply in replies)
+    wrong, right = await asyncio.gather(verify(bus, AND, "exact id"), verify(bus, AND, "exact And.symm"))
+    assert right.accepted and "Lean rejects the proof at line 1" in wrong.reason
+    (node,) = [node for node in await bus.nodes() if node.role == "lean-proxy"]
+    async with aiohttp.ClientSession() as http, http.get(node.metrics_url) as page:
+        lines = [line.rsplit(" ", 1) for line in (await page.text()).splitlines() if not line.startswith("#")]
+    metrics = {name.removeprefix("proofmesh_lean_"): float(value) for name, value in lines}
+    assert metrics['verified_total{verdict="accepted"}'] == 41 and metrics['verified_total{verdict="rejected"}'] == 1
+    # A check or two while the requests come, and then one of all that wait.
+    assert (
+        metrics["verify_batch_count"] <= 12
+        and metrics['verify_batch_bucket{le="16.0"}'] < metrics["verify_batch_count"]
+    )
+    assert metrics["verify_proof_seconds_count"] >= 2 and metrics["verify_queue"] == 0

@@ -107,13 +107,34 @@ def test_transitions_come_in_the_formats_of_the_bank_of_traces_and_of_leantree()
     (found,) = steps_of(TRACE)
     assert (found.theorem, found.transition) == ("A.lean:u", Transition("⊢ q", "rfl", 4))
     (found,) = steps_of(LEANTREE)
-    assert found.transition == Transition("case mp\np : Prop\nx : Nat := 1\n⊢ q ∧ p", "constructor", 2)
+    assert found.transition == Transition("p : Prop\nx : Nat := 1\n⊢ q ∧ p", "constructor", 2)
+
+
+def test_states_of_leantree_read_as_the_policy_reads_them_with_what_each_tactic_left() -> None:
+    def node(name: str, goals: list[str], tactic: str, children: list[str], depth: int) -> dict[str, Any]:
+        hypotheses = [{"type": "Prop", "user_name": name, "value": None} for name in "pq"]
+        shown = [{"tag": "w", "hypotheses": hypotheses, "type": goal} for goal in goals]
+        edge = {"tactic_string": tactic, "span": None, "parent": name, "children": children}
+        return {"id": name, "state": {"goals": shown}, "tactic": edge, "proof_depth": depth}
+
+    nodes = [
+        node("a", ["∃ x, x = p"], "constructor", ["b"], 2),
+        node("b", ["?w✝ = p", "?w✝"], "rfl", [], 1),
+        {"id": "c", "state": {"goals": []}},
+    ]
+    found = [*steps_of({"theorems": [{"by_blocks": [{"tree": {"nodes": nodes, "root_id": "a"}}]}]})]
+    after = "p q : Prop\n⊢ ?m.1 = p\n\np q : Prop\n⊢ ?m.1"
+    assert [(step.transition, step.state_after) for step in found] == [
+        (Transition("p q : Prop\n⊢ ∃ x, x = p", "constructor", 2), after),
+        (Transition(after, "rfl", 1), "no goals"),
+    ]
 
 
 @pytest.mark.parametrize(
     "row",
     [
         {"text": "x"},
+        {"theorems": [{"by_blocks": [{"tree": {"nodes": [{"id": "a", "state": {"goals": [{"type": 1}]}}]}}]}]},
         {"state": "⊢ p", "tactic": "x", "remaining_steps": 0},
         {"state": "⊢ p", "tactic": None, "remaining_steps": 1},
         {"theorems": [{"blocks": [{"steps": [{"state": "x"}]}]}]},

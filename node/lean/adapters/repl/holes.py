@@ -15,7 +15,7 @@ from node.lean.worker.document import SENTINEL
 from node.lean.worker.framing import Position
 
 _SORRY = re.compile(r"(?<![\w.'!?])sorry(?![\w'!?])")
-_MANY_TIMES = re.compile(r"(\b(all_goals|any_goals|repeat'?|iterate( \d+)?)|<;>)\s*[(\s]*$")
+_MANY_TIMES = re.compile(r"(\b(all_goals|any_goals|repeat'?|iterate( \d+)?)|<;>)[(\s]*$")
 """What stands before a tactic that runs more than once: its `sorry` has no one place to be filled in."""
 
 
@@ -27,6 +27,8 @@ class Hole:
     after: str
     tactic: bool
     """Whether a tactic stands there; otherwise a term."""
+    every: bool = False
+    """All goals that are open there are in view, not the first one alone."""
 
     @property
     def column(self) -> int:
@@ -44,6 +46,10 @@ class Mention:
     @property
     def end(self) -> int:
         return self.start + len("sorry")
+
+    def moved(self, by: int) -> Mention:
+        """The same in a text that has so many characters before this one."""
+        return Mention(self.start + by, self.many)
 
 
 @dataclass(frozen=True)
@@ -75,13 +81,14 @@ def leaves_out(tactic: str) -> bool:
 def fill(hole: Hole, script: Sequence[str], tactic: str) -> Filled:
     """The text with a script in its hole, then `tactic`, then a sentinel, and the end of what is left.
 
-    Only the main goal is in view, as in the REPL; each tactic stands in parentheses, so nothing behind it completes it.
+    Only the main goal is in view, as in the REPL, unless the hole says otherwise; each tactic stands in parentheses, so
+    nothing behind it completes it.
     """
-    head = "(focus (" if hole.tactic else "(by focus ("
+    head = ("((" if hole.every else "(focus (") if hole.tactic else "(by focus ("
     column = hole.column + len(head)
     pad = "\n" + " " * column
-    earlier = [line for item in script for line in _wrapped(item)]
-    lines = [*earlier, *_wrapped(tactic)]
+    earlier = [line for item in script for line in wrapped(item)]
+    lines = [*earlier, *wrapped(tactic)]
     opening = hole.before + head
     start = len(opening) + len(pad.join(earlier)) + (len(pad) if earlier else 0) + 1
     sentinel = opening.count("\n") + len(lines)
@@ -91,7 +98,7 @@ def fill(hole: Hole, script: Sequence[str], tactic: str) -> Filled:
     return Filled(text, first, Position(sentinel, column), start, column + 1)
 
 
-def _wrapped(tactic: str) -> list[str]:
+def wrapped(tactic: str) -> list[str]:
     """A tactic in parentheses, line by line."""
     first, *others = indent_tactic(tactic, "")
     return ["(" + first, *(" " + line for line in others), ")"]
@@ -110,6 +117,8 @@ def utf16(text: str) -> int:
 
 def characters(line: str, units: int) -> int:
     """How many characters of a line so many UTF-16 units are."""
+    if line.isascii():
+        return min(units, len(line))
     count = 0
     for char in line:
         if units <= 0:

@@ -15,6 +15,8 @@ from node.lean.worker.framing import Diagnostic
 
 UNKNOWN_ENVIRONMENT = "Unknown environment."
 UNKNOWN_PROOF_STATE = "Unknown proof state."
+UNKNOWN_PICKLED_STATE = "Unknown proof State."
+"""The REPL writes it like this where a state is to be pickled."""
 
 
 class ProofStatus(enum.StrEnum):
@@ -24,6 +26,7 @@ class ProofStatus(enum.StrEnum):
     OPEN = "Incomplete: open goals remain"
     HAS_SORRY = "Incomplete: contains sorry"
     HAS_METAVARIABLES = "Incomplete: contains metavariable(s)"
+    MANY_ROOTS = "Not verified: more than one initial goal"
 
 
 LEAN_ERROR = "Lean error:\n"
@@ -46,6 +49,11 @@ class Request(msgspec.Struct, rename="camel", omit_defaults=True):
     all_tactics: bool | None = None
     root_goals: bool | None = None
     infotree: Any = None
+    """full, tactics, original or substantive; anything else asks for nothing."""
+    set_options: list[Any] | None = None
+    """Options of this command alone: pairs of a name's parts and a value. `lean-interact`'s addition."""
+    proof_trees: bool | None = None
+    """Asks for the edges of proof trees. LeanTree's addition."""
 
 
 class CommandPosition(msgspec.Struct, frozen=True):
@@ -74,6 +82,42 @@ def severity_name(item: Diagnostic) -> str:
     return _SEVERITIES.get(item.severity, "info")
 
 
+class HypothesisInfo(msgspec.Struct, rename="camel"):
+    """A name of a goal's context. LeanTree's addition."""
+
+    username: str
+    type: str
+    value: str | None
+    id: str
+    is_proof: str = "N/A"
+
+
+class GoalInfo(msgspec.Struct):
+    """A goal in its parts. LeanTree's addition."""
+
+    username: str
+    """Its tag, or `[anonymous]`."""
+    type: str
+    hyps: list[HypothesisInfo]
+    id: str
+
+
+class MetavariableDeclaration(msgspec.Struct, rename="camel"):
+    """A metavariable, and which others its goal mentions. LeanTree's addition."""
+
+    mvar_id: str
+    user_name: str
+    type: str
+    mvars_in_type: list[str]
+    value: str = "N/A"
+
+
+class MetavariableContext(msgspec.Struct):
+    """The metavariables that are goals. LeanTree's addition."""
+
+    decls: list[MetavariableDeclaration]
+
+
 class Sorry(msgspec.Struct, rename="camel", omit_defaults=True):
     """A `sorry`, with the proof state in its place."""
 
@@ -81,14 +125,31 @@ class Sorry(msgspec.Struct, rename="camel", omit_defaults=True):
     proof_state: int | None = None
     pos: CommandPosition | None = None
     end_pos: CommandPosition | None = None
+    goal_info: GoalInfo | None = None
 
 
-class CommandAnswer(msgspec.Struct, omit_defaults=True):
-    """Answer to `cmd`."""
+class TacticReport(msgspec.Struct, rename="camel"):
+    """A tactic of a command (`allTactics`), with the proof state before it."""
+
+    pos: CommandPosition
+    end_pos: CommandPosition
+    goals: str
+    tactic: str
+    proof_state: int
+    used_constants: list[str] = []
+
+
+class CommandAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Answer to `cmd`, `path`, and to the pickling of environments."""
 
     env: int
     messages: list[ReplMessage] = []
     sorries: list[Sorry] = []
+    tactics: list[TacticReport] = []
+    infotree: Any = None
+    """Of `infotrees.InfoNode`s, where the request asks for them."""
+    proof_tree_edges: Any = None
+    """By command, of `leantree.ProofStep`s, where the request asks for them."""
 
 
 class ReplTacticAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -101,6 +162,11 @@ class ReplTacticAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
     """A ProofStatus, or the kernel's error."""
     messages: list[ReplMessage] = []
     sorries: list[Sorry] = []
+    traces: list[str] = []
+    goal_infos: list[GoalInfo] | msgspec.UnsetType = msgspec.UNSET
+    mctx_after: MetavariableContext | msgspec.UnsetType = msgspec.UNSET
+    step_verification: str | msgspec.UnsetType = msgspec.UNSET
+    """LeanTree's additions, as the two before it: `OK`, or what is wrong with the step."""
 
 
 class Refusal(msgspec.Struct):
@@ -137,6 +203,8 @@ def read_request(text: str) -> Request:
         raise BadRequest("Could not parse as a valid JSON command:\nno `cmd`, `tactic` or other command in it")
     if request.tactic is not None and request.proof_state is None:
         raise BadRequest("Could not parse as a valid JSON command:\n`tactic` without `proofState`")
+    if request.pickle_to is not None and request.env is None and request.proof_state is None:
+        raise BadRequest("Could not parse as a valid JSON command:\n`pickleTo` without `env` or `proofState`")
     return request
 
 

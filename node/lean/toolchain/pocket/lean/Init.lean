@@ -1,6 +1,6 @@
 prelude
 import Pocket.Unexpanders
-import Pocket.Quotation
+import Pocket.Collections
 import Pocket.Function
 import Pocket.Subtype
 import Pocket.Prod
@@ -9,4 +9,5 @@ import Pocket.Bool
 import Pocket.Nat.Div
 import Pocket.List.Take
 import Pocket.List.Zip
-import Pocket.Omega.Facts
+import Pocket.AC
+import Pocket.Int.Linear

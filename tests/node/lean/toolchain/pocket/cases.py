@@ -87,6 +87,26 @@ ACCEPTED: dict[str, str] = {
     "decide": "example : 2 + 2 = 4 ∧ 3 ≠ 4 ∧ ¬5 ∣ 12 ∧ 2 ∈ [1, 2, 3] := by decide",
     "decide_bool": "example : ∀ b c : Bool, (b && c) = (c && b) := by decide",
     "decide_equality": "example : (1, [some true]) ≠ (1, [none]) := by decide",
+    "decide_integers": "example : (-7 : Int) / 2 = -4 ∧ (2 : Int) ^ 10 = 1024 ∧ ¬(3 : Int) ∣ -10 := by decide",
+    "decide_bounded": "example : (∀ i j : Fin 4, i + j = j + i) ∧ ∃ n, n < 30 ∧ n * n = 529 := by decide",
+    "omega": "example (a b : Nat) (x : Int) (h : a < b) (h' : x = b - a) : 0 < x ∧ a - b = 0 := by omega",
+    "omega_quotients": "example (x y : Int) (h : x % 4 = 3) (h' : 2 ∣ y) : (x + y) % 2 = 1 ∧ x / 2 * 2 < x := by omega",
+    "omega_logic": "example (a b c : Nat) (h : a ≤ b → c = 2 ∨ b < c) (h' : ¬b < a) : min 2 c ≤ max b 2 := by omega",
+    "omega_fin": "example (i j : Fin 10) (h : i < j) : i.val + 1 < 10 ∧ j ≠ i := by omega",
+    "simp_arith": "example (a b c : Nat) (h : 2 * a + b + c ≤ a + 3 + b) : a + c ≤ 3 := by simp +arith at h; exact h",
+    "simp_arith_integers": "example (a b : Int) (h : 2 * a + 4 * b ≤ 7) : a + 2 * b ≤ 3 := by\n"
+    "  simp +arith at h ⊢; exact h",
+    "simp_arith_false": "example (a b : Int) (h : 2 * a + 4 * b = 7) : False := by simp +arith at h",
+    "simp_arith_divides": "example (a b : Int) (h : 6 ∣ 2 * a + 4 * b + 2) : 3 ∣ a + 2 * b + 1 := by\n"
+    "  simp +arith at h; exact h",
+    "ac_rfl": "example (a b c : Nat) : a * b * c + 1 * b = b + c * (b * a) := by ac_rfl",
+    "ac_rfl_idempotent": "example (p q r : Prop) : (p ∧ q ∧ p ∧ r) = ((r ∧ p) ∧ q) := by ac_rfl",
+    "ac_nf": "example (a b c : Int) (h : a * b * c = 3) : c * (b * a) = 3 := by ac_nf at h ⊢",
+    "norm_cast": "example (m n : Nat) (h : (m : Int) + n = 5) : m + n = 5 := by norm_cast at h",
+    "push_cast": "example (m n : Nat) : ((m + n * 2 : Nat) : Int) = m + n * 2 := by push_cast; rfl",
+    "exact_mod_cast": "example (m n : Nat) (h : (m : Int) < n) : m < n := by exact_mod_cast h",
+    "simp_integers": "example (x y : Int) (h : x - y + y ≤ 2 * 3 - 7) : x ≤ -1 := by simp at h; exact h",
+    "calc_integers": "example (x y z : Int) (h : x ≤ y) (h' : y < z) : x < z := by\n  calc x ≤ y := h\n    _ < z := h'",
     "exists_computation": "example : ∃ n : Nat, n * n = 49 ∧ n < 10 := by\n  refine ⟨7, ?_, ?_⟩ <;> decide",
     "inductive": "inductive Tree (α : Type) where\n  | leaf : Tree α\n"
     "  | node (l : Tree α) (x : α) (r : Tree α) : Tree α\n"
@@ -144,6 +164,16 @@ REFUSED: dict[str, tuple[str, str]] = {
     "decide": ("example : 2 + 2 = 5 := by decide", "decide"),
     "decide_kernel": ("example : 2 + 2 = 5 := by decide +kernel", "decide"),
     "decide_undecidable": ("example : ∀ n : Nat, n = n := by decide", "Decidable"),
+    "omega": ("example (a b : Nat) (h : a < b) : a + 2 ≤ b := by omega", "counterexample"),
+    "ac_rfl": ("example (a b c : Nat) : a + b + c = c + b + b := by ac_rfl", "rfl"),
+    "ac_rfl_not_commutative": ("example (a b : List Nat) : a ++ b = b ++ a := by ac_rfl", "rfl"),
+    "simp_arith": (
+        "example (a b : Nat) (h : 2 * a ≤ 2 * b + 1) : a < b := by simp +arith at h ⊢; exact h",
+        "no progress",
+    ),
+    "simp_arith_false": ("example (x : Int) : 3 * x = 7 := by simp +arith", "unsolved goals"),
+    "omega_truncated": ("example (a b : Nat) : a - b + b = a := by omega", "counterexample"),
+    "norm_cast": ("example (m n : Nat) (h : (m : Int) - n = 5) : m - n = 6 := by norm_cast at h", "unsolved goals"),
     "unfinished": (
         "example (p q : Prop) (hp : p) (hq : q) : p ∧ q := by\n  constructor\n  · exact hp",
         "unsolved goals",

@@ -27,7 +27,8 @@ def declared_names() -> list[str]:
                 if namespaces and namespaces[-1] == closed[1]:
                     namespaces.pop()
             elif declared := DECLARATION.match(line):
-                names.append(".".join([*namespaces, declared["name"].removesuffix(".")]))
+                name = declared["name"].removesuffix(".")
+                names.append(name.removeprefix("_root_.") if "_root_." in name else ".".join([*namespaces, name]))
     return names
 
 
@@ -57,4 +58,4 @@ def test_the_library_declares_no_other_axiom() -> None:
     text = "\n".join(file.read_text() for file in build.module_files(build.SOURCES).values())
     axioms = re.findall(r"^(unsafe )?axiom (\S+)", text, flags=re.MULTILINE)
     assert {name for unsafe, name in axioms if not unsafe} == {"propext", "Quot.sound", "Classical.choice", "sorryAx"}
-    assert "sorry" not in re.sub(r"sorryAx|/--.*?-/", "", text, flags=re.DOTALL)
+    assert "sorry" not in re.sub(r"sorryAx|lean_sorry|/--.*?-/", "", text, flags=re.DOTALL)

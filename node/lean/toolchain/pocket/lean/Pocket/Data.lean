@@ -12,14 +12,9 @@ inductive Nat.le (n : Nat) : Nat → Prop where
   | refl : Nat.le n n
   | step {m : Nat} (h : Nat.le n m) : Nat.le n (succ m)
 
-@[macro_inline] def dite {α : Sort u} (c : Prop) [h : Decidable c] (t : c → α) (e : Not c → α) : α :=
-  match h with
-  | isTrue h => t h
-  | isFalse h => e h
-@[macro_inline] def ite {α : Sort u} (c : Prop) [h : Decidable c] (t e : α) : α :=
-  match h with
-  | isTrue _ => t
-  | isFalse _ => e
+@[macro_inline, implicit_reducible] def dite {α : Sort u} (c : Prop) [h : Decidable c] (t : c → α) (e : Not c → α) : α :=
+  h.decide.casesOn e t h.reflects_decide
+@[macro_inline, implicit_reducible] def ite {α : Sort u} (c : Prop) [Decidable c] (t e : α) : α := dite c (fun _ => t) fun _ => e
 
 inductive List (α : Type u) where
   | nil : List α

@@ -20,6 +20,7 @@ instance : Coe CharLit Term := ⟨fun s => ⟨s.raw⟩⟩
 instance : Coe Ident Syntax.Level := ⟨fun s => ⟨s.raw⟩⟩
 instance : Coe NumLit Prio := ⟨fun s => ⟨s.raw⟩⟩
 instance : Coe NumLit Prec := ⟨fun s => ⟨s.raw⟩⟩
+instance : Coe Ident (TSyntax `Lean.Parser.Command.declId) := ⟨fun s => mkNode _ #[s.raw, mkNullNode]⟩
 namespace Compat
 scoped instance {k : SyntaxNodeKinds} : CoeTail Syntax (TSyntax k) := ⟨fun s => ⟨s⟩⟩
 scoped instance {k : SyntaxNodeKinds} : CoeTail (Array Syntax) (TSyntaxArray k) := ⟨TSyntaxArray.mk⟩
@@ -44,6 +45,6 @@ instance : Quote String := ⟨fun s => Syntax.mkStrLit s⟩
 instance : Quote Char := ⟨fun c => Syntax.mkCharLit c⟩
 instance : Quote Bool := ⟨fun | true => mkCIdent ``Bool.true | false => mkCIdent ``Bool.false⟩
 instance : Quote Unit := ⟨fun _ => mkCIdent ``Unit.unit⟩
-@[extern "x", instance, instance_reducible] def instQuoteNameMkStr1 : Quote Name := ⟨fun n => mkCIdent n⟩
+@[extern "x", instance_reducible, instance] def instQuoteNameMkStr1 : Quote Name := ⟨fun n => mkCIdent n⟩
 instance {α β : Type} [Quote α] [Quote β] : Quote (α × β) := ⟨fun p => Syntax.mkCApp ``Prod.mk (#[quote p.1, quote p.2])⟩
 end Lean

@@ -5,6 +5,7 @@ declare_syntax_cat rcasesPat
 declare_syntax_cat rintroPat
 declare_syntax_cat binderPred
 declare_syntax_cat conv (behavior := both)
+@[extern "x"] def Bool.«term_^^_» : Lean.TrailingParserDescr := .symbol "x"
 @[extern "x"] def Lean.Elab.Tactic.Ext.applyExtTheorem : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Elab.Tactic.Ext.ext : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Elab.Tactic.Ext.tacticExt1___ : Lean.ParserDescr := .symbol "x"
@@ -15,6 +16,15 @@ declare_syntax_cat conv (behavior := both)
 @[extern "x"] def Lean.Parser.Attr.norm_cast : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Attr.simp : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Attr.simprocAttr : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Attr.wf_preprocess : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Command.InternalSyntax.end_local_scope : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Command.classAbbrev : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Command.guardCmd : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Command.guardExprCmd : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Syntax.addPrec : Lean.TrailingParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Syntax.addPrio : Lean.TrailingParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Syntax.subPrec : Lean.TrailingParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Syntax.subPrio : Lean.TrailingParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Tactic.Conv.allGoals : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Tactic.Conv.anyGoals : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Tactic.Conv.arg : Lean.ParserDescr := .symbol "x"
@@ -311,6 +321,31 @@ declare_syntax_cat conv (behavior := both)
 @[extern "x"] def Lean.Parser.Tactic.withReducibleAndInstances : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Tactic.withUnfoldingAll : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.Parser.Tactic.withUnfoldingNone : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.Term.InternalSyntax.doSkip : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.checkSimp : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.checkSimpFailure : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.checkTactic : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.checkTacticFailure : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.colon : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.colonA : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.colonD : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.colonEq : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.colonEqA : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.colonEqD : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.colonEqR : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.colonEqS : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.colonR : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.colonS : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.commandSeal__ : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.commandUnseal__ : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.discrTreeKeyCmd : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.discrTreeSimpKeyCmd : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.equal : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.equalA : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.equalD : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.equalR : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.equalS : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.Parser.timeCmd : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.binderIdent : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.«binderPred<_» : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.«binderPred>_» : Lean.ParserDescr := .symbol "x"
@@ -324,6 +359,7 @@ declare_syntax_cat conv (behavior := both)
 @[extern "x"] def Lean.«binderPred⊆_» : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.«binderPred⊇_» : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.bracketedExplicitBinders : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.byElab : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.calc : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.calcFirstStep : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.calcStep : Lean.ParserDescr := .symbol "x"
@@ -332,8 +368,34 @@ declare_syntax_cat conv (behavior := both)
 @[extern "x"] def Lean.cdot : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.cdotTk : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.convCalc_ : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.deprecated : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.deprecatedTypeChanged : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.deprecated_arg : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.explicitBinders : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsCmd : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsFilter : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsFilterAction : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsFilterSeverity : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsOrdering : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsOrderingArg : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsPositions : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsPositionsArg : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsSpec : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsSpecElt : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsSubstring : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsWhitespace : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardMsgsWhitespaceArg : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.guardPanicCmd : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.includeStr : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.infoTreesCmd : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.modCast : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.reduceCmd : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.reduceConfig : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.runCmd : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.runElab : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.runMeta : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.solveTactic : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.suggest_for : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.termEval_prec_ : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.termEval_prio_ : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.termM!_ : Lean.ParserDescr := .symbol "x"
@@ -346,6 +408,8 @@ declare_syntax_cat conv (behavior := both)
 @[extern "x"] def Lean.«term∀__,_» : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.«term∃__,_» : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def Lean.unbracketedExplicitBinders : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def Lean.univ_out_params : Lean.ParserDescr := .symbol "x"
+@[extern "x"] def boolIfThenElse : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def coeFunNotation : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def coeNotation : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def coeSortNotation : Lean.ParserDescr := .symbol "x"
@@ -478,12 +542,22 @@ declare_syntax_cat conv (behavior := both)
 @[extern "x"] def «term∃_,_» : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def «term∅» : Lean.ParserDescr := .symbol "x"
 @[extern "x"] def «term∎» : Lean.ParserDescr := .symbol "x"
+attribute [term_parser 1000] Bool.«term_^^_»
 attribute [tactic_parser 1000] Lean.Elab.Tactic.Ext.applyExtTheorem
 attribute [tactic_parser 1000] Lean.Elab.Tactic.Ext.ext
 attribute [tactic_parser 1000] Lean.Elab.Tactic.Ext.tacticExt1___
 attribute [attr_parser 1000] Lean.Parser.Attr.ext
 attribute [attr_parser 1000] Lean.Parser.Attr.norm_cast
 attribute [attr_parser 1000] Lean.Parser.Attr.simp
+attribute [attr_parser 1000] Lean.Parser.Attr.wf_preprocess
+attribute [command_parser 1000] Lean.Parser.Command.InternalSyntax.end_local_scope
+attribute [command_parser 1000] Lean.Parser.Command.classAbbrev
+attribute [command_parser 1000] Lean.Parser.Command.guardCmd
+attribute [command_parser 1000] Lean.Parser.Command.guardExprCmd
+attribute [prec_parser 1000] Lean.Parser.Syntax.addPrec
+attribute [prio_parser 1000] Lean.Parser.Syntax.addPrio
+attribute [prec_parser 1000] Lean.Parser.Syntax.subPrec
+attribute [prio_parser 1000] Lean.Parser.Syntax.subPrio
 attribute [conv_parser 1000] Lean.Parser.Tactic.Conv.allGoals
 attribute [conv_parser 1000] Lean.Parser.Tactic.Conv.anyGoals
 attribute [conv_parser 1000] Lean.Parser.Tactic.Conv.arg
@@ -719,6 +793,16 @@ attribute [tactic_parser 1000] Lean.Parser.Tactic.withReducible
 attribute [tactic_parser 1000] Lean.Parser.Tactic.withReducibleAndInstances
 attribute [tactic_parser 1000] Lean.Parser.Tactic.withUnfoldingAll
 attribute [tactic_parser 1000] Lean.Parser.Tactic.withUnfoldingNone
+attribute [doElem_parser 1000] Lean.Parser.Term.InternalSyntax.doSkip
+attribute [command_parser 1000] Lean.Parser.checkSimp
+attribute [command_parser 1000] Lean.Parser.checkSimpFailure
+attribute [command_parser 1000] Lean.Parser.checkTactic
+attribute [command_parser 1000] Lean.Parser.checkTacticFailure
+attribute [command_parser 1000] Lean.Parser.commandSeal__
+attribute [command_parser 1000] Lean.Parser.commandUnseal__
+attribute [command_parser 1000] Lean.Parser.discrTreeKeyCmd
+attribute [command_parser 1000] Lean.Parser.discrTreeSimpKeyCmd
+attribute [command_parser 1000] Lean.Parser.timeCmd
 attribute [binderPred_parser 1000] Lean.«binderPred<_»
 attribute [binderPred_parser 1000] Lean.«binderPred>_»
 attribute [binderPred_parser 1000] Lean.«binderPred∈_»
@@ -730,11 +814,24 @@ attribute [binderPred_parser 1000] Lean.«binderPred⊂_»
 attribute [binderPred_parser 1000] Lean.«binderPred⊃_»
 attribute [binderPred_parser 1000] Lean.«binderPred⊆_»
 attribute [binderPred_parser 1000] Lean.«binderPred⊇_»
+attribute [term_parser 1000] Lean.byElab
 attribute [term_parser 1000] Lean.calc
 attribute [tactic_parser 1000] Lean.calcTactic
 attribute [tactic_parser 1000] Lean.cdot
 attribute [conv_parser 1000] Lean.convCalc_
+attribute [attr_parser 1000] Lean.deprecated
+attribute [attr_parser 1000] Lean.deprecated_arg
+attribute [command_parser 1000] Lean.guardMsgsCmd
+attribute [command_parser 1000] Lean.guardPanicCmd
+attribute [term_parser 1000] Lean.includeStr
+attribute [command_parser 1000] Lean.infoTreesCmd
+attribute [term_parser 1000] Lean.modCast
+attribute [command_parser 1000] Lean.reduceCmd
+attribute [command_parser 1000] Lean.runCmd
+attribute [command_parser 1000] Lean.runElab
+attribute [command_parser 1000] Lean.runMeta
 attribute [tactic_parser 1000] Lean.solveTactic
+attribute [attr_parser 1000] Lean.suggest_for
 attribute [term_parser 1000] Lean.termEval_prec_
 attribute [term_parser 1000] Lean.termEval_prio_
 attribute [term_parser 1000] Lean.termM!_
@@ -746,6 +843,8 @@ attribute [term_parser 1000] Lean.termThrowError__
 attribute [term_parser 1000] Lean.«term_Matches_|»
 attribute [term_parser 1000] Lean.«term∀__,_»
 attribute [term_parser 1000] Lean.«term∃__,_»
+attribute [attr_parser 1000] Lean.univ_out_params
+attribute [term_parser 1000] boolIfThenElse
 attribute [term_parser 1000] coeFunNotation
 attribute [term_parser 1000] coeNotation
 attribute [term_parser 1000] coeSortNotation
@@ -880,6 +979,7 @@ attribute [term_parser 1000] «term∅»
 attribute [term_parser 1000] «term∎»
 @[extern "x", macro tacticDecreasing_trivial] def Array._aux_Init_Data_Array_Mem___macroRules_tacticDecreasing_trivial_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro tacticDecreasing_trivial] def Array._aux_Init_Data_Array_Mem___macroRules_tacticDecreasing_trivial_2 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Bool.«term_^^_»] def Bool.«_aux_Init_Data_Bool___macroRules_Bool_term_^^__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro tacticGet_elem_tactic_extensible] def Fin._aux_Init_GetElem___macroRules_tacticGet_elem_tactic_extensible_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.Elab.Tactic.Ext.tacticExt1___] def Lean.Elab.Tactic.Ext._aux_Init_Ext___macroRules_Lean_Elab_Tactic_Ext_tacticExt1____1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.Parser.Tactic.Conv.allGoals] def Lean.Parser.Tactic.Conv._aux_Init_Conv___macroRules_Lean_Parser_Tactic_Conv_allGoals_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
@@ -962,6 +1062,8 @@ attribute [term_parser 1000] «term∎»
 @[extern "x", macro Lean.Parser.Tactic.tacticTry_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticTry__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.Parser.Tactic.tacticUnhygienic_] def Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticUnhygienic__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.Parser.Tactic.«tactic_<;>_»] def Lean.Parser.Tactic.«_aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tactic_<;>__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.commandSeal__] def Lean.Parser._aux_Init_Notation___macroRules_Lean_Parser_commandSeal___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.commandUnseal__] def Lean.Parser._aux_Init_Notation___macroRules_Lean_Parser_commandUnseal___1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___10» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.«termSatisfies_binder_pred%__»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_termSatisfies_binder_pred%___11» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
@@ -977,6 +1079,10 @@ attribute [term_parser 1000] «term∎»
 @[extern "x", macro Lean.«term∃__,_»] def Lean.«_aux_Init_BinderPredicates___macroRules_Lean_term∃__,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro «term[_]»] def Lean.«_aux_Init_Data_List_Notation___macroRules_term[_]_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.«termMacro.trace[_]_»] def Lean.«_aux_Init_MacroTrace___macroRules_Lean_termMacro.trace[_]__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Syntax.addPrec] def Lean._aux_Init_Meta___macroRules_Lean_Parser_Syntax_addPrec_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Syntax.addPrio] def Lean._aux_Init_Meta___macroRules_Lean_Parser_Syntax_addPrio_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Syntax.subPrec] def Lean._aux_Init_Meta___macroRules_Lean_Parser_Syntax_subPrec_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Syntax.subPrio] def Lean._aux_Init_Meta___macroRules_Lean_Parser_Syntax_subPrio_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.termEval_prec_] def Lean._aux_Init_Meta___macroRules_Lean_termEval_prec__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.termEval_prio_] def Lean._aux_Init_Meta___macroRules_Lean_termEval_prio__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro Lean.convCalc_] def Lean._aux_Init_NotationExtra___macroRules_Lean_convCalc__1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
@@ -1037,6 +1143,7 @@ attribute [term_parser 1000] «term∎»
 @[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_4 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_5 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro tacticDeriving_LawfulEq_tactic_step] def _aux_Init_LawfulBEqTactics___macroRules_tacticDeriving_LawfulEq_tactic_step_6 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro Lean.Parser.Command.classAbbrev] def _aux_Init_NotationExtra___macroRules_Lean_Parser_Command_classAbbrev_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro tacticFunext___] def _aux_Init_NotationExtra___macroRules_tacticFunext____1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro «term%[_|_]»] def «_aux_Init_NotationExtra___macroRules_term%[_|_]_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro «termExists_,_»] def «_aux_Init_NotationExtra___macroRules_termExists_,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
@@ -1046,6 +1153,7 @@ attribute [term_parser 1000] «term∎»
 @[extern "x", macro «termΣ'_,_»] def «_aux_Init_NotationExtra___macroRules_termΣ'_,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro «termΣ_,_»] def «_aux_Init_NotationExtra___macroRules_termΣ_,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro «term∃_,_»] def «_aux_Init_NotationExtra___macroRules_term∃_,__1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
+@[extern "x", macro boolIfThenElse] def _aux_Init_Notation___macroRules_boolIfThenElse_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro «prec(_)»] def «_aux_Init_Notation___macroRules_prec(_)_1» : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro precArg] def _aux_Init_Notation___macroRules_precArg_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported
 @[extern "x", macro precLead] def _aux_Init_Notation___macroRules_precLead_1 : Lean.Macro := fun _ => Lean.Macro.throwUnsupported

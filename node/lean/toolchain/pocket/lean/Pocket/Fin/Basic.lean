@@ -1,5 +1,6 @@
 prelude
 import Pocket.Coe
+import Pocket.Nat.Order
 import Pocket.Nat.Div
 /-! Numbers below a bound: arithmetic modulo the bound, order, and the maps between types of different bounds. -/
 set_option autoImplicit false

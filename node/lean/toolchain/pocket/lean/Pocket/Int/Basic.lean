@@ -1,5 +1,6 @@
 prelude
 import Pocket.Coe
+import Pocket.Int.Type
 import Pocket.Nat.Div
 import Pocket.Nat.MinMax
 /-!
@@ -12,17 +13,7 @@ set_option autoImplicit false
 set_option linter.unusedSimpArgs false
 universe u
 
-set_option genCtorIdx false in
-inductive Int : Type where
-  | ofNat : Nat → Int
-  | negSucc : Nat → Int
-/-- Written by hand, because compiled code for a case distinction needs `Int.decLt`. -/
-@[reducible] noncomputable def Int.ctorIdx (n : Int) : Nat := n.casesOn (fun _ => 0) (fun _ => 1)
-attribute [extern "lean_nat_to_int"] Int.ofNat
-attribute [extern "lean_int_neg_succ_of_nat"] Int.negSucc
-
 instance instNatCastInt : NatCast Int := ⟨Int.ofNat⟩
-instance instOfNat {n : Nat} : OfNat Int n := ⟨Int.ofNat n⟩
 
 /-- The canonical map of the integers into `R`. -/
 class IntCast (R : Type u) where

@@ -6,6 +6,8 @@ set_option autoImplicit false
 namespace Nat
 instance instMinNat : Min Nat := ⟨fun n m => if n ≤ m then n else m⟩
 instance instMaxNat : Max Nat := ⟨fun n m => if n ≤ m then m else n⟩
+protected abbrev min (n m : Nat) : Nat := Min.min n m
+protected abbrev max (n m : Nat) : Nat := Max.max n m
 protected theorem min_def {n m : Nat} : min n m = if n ≤ m then n else m := rfl
 protected theorem max_def {n m : Nat} : max n m = if n ≤ m then m else n := rfl
 @[simp] protected theorem min_eq_left {a b : Nat} (h : a ≤ b) : min a b = a := if_pos h

@@ -1,0 +1,258 @@
+"""Checks snippets on a few workers, each with a warm Lean process.
+
+A snippet is elaborated in a worker, for the answer that a REPL would give. If that shows no error and no `sorry`, a
+judge looks at it in fresh processes: its verdict counts, and what it finds becomes error messages of the answer.
+
+Each snippet is on its own: one that runs out of time or memory, or kills its process, is told so, and the worker goes
+on with another process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import msgspec
+import structlog
+
+from common import metrics
+from node.lean.adapters.repl.elaborator import RECYCLE_EDITS, Elaborator, ReplOptions, TextProcess
+from node.lean.adapters.repl.protocol import LEAN_ERROR, Answer, Refusal, Request
+from node.lean.adapters.repl.session import ReplSession
+from node.lean.process.child import Ending
+from node.lean.snippets import reading
+from node.lean.snippets.judging import Judge, NoJudgement
+from node.lean.snippets.snippet import Diagnostics, QueueFull, Snippet, SnippetResult, Verdict, failed, timed_out
+from node.lean.snippets.texts import leading_imports
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.toolchain.problems import LeanProblem
+from node.lean.worker.preparing import explained
+from node.lean.worker.process import WorkerEnded
+from node.lean.worker.runner import BadHeader, header_problem
+
+MOST_SORRIES = 500
+"""In one snippet: each is a proof state that Lean is asked for."""
+
+MOST_CHARACTERS = 2**20
+"""Of one snippet: its text is read here, too, while other snippets wait for this process."""
+
+GRACE_SECONDS = 5.0
+"""Beyond its limit, for what a snippet needs besides its elaboration: goals of its `sorry`s."""
+
+RETRY_SECONDS = 1.0
+"""After which a client that found the queue full may ask again."""
+
+PENDING = Verdict(False, reason="not verified yet")
+"""Of a snippet that Lean found no fault with, until the judge has spoken."""
+
+_ENDED = re.compile(rf"{LEAN_ERROR}({'|'.join(Ending)}): (.*)", re.DOTALL)
+"""How the session says that its Lean came to no end."""
+
+log = structlog.get_logger("snippets")
+
+
+class Workbench(Elaborator):
+    """An elaborator that also says what its process has used.
+
+    Its process is started on the imports that Lean would read as such: a later line that begins so, in a comment
+    perhaps, is a part of the text, and of the time that the text may take.
+    """
+
+    async def _ready(self, text: str) -> TextProcess:
+        imports = "".join(line + "\n" for line in leading_imports(text))
+        process = self._process
+        if process is None or imports != self._imports or not process.alive or process.edits >= RECYCLE_EDITS:
+            await self._kill()
+            process = self._process = await TextProcess.start(self.toolchain, self.options, imports)
+            self._imports = imports
+        return process
+
+    def cpu_seconds(self) -> float:
+        """CPU seconds of the process; 0 without one."""
+        return self._process.cpu_seconds() if self._process is not None else 0.0
+
+    def resident_mb(self) -> float:
+        """Resident memory of the process; 0 without one."""
+        return self._process.resident_mb() if self._process is not None else 0.0
+
+    @property
+    def pid(self) -> int:
+        """Id of the process; 0 without one."""
+        return self._process.pid if self._process is not None else 0
+
+    @property
+    def live(self) -> bool:
+        """Whether there is a process that can be given work."""
+        return self._process is not None and self._process.alive
+
+
+@dataclass
+class Worker:
+    """One place for a snippet, with its process."""
+
+    lean: Workbench
+    name: str = field(default_factory=lambda: str(uuid.uuid4()))
+    imports: tuple[str, ...] | None = None
+    """What its process has loaded; None when it has none."""
+
+
+class SnippetChecker:
+    """Used from one event loop. `stop` it in the end."""
+
+    def __init__(
+        self, toolchain: LeanToolchain, options: ReplOptions, judge: Judge, *, workers: int, queue: int
+    ) -> None:
+        """`workers`: snippets at once; `queue`: snippets that may wait before others are refused."""
+        self._toolchain = toolchain
+        self._options = options
+        self._judge = judge
+        self._queue = queue
+        self.workers = [Worker(Workbench(toolchain, options, options.start_seconds)) for _ in range(workers)]
+        self._idle = list(self.workers)
+        self._places = asyncio.Semaphore(workers)
+        self._waiting = 0
+        self._judging = 0
+        self.restarts = 0
+        """Processes that a snippet has ended."""
+        self._stages = metrics.histogram("snippet_stage_seconds", "Time of a snippet's stages in Lean", ["stage"])
+
+    @property
+    def waiting(self) -> int:
+        """Snippets that wait for a worker, and those that wait for their verdict."""
+        return self._waiting + self._judging
+
+    @property
+    def busy(self) -> int:
+        """Workers that have a snippet."""
+        return len(self.workers) - len(self._idle)
+
+    def resident_mb(self) -> float:
+        """Memory of the workers' processes."""
+        return sum(worker.lean.resident_mb() for worker in self.workers)
+
+    async def prepare(self) -> None:
+        """Have one worker load the configured header; others load it with their first snippet. Raises LeanProblem."""
+        limit = self._options.start_seconds
+        async with self._worker(()) as worker:
+            worker.lean.seconds, worker.imports = limit, ()
+            try:
+                elaborated = await worker.lean.run(self._toolchain.default_header)
+                if problem := header_problem(elaborated.diagnostics):
+                    raise BadHeader(problem)
+            except (BadHeader, WorkerEnded, OSError) as error:
+                raise LeanProblem(explained(error, self._toolchain, limit)) from error
+
+    async def stop(self) -> None:
+        """End all processes."""
+        await asyncio.gather(*(worker.lean.stop() for worker in self.workers))
+        self._judge.close()
+
+    def admit(self) -> None:
+        """Raises QueueFull while more than `queue` snippets wait. A single request may bring more than that."""
+        if self.waiting > self._queue:
+            raise QueueFull(RETRY_SECONDS)
+
+    async def check(self, snippet: Snippet) -> SnippetResult:
+        """What becomes of a snippet. Cancelled, it ends the process that it held."""
+        if snippet.seconds <= 0:
+            return timed_out(0.0, snippet.seconds)
+        if len(snippet.code) > MOST_CHARACTERS:
+            return failed(0.0, f"the snippet has {len(snippet.code)} characters; at most {MOST_CHARACTERS} are checked")
+        if snippet.code.count("sorry") > MOST_SORRIES:
+            return failed(0.0, f"the snippet says more than {MOST_SORRIES} times `sorry`")
+        try:
+            async with self._worker(leading_imports(snippet.code)) as worker:
+                result = await self._answered(worker, snippet)
+            return result if result.verdict is not PENDING else await self._judged(snippet, result)
+        except Exception as error:  # whatever it is, it is this snippet's alone
+            log.exception("a snippet could not be checked")
+            return failed(0.0, f"the check failed: {type(error).__name__}: {error}")
+
+    # --- one snippet ------------------------------------------------------------------------------------------------
+
+    async def _answered(self, worker: Worker, snippet: Snippet) -> SnippetResult:
+        """The result by what the worker says; its verdict is PENDING where that shows nothing wrong."""
+        started, cpu = time.monotonic(), worker.lean.cpu_seconds()
+        with self._stages.labels("elaborate").time():
+            answer = await self._elaborate(worker, snippet)
+        seconds = time.monotonic() - started
+        if answer is None:
+            return timed_out(seconds, snippet.seconds, Diagnostics(worker.name))
+        if isinstance(answer, Refusal):
+            return self._refused(answer, snippet, seconds, Diagnostics(worker.name))
+        load = 100 * max(0.0, worker.lean.cpu_seconds() - cpu) / max(seconds, 0.001)
+        diagnostics = Diagnostics(worker.name, round(load, 1), worker.lean.resident_mb() * 2**20)
+        response = reading.with_old_spelling(msgspec.to_builtins(answer))
+        verdict = reading.unproved(response)
+        return SnippetResult(seconds, verdict or PENDING, "", reading.with_sorry_shown(response), diagnostics)
+
+    async def _judged(self, snippet: Snippet, result: SnippetResult) -> SnippetResult:
+        """The result with the judge's verdict. The worker does others' work meanwhile."""
+        self._judging += 1
+        try:
+            with self._stages.labels("judge").time():
+                judgement = await self._judge.judge(snippet.code)
+        except NoJudgement as none:
+            if none.timeout is not None:
+                return timed_out(result.seconds + none.timeout, none.timeout, result.diagnostics)
+            return failed(result.seconds, str(none), result.diagnostics)
+        finally:
+            self._judging -= 1
+        return msgspec.structs.replace(
+            result,
+            seconds=result.seconds + judgement.seconds,
+            verdict=judgement.verdict,
+            response=reading.with_faults(result.response or {}, judgement.faults),
+        )
+
+    async def _elaborate(self, worker: Worker, snippet: Snippet) -> Answer | None:
+        """The REPL's answer; None when there was none in time."""
+        lean, imports = worker.lean, leading_imports(snippet.code)
+        if snippet.fresh:
+            await lean.stop()
+        warm = lean.live and worker.imports == imports
+        lean.seconds = snippet.seconds
+        worker.imports = imports
+        request = msgspec.json.encode(Request(cmd=snippet.code, infotree=snippet.infotree or None)).decode()
+        limit = snippet.seconds + GRACE_SECONDS + (0 if warm else self._options.start_seconds)
+        try:
+            async with asyncio.timeout(limit):
+                return await ReplSession(lean, self._toolchain.default_header).answer(request)
+        except TimeoutError:
+            await lean.stop()
+            return None
+
+    def _refused(self, refusal: Refusal, snippet: Snippet, seconds: float, diagnostics: Diagnostics) -> SnippetResult:
+        """The result where the REPL has an excuse in place of an answer."""
+        ended = _ENDED.fullmatch(refusal.message)
+        if ended is None:
+            verdict = Verdict(False, reason=refusal.message)
+            return SnippetResult(seconds, verdict, "", {"message": refusal.message}, diagnostics)
+        self.restarts += 1
+        if ended.group(1) == Ending.TIMEOUT:
+            return timed_out(seconds, snippet.seconds, diagnostics)
+        if ended.group(1) == Ending.MEMORY:
+            error = f"Lean REPL process exceeded its memory limit of {self._options.memory_mb} MB"
+            return failed(seconds, error, diagnostics)
+        return failed(seconds, f"Lean REPL process ended: {ended.group(2)}", diagnostics)
+
+    @asynccontextmanager
+    async def _worker(self, imports: tuple[str, ...]) -> AsyncIterator[Worker]:
+        """A worker of one's own: one that has loaded the imports, if such a one is idle."""
+        self._waiting += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self._waiting -= 1
+        worker = next((each for each in self._idle if each.imports == imports and each.lean.live), self._idle[0])
+        self._idle.remove(worker)
+        try:
+            yield worker
+        finally:
+            self._idle.append(worker)  # behind those that have waited longer
+            self._places.release()

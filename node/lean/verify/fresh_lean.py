@@ -1,0 +1,87 @@
+"""Lean in fresh processes, as a verification runs it: its options, its limits, its search path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from node.lean.process.fresh import FinishedProcess, Limits, run_fresh
+from node.lean.process.watched import WatchedProcess, run_watched
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+HEARTBEATS = 1_000_000
+"""Lean's `maxHeartbeats` for a whole proof, 25 times what a tactic gets in a search: the sum of its tactics counts."""
+
+OPTIONS = ("--json", "-DautoImplicit=false", f"-DmaxHeartbeats={HEARTBEATS}")
+
+MANY = ("-Dlinter.all=false", "-DmaxErrors=1000000")
+"""Options for many proofs in one file: linters cost time and decide nothing, and one error does not hide the next."""
+
+
+class FreshLean:
+    """Starts Lean for a verifier."""
+
+    def __init__(self, toolchain: LeanToolchain, limits: Limits) -> None:
+        self.toolchain = toolchain
+        self.limits = limits
+        """Of each process that works on a single proof."""
+
+    async def compile(self, folder: Path, module: str) -> FinishedProcess:
+        """Compile one file in a process that may write into its folder. Raises OutOfLimits."""
+        return await self.run(folder, _compiling(module), writable=True)
+
+    async def run(
+        self, folder: Path, arguments: Sequence[str], path: Sequence[Path] = (), *, writable: bool = False
+    ) -> FinishedProcess:
+        """Run Lean in a folder. `path`: folders of modules that it may import. Raises OutOfLimits."""
+        return await run_fresh(
+            [*self.toolchain.command, *OPTIONS, *arguments],
+            environment=self.toolchain.with_modules(path),
+            folder=folder,
+            limits=self.limits,
+            keeper=self.toolchain.protections.keeper([folder] if writable else []),
+        )
+
+    async def compile_many(
+        self, folder: Path, module: str, seconds: float, patience: Callable[[bytes], float]
+    ) -> WatchedProcess:
+        """Compile a file of many parts. `seconds`: for all of it; `patience`: as of `run_watched`."""
+        return await self.run_many(folder, _compiling(module), (), seconds, patience, writable=True)
+
+    async def run_many(
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        path: Sequence[Path],
+        seconds: float,
+        patience: Callable[[bytes], float],
+        *,
+        writable: bool = False,
+    ) -> WatchedProcess:
+        """Run Lean on a file of many parts. `seconds`: for all of it; `patience`: as of `run_watched`."""
+        return await run_watched(
+            [*self.toolchain.command, *OPTIONS, *MANY, *arguments],
+            environment=self.toolchain.with_modules(path),
+            folder=folder,
+            limits=replace(self.limits, seconds=seconds),
+            patience=patience,
+            keeper=self.toolchain.protections.keeper([folder] if writable else []),
+        )
+
+    async def version(self, folder: Path) -> str:
+        """What `lean --version` says. Raises OutOfLimits."""
+        finished = await run_fresh(
+            [*self.toolchain.command, "--version"],
+            environment=self.toolchain.environment,
+            folder=folder,
+            limits=self.limits,
+            keeper=self.toolchain.protections.keeper(),
+        )
+        match = re.search(r"version ([^,)\s]+)", finished.output)
+        return match.group(1) if match else finished.output.strip()[:80]
+
+
+def _compiling(module: str) -> list[str]:
+    return ["-o", f"{module}.olean", f"{module}.lean"]

@@ -1,0 +1,147 @@
+"""One proof, checked alone: three files, three fresh processes. What a batch cannot judge is judged here."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+from cachetools import LRUCache
+
+from common.lean import Theorem
+from common.messages import FailureKind
+from node.lean.process.fresh import FinishedProcess, OutOfLimits
+from node.lean.verify.fresh_lean import FreshLean
+from node.lean.verify.recheck import Rechecker
+from node.lean.verify.verdicts import (
+    CHECK,
+    PROOF,
+    STATEMENT,
+    Verdict,
+    VerificationFailed,
+    check_text,
+    messages,
+    proof_text,
+    rejection,
+    statement_text,
+    unclear,
+    verdict,
+)
+
+STATEMENTS = 4096
+"""Compiled statements that are kept: about 10 KB each on disk."""
+
+
+class _CompiledStatements(LRUCache[str, "asyncio.Task[Path]"]):
+    """Compilations of statements, by digest; the folder of one that is forgotten is removed."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(STATEMENTS)
+        self._folder = folder
+
+    def popitem(self) -> tuple[str, asyncio.Task[Path]]:
+        digest, task = super().popitem()
+        shutil.rmtree(self._folder / digest, ignore_errors=True)
+        return digest, task
+
+
+class SingleCheck:
+    """Checks proofs one by one, in a folder."""
+
+    def __init__(self, lean: FreshLean, rechecker: Rechecker, folder: Path) -> None:
+        self._lean = lean
+        self._rechecker = rechecker
+        self._folder = folder
+        self._statements = _CompiledStatements(folder)
+
+    async def check(self, theorem: Theorem, script: str, *, known: bool = False) -> Verdict:
+        """Compile statement and proof, and check one against the other. Raises VerificationFailed.
+
+        `script`: the proof, without its comments. `known`: Lean has taken the statement before, so a proof that Lean
+        rejects needs no second process.
+        """
+        root = Path(tempfile.mkdtemp(prefix="proof-", dir=self._folder))
+        try:
+            folder = made(root / "proof")
+            header = self._lean.toolchain.header(theorem.header)
+            (folder / f"{PROOF}.lean").write_text(proof_text(header, theorem, script))
+            if known:
+                statement, proof = None, await self._lean.compile(folder, PROOF)
+            else:
+                statement, proof = await self._both(theorem, folder)
+            if reason := rejection(proof, header, theorem):
+                return Verdict(reason)
+            statement = statement or await self._statement(theorem)
+            return await self._judge(theorem, folder, made(root / "check"), statement)
+        except OutOfLimits as error:
+            return Verdict(f"the proof took too much: {error}")
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+
+    async def _both(self, theorem: Theorem, folder: Path) -> tuple[Path, FinishedProcess]:
+        """Compile statement and proof side by side. Raises VerificationFailed, OutOfLimits."""
+        statement, proof = await asyncio.gather(
+            self._statement(theorem), self._lean.compile(folder, PROOF), return_exceptions=True
+        )
+        # Both have ended here, so no process is left that writes into the folder. The statement's problem is
+        # reported first: where Lean refuses the statement, its verdict on the proof means nothing.
+        if isinstance(statement, BaseException):
+            raise statement
+        if isinstance(proof, BaseException):
+            raise proof
+        return statement, proof
+
+    async def _judge(self, theorem: Theorem, proof: Path, folder: Path, statement: Path) -> Verdict:
+        """Whether the compiled proof proves the compiled statement. Raises OutOfLimits."""
+        # The compiled proof alone goes on. The proof may have written other files beside it, and one that is named
+        # like a module would be imported in that module's place.
+        (proof / f"{PROOF}.olean").rename(folder / f"{PROOF}.olean")
+        (folder / f"{CHECK}.lean").write_text(check_text(theorem))
+        search_path = (statement, folder)
+        checked, recheck_problem = await asyncio.gather(
+            self._lean.run(folder, [f"{CHECK}.lean"], search_path),
+            self._rechecker.problem(folder, search_path),
+            return_exceptions=True,
+        )
+        if isinstance(checked, BaseException):
+            raise checked
+        if isinstance(recheck_problem, BaseException):
+            raise recheck_problem
+        reason, axioms = verdict(messages(checked))
+        if not reason and checked.code:
+            reason = unclear(checked)
+        return Verdict(reason or recheck_problem, axioms, self._rechecker.available)
+
+    async def _statement(self, theorem: Theorem) -> Path:
+        """The folder with the compiled statement; compiled once. Raises VerificationFailed."""
+        text = statement_text(self._lean.toolchain.header(theorem.header), theorem)
+        digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        task = self._statements.get(digest)
+        if task is None:
+            task = asyncio.create_task(self._compile_statement(digest, text), name="statement")
+            self._statements[digest] = task
+        try:
+            return await asyncio.shield(task)  # others may wait for it too
+        except VerificationFailed:
+            self._statements.pop(digest, None)
+            raise
+
+    async def _compile_statement(self, digest: str, text: str) -> Path:
+        folder = made(self._folder / digest)
+        (folder / f"{STATEMENT}.lean").write_text(text)
+        try:
+            finished = await self._lean.compile(folder, STATEMENT)
+        except OutOfLimits as error:
+            raise VerificationFailed(f"the statement took too much: {error}") from error
+        errors = [message.data for message in messages(finished) if message.severity == "error"]
+        if errors or finished.code:
+            raise VerificationFailed(errors[0] if errors else unclear(finished), FailureKind.BAD_STATEMENT)
+        return folder
+
+
+def made(folder: Path) -> Path:
+    """The folder, made if it is not there."""
+    folder.mkdir(exist_ok=True)
+    return folder

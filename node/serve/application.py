@@ -1,0 +1,164 @@
+"""The HTTP application: Kimina Lean Server's API over whatever checks snippets.
+
+What a snippet came to stands in the body with status 200, a time-out too. Other statuses are about the request:
+
+    400  the body is not UTF-8; 422 it is not what the API has there; 413 it is too long
+    401  no key, or a wrong one; 404 no such address; 405 wrong method
+    429  too many snippets wait: `Retry-After` says when to ask again
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+import structlog
+from aiohttp import web
+
+from common.metrics import Metrics
+from node.lean.snippets.reading import SORRY_WARNING
+from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, SnippetService
+from node.serve import protocol
+
+log = structlog.get_logger("serve")
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+S = TypeVar("S", bound=protocol.CheckBody | protocol.VerifyBody)
+
+
+class Application:
+    """Handlers of the API, and what they share."""
+
+    def __init__(
+        self, service: SnippetService, metrics: Metrics, *, api_key: str, max_body: int, longest: float
+    ) -> None:
+        """`api_key`: what every request must name; empty: none. `max_body`: bytes of a request. `longest`: seconds
+        that a snippet may take at most, whatever its request says."""
+        self._service = service
+        self._metrics = metrics
+        self._key = api_key.encode()
+        self._max_body = max_body
+        self._longest = longest
+        self._requests = metrics.counter("serve_requests", "Requests answered", ["path", "status"])
+        self._snippets = metrics.counter("serve_snippets", "Snippets answered", ["status"])
+        self._verdicts = metrics.counter("serve_verdicts", "Verdicts on snippets", ["accepted"])
+        self._seconds = metrics.histogram("serve_snippet_seconds", "Time of a snippet in Lean, waiting excluded")
+        self._waiting = metrics.gauge("serve_waiting", "Snippets that wait for a worker")
+        self._waiting.set_function(lambda: service.waiting)
+        self._cancelled = metrics.counter("serve_cancelled", "Requests whose client left before the answer")
+
+    def application(self) -> web.Application:
+        """The aiohttp application; ends the service's processes when it is cleaned up.
+
+        Run it with `handler_cancellation=True`, or clients that leave free no worker.
+        """
+        app = web.Application(middlewares=[self._outermost], client_max_size=self._max_body)
+        for path in ("/api/check", "/api/check/"):
+            app.router.add_post(path, self._check)
+        for path in ("/verify", "/verify/", "/one_pass_verify_batch", "/one_pass_verify_batch/"):
+            app.router.add_post(path, self._verify)
+        for path in ("/", "/health", "/health/"):
+            app.router.add_get(path, self._health)
+        app.router.add_get("/metrics", self._show_metrics)
+        app.cleanup_ctx.append(self._life)
+        return app
+
+    async def _life(self, _: web.Application) -> AsyncIterator[None]:
+        yield
+        await self._service.stop()
+
+    # --- around every request ---------------------------------------------------------------------------------------
+
+    @web.middleware
+    async def _outermost(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Ask for the key, count, and turn what goes wrong into an answer."""
+        try:
+            response = self._refusal(request) or await handler(request)
+        except protocol.BadBody as error:
+            detail = [{"type": "value_error", "loc": error.place, "msg": str(error)}]
+            response = _problem(error.status, detail if error.status == 422 else str(error))
+        except QueueFull as error:
+            retry = {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
+            response = _problem(429, f"No available REPLs: {error}", retry)
+        except web.HTTPRequestEntityTooLarge:
+            response = _problem(413, f"the request is longer than {self._max_body} bytes; send it in parts")
+        except web.HTTPException as error:
+            response = _problem(error.status, error.reason)
+        except asyncio.CancelledError:
+            self._cancelled.inc()
+            raise
+        resource = request.match_info.route.resource
+        self._requests.labels(resource.canonical if resource else "other", response.status).inc()
+        return response
+
+    def _refusal(self, request: web.Request) -> web.Response | None:
+        """The answer to a request without the key."""
+        if not self._key:
+            return None
+        header = request.headers.get("Authorization", "")
+        token = header.removeprefix("Bearer ").strip().encode(errors="replace")
+        if hmac.compare_digest(token, self._key):
+            return None
+        return _problem(401, "Invalid API key" if header else "Missing API key", {"WWW-Authenticate": "Bearer"})
+
+    # --- addresses --------------------------------------------------------------------------------------------------
+
+    async def _check(self, request: web.Request) -> web.Response:
+        body = protocol.decode(await request.read(), protocol.CheckBody).checked()
+        results = await self._run(body.asked(self._longest))
+        pairs = zip(body.snippets, results, strict=True)
+        return _json(
+            protocol.Results([protocol.check_result(each, result, debug=body.debug) for each, result in pairs])
+        )
+
+    async def _verify(self, request: web.Request) -> web.Response:
+        body = protocol.decode(await request.read(), protocol.VerifyBody)
+        results = await self._run(body.asked(self._longest))
+        pairs = zip(body.codes, results, strict=True)
+        return _json(protocol.Results([protocol.verify_result(each, result) for each, result in pairs]))
+
+    async def _health(self, _: web.Request) -> web.Response:
+        return _json({"status": "ok"})
+
+    async def _show_metrics(self, _: web.Request) -> web.Response:
+        return web.Response(body=self._metrics.render(), content_type="text/plain")
+
+    async def _run(self, snippets: Sequence[Snippet]) -> list[SnippetResult]:
+        """All results, in order. Raises QueueFull; cancelled, everything that the snippets hold is freed."""
+        self._service.admit()
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._one(snippet)) for snippet in snippets]
+        return [task.result() for task in tasks]
+
+    async def _one(self, snippet: Snippet) -> SnippetResult:
+        result = await self._service.check(snippet)
+        self._snippets.labels(status(result)).inc()
+        self._verdicts.labels("yes" if result.verdict.accepted else "no").inc()
+        self._seconds.observe(result.seconds)
+        return result
+
+
+def status(result: SnippetResult) -> str:
+    """What a reader of the API takes a result for, in its client's words."""
+    if result.error:
+        return "timeout_error" if "timed out" in result.error else "server_error"
+    response = result.response or {}
+    if "message" in response:
+        return "repl_error"
+    messages = response.get("messages", [])
+    if any(item["severity"] == "error" for item in messages):
+        return "lean_error"
+    sorry = response.get("sorries") or any(SORRY_WARNING in item["data"] for item in messages)
+    return "sorry" if sorry else "valid"
+
+
+def _json(answer: Any, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+    body = protocol.encode(answer)
+    return web.Response(body=body, status=status, content_type="application/json", headers=headers)
+
+
+def _problem(status: int, detail: Any, headers: dict[str, str] | None = None) -> web.Response:
+    return _json(protocol.Problem(detail), status, headers)

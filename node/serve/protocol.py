@@ -1,0 +1,158 @@
+"""What crosses the wire of the Kimina Lean Server's API, as typed structs. Field names are the API's.
+
+Two generations of addresses exist: `/api/check` with `snippets`, and the older `/verify` and `/one_pass_verify_batch`
+with `codes`. Nulls are left out of answers. `verdict` is ours; clients that do not know it pass over it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+
+from common.limits import LONGEST
+from node.lean.snippets.snippet import Diagnostics, Snippet, SnippetResult, Verdict
+
+T = TypeVar("T")
+
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=LONGEST)]
+Infotree = Literal["full", "tactics", "original", "substantive"]
+
+DEFAULT_CHECK_SECONDS = 30
+DEFAULT_VERIFY_SECONDS = 300
+"""Limits of a snippet for which the client names none, as in the original."""
+
+
+# --- what clients send ----------------------------------------------------------------------------------------------
+
+
+class SnippetBody(msgspec.Struct):
+    id: str
+    code: str
+
+
+class CheckBody(msgspec.Struct):
+    """`POST /api/check`."""
+
+    snippets: list[SnippetBody]
+    timeout: Seconds = DEFAULT_CHECK_SECONDS
+    debug: bool = False
+    reuse: bool = True
+    infotree: Infotree | None = None
+
+    def checked(self) -> CheckBody:
+        """This body. Raises BadBody for snippets that cannot be told apart, and for none."""
+        if not self.snippets:
+            raise BadBody("`snippets` must be non empty", ["body", "snippets"])
+        if len({snippet.id for snippet in self.snippets}) < len(self.snippets):
+            raise BadBody("`snippets` must have unique ids", ["body", "snippets"])
+        return self
+
+    def asked(self, longest: float) -> list[Snippet]:
+        """The snippets, none with more than `longest` seconds."""
+        seconds, tree = min(self.timeout, longest), self.infotree or ""
+        return [Snippet(each.code, seconds, tree, not self.reuse) for each in self.snippets]
+
+
+class CodeBody(msgspec.Struct):
+    custom_id: str | int
+    proof: str | None = None
+    code: str | None = None
+
+
+class VerifyBody(msgspec.Struct):
+    """`POST /verify` and `POST /one_pass_verify_batch`."""
+
+    codes: list[CodeBody]
+    timeout: Seconds = DEFAULT_VERIFY_SECONDS
+    infotree_type: Infotree | None = None
+    disable_cache: bool = False
+
+    def asked(self, longest: float) -> list[Snippet]:
+        """The snippets, none with more than `longest` seconds. Raises BadBody for one without text."""
+        snippets = []
+        for number, each in enumerate(self.codes):
+            text = each.proof if each.proof is not None else each.code
+            if text is None:
+                problem = f"snippet {each.custom_id!r} has neither `proof` nor `code`"
+                raise BadBody(problem, ["body", "codes", str(number)])
+            seconds, tree = min(self.timeout, longest), self.infotree_type or ""
+            snippets.append(Snippet(text, seconds, tree, self.disable_cache))
+        return snippets
+
+
+class BadBody(ValueError):
+    """A body that is not what the API has there; the text says what is wrong, `place` where."""
+
+    def __init__(self, problem: str, place: list[str], status: int = 422) -> None:
+        super().__init__(problem)
+        self.place = place
+        self.status = status
+
+
+def decode(body: bytes, kind: type[T]) -> T:
+    """A body as a struct. Raises BadBody."""
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadBody(f"the body is not UTF-8: {error.reason} at byte {error.start}", ["body"], 400) from error
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        raise BadBody(str(error), ["body"]) from error
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        raise BadBody(f"the body is not JSON: {error}", ["body"]) from error
+
+
+# --- what we answer -------------------------------------------------------------------------------------------------
+
+
+class CheckResult(msgspec.Struct, omit_defaults=True):
+    """One result of `/api/check`."""
+
+    id: str
+    time: float | msgspec.UnsetType = msgspec.UNSET
+    error: str | None = None
+    response: dict[str, Any] | None = None
+    diagnostics: Diagnostics | None = None
+    verdict: Verdict | None = None
+
+
+class VerifyResult(msgspec.Struct, omit_defaults=True):
+    """One result of the older addresses; the time stands in the response."""
+
+    custom_id: str
+    error: str | None = None
+    response: dict[str, Any] | None = None
+    verdict: Verdict | None = None
+
+
+class Results(msgspec.Struct):
+    results: list[CheckResult] | list[VerifyResult]
+
+
+class Problem(msgspec.Struct):
+    """What was wrong with a request. Servers of this API say it under `detail`: a text, or a list for a body."""
+
+    detail: Any
+
+
+def check_result(snippet: SnippetBody, result: SnippetResult, *, debug: bool) -> CheckResult:
+    """A result as `/api/check` tells it."""
+    return CheckResult(
+        id=snippet.id,
+        time=round(result.seconds, 6),
+        error=result.error or None,
+        response=result.response,
+        diagnostics=result.diagnostics if debug else None,
+        verdict=result.verdict,
+    )
+
+
+def verify_result(code: CodeBody, result: SnippetResult) -> VerifyResult:
+    """A result as the older addresses tell it."""
+    response = None if result.response is None else result.response | {"time": round(result.seconds, 6)}
+    return VerifyResult(str(code.custom_id), result.error or None, response, result.verdict)
+
+
+encode = msgspec.json.Encoder().encode

@@ -1,0 +1,95 @@
+"""Snippets checked by the lean-proxies of a mesh."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+
+import msgspec
+
+from common import subjects
+from common.bus import Bus, BusError
+from common.messages import LeanCheckGone, LeanCheckReply, LeanCheckRequest, MessageError
+from node.lean.snippets.snippet import Diagnostics, QueueFull, Snippet, SnippetResult, Verdict, failed
+
+GRACE_SECONDS = 60.0
+"""Beyond the limits of a snippet and of its verdict, for a header that has to be loaded first."""
+
+PATIENCE_SECONDS = 600.0
+"""How long a snippet is offered again while every lean-proxy is busy, or none is there."""
+
+RETRY_SECONDS = 1.0
+"""After which a client that found the queue full may ask again."""
+
+
+class BusChecker:
+    """Asks lean-proxies, each snippet one of them. `stop` it in the end."""
+
+    def __init__(self, bus: Bus, *, at_once: int, queue: int, verify_seconds: float) -> None:
+        """`at_once`: snippets that are with lean-proxies at a time; `queue`: that may wait here besides."""
+        self._bus = bus
+        self._gate = asyncio.Semaphore(at_once)
+        self._queue = queue
+        self._verify_seconds = verify_seconds
+        self._waiting = 0
+
+    @property
+    def waiting(self) -> int:
+        """Snippets that wait to be offered."""
+        return self._waiting
+
+    def admit(self) -> None:
+        """Raises QueueFull while more than `queue` snippets wait."""
+        if self._waiting > self._queue:
+            raise QueueFull(RETRY_SECONDS)
+
+    async def check(self, snippet: Snippet) -> SnippetResult:
+        """What becomes of a snippet. Cancelled, the lean-proxy that has it is told so."""
+        self._waiting += 1
+        try:
+            await self._gate.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            return await self._ask(snippet)
+        finally:
+            self._gate.release()
+
+    async def stop(self) -> None:
+        """Leave the bus."""
+        await self._bus.close()
+
+    async def _ask(self, snippet: Snippet) -> SnippetResult:
+        request = LeanCheckRequest(
+            check_id=secrets.token_hex(8),
+            code=snippet.code,
+            seconds=snippet.seconds,
+            infotree=snippet.infotree,
+            fresh=snippet.fresh,
+        )
+        # A lean-proxy lets one snippet wait for each that it works on.
+        timeout = 2 * (snippet.seconds + self._verify_seconds) + GRACE_SECONDS
+        deadline = timeout + PATIENCE_SECONDS
+        try:
+            reply = await self._bus.request_patiently(
+                subjects.LEAN_CHECK, request, LeanCheckReply, timeout=timeout, deadline=deadline
+            )
+        except (BusError, MessageError) as error:
+            return failed(0.0, f"no lean-proxy has checked it: {error}")
+        except asyncio.CancelledError:
+            with contextlib.suppress(BusError):
+                await self._bus.publish(subjects.LEAN_CHECK_GONE, LeanCheckGone(check_id=request.check_id))
+            raise
+        return result(reply)
+
+
+def result(reply: LeanCheckReply) -> SnippetResult:
+    """A result as it came over the bus."""
+    return SnippetResult(
+        reply.seconds,
+        Verdict(reply.accepted, reply.axioms, reply.reason),
+        reply.error,
+        msgspec.json.decode(reply.response) if reply.response else None,
+        Diagnostics(reply.worker, reply.cpu_max, reply.memory_max),
+    )

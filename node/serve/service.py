@@ -1,0 +1,170 @@
+"""`proofmesh serve`: a verification service with Kimina Lean Server's HTTP API, on any toolchain.
+
+Clients and reward functions that were written for that server take this one's address. Beyond it, a snippet counts as
+proved only if Lean's kernel says so in fresh processes, and what it rests on is among Lean's own axioms.
+
+Exit code: 0 stopped, 1 the port or the broker is not to be had, 2 wrong configuration, or no Lean as configured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from node.serve.settings import KEY_VARIABLE, ServeSettings
+
+if TYPE_CHECKING:
+    from node.lean.snippets.checker import SnippetChecker
+    from node.lean.snippets.snippet import SnippetService
+    from node.lean.toolchain.lean_toolchain import LeanToolchain
+    from node.serve.application import Application
+
+STOPPED, FAILED, WRONG = 0, 1, 2
+
+CONNECT_SECONDS = 10.0
+"""Patience with a broker that was named."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code."""
+    import tyro
+
+    from common import config
+
+    file = config.config_file(argv)
+    default = config.load(ServeSettings, file, "serve")
+    default.config = file
+    settings = tyro.cli(ServeSettings, args=list(argv), default=default, prog="proofmesh serve")
+    config.check_flags(settings)
+    settings.api_key = settings.api_key or os.environ.get(KEY_VARIABLE, "")
+    if not settings.api_key and not _is_loopback(settings.host):
+        return _failed(
+            f"--host {settings.host} can be reached from elsewhere, and no key is set: anybody could run Lean code "
+            f"here. Set {KEY_VARIABLE} (or --api-key, or api_key in [serve]), or listen on 127.0.0.1.",
+            WRONG,
+        )
+    return asyncio.run(serve(settings))
+
+
+async def serve(settings: ServeSettings) -> int:
+    """Serve until SIGINT or SIGTERM; returns the exit code."""
+    from common import logging
+
+    logging.configure("warning")
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return await (serve_there(settings, stop) if settings.url else serve_here(settings, stop))
+
+
+async def serve_there(settings: ServeSettings, stop: asyncio.Event) -> int:
+    """Serve over the lean-proxies of a mesh until told to stop; returns the exit code."""
+    from common.bus import Bus, BusSettings, BusUnavailable
+    from common.subjects import BadRunName
+    from node.serve.remote import BusChecker
+
+    try:
+        bus = await Bus.connect(BusSettings(url=settings.url), run=settings.run, name="serve", wait=CONNECT_SECONDS)
+    except BadRunName as error:
+        return _failed(str(error), WRONG)
+    except BusUnavailable as error:
+        return _failed(str(error), FAILED)
+    at_once = settings.resolved_requests()
+    checker = BusChecker(bus, at_once=at_once, queue=settings.queue, verify_seconds=settings.verify_seconds)
+    return await serve_on(settings, checker, stop, f"over the lean-proxies of run {settings.run} at {settings.url}")
+
+
+async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
+    """Serve over workers of this process until told to stop; returns the exit code."""
+    from common.waiting import unless_stopped
+    from node.lean.toolchain.find import find
+    from node.lean.toolchain.problems import LeanProblem
+
+    try:
+        toolchain = await asyncio.to_thread(find, settings.lean)
+    except LeanProblem as error:
+        return _failed(str(error), WRONG)
+    for note in toolchain.notes:
+        _say(note)
+    if settings.sandbox:
+        toolchain = await toolchain.confined()
+    checker = make_checker(settings, toolchain)
+    try:
+        await unless_stopped(checker.prepare(), stop)
+    except LeanProblem as error:
+        await checker.stop()
+        return _failed(str(error), WRONG)
+    gaps = ", ".join(toolchain.protections.gaps()) or "none"
+    facts = f"{len(checker.workers)} workers, Lean {toolchain.version} ({toolchain.name}); not protected: {gaps}"
+    return await serve_on(settings, checker, stop, facts)
+
+
+async def serve_on(settings: ServeSettings, service: SnippetService, stop: asyncio.Event, facts: str) -> int:
+    """Serve over whatever checks snippets until told to stop; returns the exit code. `facts`: for the first line."""
+    from aiohttp import web
+
+    app = make_application(settings, service).application()
+    runner = web.AppRunner(
+        app, access_log=None, shutdown_timeout=settings.drain_seconds, handle_signals=False, handler_cancellation=True
+    )
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, settings.host, settings.port).start()
+    except OSError as error:
+        await runner.cleanup()
+        place = f"{settings.host}:{settings.port}"
+        return _failed(f"cannot listen on {place} ({error.strerror}); choose another with --host and --port", FAILED)
+    key = "with a key" if settings.api_key else "without a key"
+    _say(f"http://{settings.host}:{runner.addresses[0][1]}, {key}; {facts}")
+    try:
+        await stop.wait()
+        _say("stopping")
+    finally:
+        await runner.cleanup()
+    return STOPPED
+
+
+def make_application(settings: ServeSettings, service: SnippetService) -> Application:
+    """The HTTP application over a service."""
+    from common.metrics import METRICS
+    from node.serve.application import Application
+
+    max_body = settings.max_body_mb * 2**20
+    return Application(service, METRICS, api_key=settings.api_key, max_body=max_body, longest=settings.longest)
+
+
+def make_checker(settings: ServeSettings, toolchain: LeanToolchain) -> SnippetChecker:
+    """Workers of this process."""
+    from node.lean.snippets.making import make_checker
+
+    return make_checker(
+        toolchain,
+        workers=settings.resolved_workers(),
+        queue=settings.queue,
+        heartbeats=settings.heartbeats,
+        memory_mb=settings.memory_mb,
+        header_seconds=settings.lean.header_seconds,
+        verify_seconds=settings.verify_seconds,
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether an address is this machine's alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _failed(message: str, code: int) -> int:
+    _say(message)
+    return code
+
+
+def _say(message: str) -> None:
+    print(f"proofmesh serve: {message}", file=sys.stderr, flush=True)

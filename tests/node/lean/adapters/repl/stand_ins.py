@@ -1,0 +1,25 @@
+"""Folders that clients take for a REPL built by Lake; they start ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+
+def install(folder: Path, *flags: str) -> Path:
+    """Write a stand-in with the documented command; returns its `lake`."""
+    command = [sys.executable, "-m", "node.mesh.cli", "repl", "--install-stand-in", str(folder), *flags]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return folder / "bin" / "lake"
+
+
+def kill_lean_below(pid: int) -> int:
+    """Kill, with the signal that nobody can catch, what a REPL has started; returns how many processes."""
+    below = psutil.Process(pid).children(recursive=True)
+    for process in below:
+        process.kill()
+    psutil.wait_procs(below, timeout=30)
+    return len(below)

@@ -1,0 +1,178 @@
+"""What is inside a command: tactics, root goals, info trees; and pickled states, with real Lean."""
+
+import json
+
+import pytest
+
+from node.lean.adapters.repl import protocol
+from node.lean.adapters.repl.elaborator import Elaborator, ReplOptions
+from node.lean.adapters.repl.session import ReplSession
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+pytestmark = pytest.mark.lean
+
+CODE = """theorem swap (p q : Prop) : p ∧ q → q ∧ p := by
+  rintro ⟨hp, hq⟩
+  have h : p := by
+    exact hp
+  constructor
+  · exact hq
+  · exact h
+theorem zero (n : Nat) : 0 + n = n := by
+  induction n with
+  | zero => rfl
+  | succ n ih =>
+    rw [← Nat.add_assoc,
+      ih]
+theorem both (a b : Nat) (h : a = b) : b = a ∧ a + 0 = b :=
+  ⟨by rw [h], by constructor <;> skip; exact h⟩"""
+
+OPEN, COMPLETED = "Incomplete: open goals remain", "Completed"
+METAVARIABLES = "Incomplete: contains metavariable(s)"
+
+
+@pytest.fixture
+async def session():
+    lean = Elaborator(LeanToolchain.pocket(), ReplOptions(), 60)
+    yield ReplSession(lean)
+    await lean.stop()
+
+
+async def ask(session: ReplSession, **request):
+    return json.loads(protocol.write(await session.answer(json.dumps(request))))
+
+
+async def test_every_tactic_is_told_and_runs_again_from_the_state_before_it(session):
+    answer = await ask(session, cmd=CODE.replace("constructor <;> skip; ", ""), allTactics=True)
+    told = {(item["pos"]["line"], item["tactic"]): item for item in answer["tactics"]}
+    assert [tactic for _, tactic in told] == [
+        *("rintro ⟨hp, hq⟩", "have h : p := by exact hp", "exact hp", "constructor", "exact hq", "exact h"),
+        *(told_induction := [tactic for line, tactic in told if line == 9]),
+        *("rfl", "rw [← Nat.add_assoc, ih]", "rw [h]", "exact h"),
+    ]
+    assert len(told_induction) == 1
+    after = {}
+    for (line, tactic), item in told.items():
+        answer = await ask(session, tactic=tactic, proofState=item["proofState"])
+        after[line, tactic] = (len(answer["goals"]), answer["proofStatus"])
+    assert after.pop((2, "rintro ⟨hp, hq⟩")) == after.pop((3, "have h : p := by exact hp")) == (1, OPEN)
+    assert after.pop((5, "constructor")) == (2, OPEN)
+    # Inside a part of the proof: the rest of it is not done.
+    assert after.pop((4, "exact hp")) == after.pop((6, "exact hq")) == (0, METAVARIABLES)
+    assert set(after.values()) == {(0, COMPLETED)}
+    used = {tactic: set(item["usedConstants"]) for (_, tactic), item in told.items()}
+    assert used["constructor"] == {"And.intro"} and used["exact hq"] == set()
+    assert {"Nat.add_assoc", "Eq.mpr", "Nat"} <= used["rw [← Nat.add_assoc, ih]"]
+
+
+async def test_a_tactic_that_runs_for_several_goals_is_told_for_each_and_has_no_one_place(session):
+    code = "example (p : Prop) (h : p) : p ∧ p := by\n  constructor <;> exact h"
+    answer = await ask(session, cmd=code, allTactics=True)
+    assert [item["tactic"] for item in answer["tactics"]] == ["constructor", "exact h", "exact h"]
+    refused = await ask(session, tactic="exact h", proofState=answer["tactics"][1]["proofState"])
+    assert "several goals" in refused["message"]
+    whole = await ask(session, tactic="constructor", proofState=answer["tactics"][0]["proofState"])
+    assert len(whole["goals"]) == 2
+
+
+async def test_root_goals_are_states_in_place_of_the_proofs(session):
+    answer = await ask(session, cmd=CODE, rootGoals=True)
+    roots = answer["sorries"]
+    assert [(item["pos"]["line"], item["pos"] == item["endPos"]) for item in roots] == [
+        *((1, True), (8, True), (15, True), (15, True)),
+    ]
+    assert roots[0]["goal"] == "p q : Prop\n⊢ p ∧ q → q ∧ p"
+    proved = await ask(session, tactic="exact fun h => ⟨h.2, h.1⟩", proofState=roots[0]["proofState"])
+    assert (proved["goals"], proved["proofStatus"]) == ([], COMPLETED)
+    assert (await ask(session, tactic="exact h.symm", proofState=roots[2]["proofState"]))["proofStatus"] == COMPLETED
+
+
+async def test_info_trees_are_filtered_as_asked_for_and_the_environment_is_the_same(session):
+    def names(nodes):
+        return [name for node in nodes for name in ((node["node"] or {}).get("name"), *names(node["children"]))]
+
+    code = "namespace X\ntheorem t (p : Prop) (h : p) : p ∧ p := by\n  (constructor <;> exact h)\nend X\ndef f := 1"
+    answers = {
+        kind: await ask(session, cmd=code, infotree=kind) for kind in ("full", "tactics", "original", "substantive")
+    }
+    assert [answer["env"] for answer in answers.values()] == [0, 1, 2, 3]
+    assert all("messages" not in answer for answer in answers.values())
+    full = answers["full"]["infotree"]
+    commands = [(node["kind"], node["node"]["stx"]["kind"].rpartition(".")[2]) for node in full]
+    assert commands == [("CommandInfo", kind) for kind in ("namespace", "declaration", "end", "declaration", "eoi")]
+    assert full[1]["node"]["stx"]["range"]["start"] == {"line": 2, "column": 0}
+    assert full[1]["node"]["stx"]["argKinds"][1] == "Lean.Parser.Command.theorem"
+    short = [name and name.rpartition(".")[2] for name in names(answers["substantive"]["infotree"])]
+    assert "constructor" in short and short.count("exact") == 2
+    assert not {"tacticSeq", "paren", "byTactic", None} & {*short}
+    assert {"tacticSeq", "paren", "byTactic"} <= {
+        name and name.rpartition(".")[2] for name in names(answers["tactics"]["infotree"])
+    }
+    original = answers["original"]["infotree"]
+    ranges = [node["node"]["stx"]["range"]["synthetic"] for node in original]
+    assert ranges and not any(ranges)
+    assert (await ask(session, cmd="#check X.t", env=3))["messages"][0]["severity"] == "info"
+    assert "infotree" not in await ask(session, cmd=code, infotree="nothing of these")
+
+
+async def test_options_of_a_request_hold_for_its_command_alone(session):
+    await ask(session, cmd="def f := 1")
+    shown = [
+        (await ask(session, cmd="#check (f + 1)", env=0, **more))["messages"][0]["data"]
+        for more in ({}, {"setOptions": [[["pp", "explicit"], True]]}, {})
+    ]
+    assert shown[0] == shown[2] == "f + 1 : Nat" and "@HAdd.hAdd" in shown[1]
+    assert "setOptions" in (await ask(session, cmd="#check f", setOptions=[["pp"]]))["message"]
+
+
+async def test_traces_of_a_tactic_are_told_apart_from_its_messages(session):
+    await ask(session, cmd="def f := 37\n@[simp] theorem f_def : f = 37 := rfl")
+    await ask(session, cmd="set_option trace.Meta.Tactic.simp.rewrite true\nexample : f = 37 := by sorry", env=0)
+    spoken = await ask(session, tactic='trace "37"', proofState=0)
+    assert spoken["traces"] == ["37"] and "messages" not in spoken
+    proved = await ask(session, tactic="simp", proofState=0)
+    assert len(proved["traces"]) == 2 and all(
+        text.startswith("[Meta.Tactic.simp.rewrite]") for text in proved["traces"]
+    )
+    command = await ask(session, cmd='example : True := by\n  trace "!"\n  trivial')
+    assert [message["data"] for message in command["messages"]] == ["!"] and "traces" not in command
+
+
+async def test_pickled_states_live_on_in_another_session(session, tmp_path):
+    path = str(tmp_path / "state")
+    await ask(session, cmd="namespace X\ndef Y := 37\nend X\nopen X")
+    await ask(session, cmd="example (h : Y = 1) : Y = 1 ∧ 37 = Y := by sorry", env=0)
+    split = await ask(session, tactic="constructor", proofState=0)
+    pickled = await ask(session, pickleTo=path, proofState=split["proofState"])
+    assert pickled == {**split, "proofState": 2}
+    assert await ask(session, pickleTo=str(tmp_path / "environment"), env=0) == {"env": 0}
+    other = ReplSession(session._lean)
+    assert await ask(other, unpickleProofStateFrom=path) == {**split, "proofState": 0}
+    assert (await ask(other, tactic="exact h", proofState=0))["goals"] == ["case right\nh : Y = 1\n⊢ 37 = Y"]
+    assert await ask(other, unpickleEnvFrom=str(tmp_path / "environment")) == {"env": 0}
+    assert await ask(other, cmd="example : Y = 37 := rfl", env=0) == {"env": 1}
+    assert await ask(other, unpickleProofStateFrom=path, env=0) == {**split, "proofState": 2}
+
+
+async def test_files_that_cannot_be_written_or_read_are_told_and_the_session_goes_on(session, tmp_path):
+    (tmp_path / "foreign").write_bytes(b"olean\x00")
+    await ask(session, cmd="def f := 1")
+    answers = [
+        await ask(session, pickleTo=str(tmp_path / "no" / "folder"), env=0),
+        await ask(session, unpickleEnvFrom=str(tmp_path / "foreign")),
+        await ask(session, unpickleProofStateFrom=str(tmp_path)),
+        await ask(session, pickleTo=str(tmp_path / "new"), env=9),
+        await ask(session, pickleTo=str(tmp_path / "new"), proofState=9),
+        await ask(session, pickleTo=str(tmp_path / "new")),
+        await ask(session, path=str(tmp_path / "absent.lean")),
+    ]
+    assert [answer["message"].split(" ")[0] for answer in answers] == [
+        *("Lean", str(tmp_path / "foreign"), str(tmp_path), "Unknown", "Unknown", "Could", "Lean"),
+    ]
+    assert not (tmp_path / "new").exists()
+    assert await ask(session, cmd="#check f", env=0) != {"message": protocol.UNKNOWN_ENVIRONMENT}
+
+
+async def test_a_definition_with_sorry_gives_its_warning_alone_and_can_be_used(session):
+    answer = await ask(session, cmd="def f : Nat := sorry\ndef g (n : Nat) := f + n")
+    assert [message["data"] for message in answer["messages"]] == ["declaration uses `sorry`"]

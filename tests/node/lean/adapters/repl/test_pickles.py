@@ -1,0 +1,54 @@
+"""Files with environments and proof states: read again, or refused with the reason. No process."""
+
+import json
+import os
+import pickle
+
+import pytest
+
+from node.lean.adapters.repl import pickles
+from node.lean.adapters.repl.holes import Hole
+from node.lean.adapters.repl.states import ProofState
+
+STATE = ProofState(Hole("theorem t : p := ", " -- «é»", False), ("intro h", 'exact "\n'), ("⊢ p", "⊢ q"), True, "x")
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    pickles.write(tmp_path / "state", pickles.PickledState(STATE))
+    pickles.write(tmp_path / "environment", pickles.Environment("def f := 1\n"))
+    assert pickles.read_state(tmp_path / "state") == STATE
+    assert pickles.read_environment(tmp_path / "environment").text == "def f := 1\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["environment", "state"]
+
+
+def test_every_file_that_is_not_ours_is_refused_and_nothing_in_it_runs(tmp_path):
+    good = tmp_path / "good"
+    pickles.write(good, pickles.PickledState(STATE))
+    text = good.read_text(encoding="utf-8")
+    content = json.loads(text)
+    marker = tmp_path / "marker"
+
+    class Harm:
+        def __reduce__(self):
+            return os.mkdir, (str(marker),)
+
+    wrong = {
+        b"": "not written by proofmesh",
+        b"olean\x00\x01": "not written by proofmesh",
+        pickle.dumps(Harm()): "not written by proofmesh",
+        b"[" * 100_000: "not written by proofmesh",
+        b'{"format": "other", "version": 1, "digest": "", "content": {}}': "not written by proofmesh",
+        text[:-10].encode(): "not written by proofmesh",
+        json.dumps({**content, "version": 2}).encode(): "version 2",
+        text.replace("intro h", "intro j").encode(): "changed or cut off",
+    }
+    for data, reason in wrong.items():
+        (tmp_path / "wrong").write_bytes(data)
+        with pytest.raises(pickles.BadPickle, match=reason):
+            pickles.read_state(tmp_path / "wrong")
+    with pytest.raises(pickles.BadPickle, match="not an environment"):
+        pickles.read_environment(good)
+    for path, reason in ((tmp_path, "is no file"), (tmp_path / "absent", "there is no file")):
+        with pytest.raises(pickles.BadPickle, match=reason):
+            pickles.read_environment(path)
+    assert not marker.exists()

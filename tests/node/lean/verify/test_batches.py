@@ -1,0 +1,245 @@
+"""Proofs checked together: the same verdicts as alone, whatever stands beside them."""
+
+import asyncio
+import random
+from dataclasses import replace
+
+import pytest
+
+from common.lean import Theorem
+from common.messages import LeanVerifyReply
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.verifier import Verifier
+from tests.node.lean.cheats import AND, BY_LEAN, BY_TEXT, FALSE
+from tests.node.lean.verify.recorded import Proof, honest, with_broken
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.lean
+
+SWAP = "exact fun h => ⟨h.2, h.1⟩"
+
+LOOP = "repeat (have := trivial)"
+
+BOMB = "have h : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"
+
+
+class Rounds:
+    """What a verifier checked, as (proofs, verdicts) of each check."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self.seen: list[tuple[int, int]] = []
+        verifier.on_checked = lambda proofs, settled, seconds: self.seen.append((proofs, settled))
+
+    @property
+    def batches(self) -> list[tuple[int, int]]:
+        return [round for round in self.seen if round[0] > 1]
+
+    @property
+    def alone(self) -> int:
+        return len(self.seen) - len(self.batches)
+
+
+@pytest.fixture
+async def verifier():
+    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=2048)
+    yield verifier
+    await verifier.stop()
+
+
+def told(outcome: object) -> tuple[object, ...]:
+    """What a verdict says: accepted, reason, axioms; or that there is none, and why."""
+    if isinstance(outcome, LeanVerifyReply):
+        return outcome.accepted, outcome.reason, outcome.axioms
+    return "no verdict", str(outcome)
+
+
+async def accepted(verifier: Verifier, proofs: list[Proof]) -> list[bool]:
+    return [told(outcome)[0] is True for outcome in await verifier.verify_many(proofs)]
+
+
+async def test_honest_proofs_are_accepted_in_one_go_with_their_axioms(verifier):
+    rounds = Rounds(verifier)
+    proofs = [*honest(30), (Theorem("em", "(p : Prop)", "p ∨ ¬p"), "exact Classical.em p")]
+    replies = await verifier.verify_many(proofs)
+    assert [reply for reply in replies if not (isinstance(reply, LeanVerifyReply) and reply.accepted)] == []
+    assert replies[-1].axioms == ("Classical.choice", "Quot.sound", "propext")
+    assert {reply.lean_version for reply in replies} == {"4.35.0"} and all(reply.elapsed > 0 for reply in replies)
+    assert rounds.seen == [(31, 31)]
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_every_cheat_is_refused_among_honest_proofs_which_stay_accepted(verifier, seed):
+    cheats = [(theorem, script, reason) for group in BY_LEAN.values() for theorem, script, reason in group]
+    cheats += [(FALSE, script, reason) for group in BY_TEXT.values() for script, reason in group]
+    mixed = cheats + [(theorem, script, "") for theorem, script in honest(len(cheats))]
+    random.Random(seed).shuffle(mixed)
+    replies = await verifier.verify_many([(theorem, script) for theorem, script, _ in mixed])
+    for (_, script, reason), reply in zip(mixed, replies, strict=True):
+        assert isinstance(reply, LeanVerifyReply) and reply.accepted == (not reason), (script, reply)
+        assert reason in reply.reason
+
+
+@pytest.mark.timeout(900)
+async def test_verdicts_are_those_of_single_checks():
+    await compare(with_broken(48, seed=7))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", [11, 12])
+async def test_many_verdicts_are_those_of_single_checks(seed):
+    await compare(with_broken(300, seed=seed))
+
+
+async def compare(proofs: list[Proof]) -> None:
+    """Each proof has the same verdict, reason and axioms in a batch and alone."""
+    outcomes = []
+    for batch in (100, 1):
+        verifier = Verifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=2048, batch=batch)
+        rounds = Rounds(verifier)
+        outcomes.append([told(outcome) for outcome in await verifier.verify_many(proofs)])
+        await verifier.stop()
+        assert bool(rounds.batches) is (batch > 1)
+    kinds = {outcome[0] for outcome in outcomes[0]}
+    assert kinds == {True, False, "no verdict"}
+    for proof, together, alone in zip(proofs, *outcomes, strict=True):
+        assert together == alone, proof
+
+
+async def test_an_ordinary_error_is_a_verdict_and_what_is_less_clear_goes_alone(verifier):
+    rounds = Rounds(verifier)
+    proofs = honest(12)
+    proofs[5] = (FALSE, "rfl")
+    proofs[8] = (FALSE, "exact ProofmeshProof.t")
+    assert await accepted(verifier, proofs) == [number not in (5, 8) for number in range(12)]
+    assert rounds.seen == [(12, 1), (10, 10), (1, 1)]
+
+
+async def test_a_proof_that_hangs_costs_its_neighbours_time_only(verifier):
+    await verifier.verify(AND, SWAP)
+    verifier.batches.stall_seconds = 2.0
+    rounds = Rounds(verifier)
+    proofs = honest(12)
+    proofs[3] = (AND, LOOP)
+    checking = asyncio.create_task(verifier.verify_many(proofs))
+    # The neighbours have their verdicts before the one that hangs is tried alone.
+    others = asyncio.create_task(accepted(verifier, [(AND, SWAP)] * 2))
+    assert await others == [True, True]
+    assert [proofs for proofs, _ in rounds.seen] == [14, 3, 10] and not checking.done()
+    checking.cancel()
+    await asyncio.wait({checking})
+
+
+async def test_a_proof_that_hangs_is_refused_as_it_is_alone():
+    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=3, memory_mb=2048)
+    verifier.batches.stall_seconds = 1.0
+    (reply, *others) = await verifier.verify_many([(FALSE, LOOP), *honest(4)])
+    await verifier.stop()
+    assert "the proof took too much: not done after 3 s" in reply.reason
+    assert all(other.accepted for other in others)
+
+
+async def test_a_proof_that_eats_memory_takes_no_neighbour_along():
+    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=200)
+    replies = await verifier.verify_many([*honest(3), (AND, BOMB), *honest(3)])
+    await verifier.stop()
+    assert [reply.accepted for reply in replies] == [True] * 3 + [False] + [True] * 3
+    assert "more than 200 MB of memory" in replies[3].reason
+
+
+async def test_a_flood_of_output_takes_no_neighbour_along(verifier):
+    flood = (AND, 'iterate 150 trace "' + "flood " * 5000 + '"\n' + SWAP)
+    proofs = [*honest(3), flood, *honest(3)]
+    together = [told(outcome) for outcome in await verifier.verify_many(proofs)]
+    assert [outcome[0] for outcome in together] == [True] * 3 + [False] + [True] * 3
+    assert "MB of output" in together[3][1]
+
+
+async def test_a_proof_cannot_name_its_neighbours(verifier):
+    thief = ["exact t", "exact ProofmeshProof.t", "exact _root_.ProofmeshProof.t", "assumption", "simp", "decide"]
+    proofs = [(AND, SWAP)] + [(FALSE, script) for script in thief]
+    statement = Theorem("t", "(p : Prop)", "p → ProofmeshStatement")
+    outcomes = await verifier.verify_many([*proofs, (statement, "exact fun _ => trivial")])
+    assert [told(outcome)[0] for outcome in outcomes] == [True] + [False] * len(thief) + ["no verdict"]
+
+
+async def test_a_proof_that_leans_on_a_neighbours_declaration_is_judged_alone():
+    # Where Lean elaborates theorems one after another it takes an auxiliary lemma that is there already: with it, a
+    # proof is accepted that the kernel refuses when it stands alone.
+    pocket = LeanToolchain.pocket()
+    toolchain = replace(pocket, command=(*pocket.command, "-DElab.async=false"))
+    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
+    rounds = Rounds(verifier)
+    theorem = Theorem("t", "", "∀ p : Prop, p ∨ ¬p", header="open Classical")
+    proofs = [(theorem, "as_aux_lemma => exact fun p => Classical.em p"), (theorem, "decide +kernel")]
+    outcomes = [told(outcome) for outcome in await verifier.verify_many(proofs)]
+    assert outcomes[0][0] is True and outcomes[1][0] is False and "got stuck" in outcomes[1][1]
+    assert rounds.seen == [(2, 1), (1, 1)]  # Lean had nothing against either of them
+    await verifier.stop()
+
+
+async def test_proofs_that_unfold_the_same_function_are_checked_together(verifier):
+    rounds = Rounds(verifier)
+    theorem = Theorem("t", "(x : Nat) (xs : List Nat)", "List.map id (x :: xs) = id x :: List.map id xs")
+    scripts = ["simp only [List.map]", "simp [List.map]", "rfl"]
+    assert await accepted(verifier, [(theorem, script) for script in scripts]) == [True] * 3
+    assert rounds.seen == [(3, 3)]
+
+
+async def test_where_compiled_files_cannot_be_read_each_proof_is_checked_alone(verifier, monkeypatch):
+    monkeypatch.setattr("node.lean.verify.sharing._VERSION", 99)
+    rounds = Rounds(verifier)
+    for _ in range(2):
+        assert await accepted(verifier, honest(2)) == [True] * 2
+    assert rounds.seen == [(2, 0), (1, 1), (1, 1), (1, 1), (1, 1)]
+
+
+async def test_each_header_has_its_own_batches_and_one_that_declares_something_has_none(verifier):
+    rounds = Rounds(verifier)
+    one, other = Theorem("t", "", "1 = 1", header="open Nat"), Theorem("t", "", "zero = zero", header="open Nat")
+    axiom = Theorem("t", "", "1 = 2", header="axiom mine : 1 = 2")
+    proofs = [(AND, SWAP), (one, "rfl"), (axiom, "exact mine"), (AND, SWAP), (other, "rfl"), (axiom, "exact mine")]
+    replies = await verifier.verify_many(proofs)
+    assert [reply.accepted for reply in replies] == [True, True, False, True, True, False]
+    assert "other axioms than Lean's own: mine" in replies[2].reason
+    assert sorted(rounds.seen) == [(1, 1), (1, 1), (2, 2), (2, 2)]
+
+
+async def test_a_header_that_lean_refuses_is_told_of_each(verifier):
+    proofs = [(replace_header(theorem, "import Nowhere"), script) for theorem, script in honest(3)]
+    outcomes = [told(outcome) for outcome in await verifier.verify_many(proofs)]
+    assert [outcome[0] for outcome in outcomes] == ["no verdict"] * 3
+    assert all("Nowhere" in outcome[1] for outcome in outcomes)
+
+
+def replace_header(theorem: Theorem, header: str) -> Theorem:
+    return Theorem(theorem.name, theorem.binders, theorem.conclusion, header)
+
+
+async def test_a_single_proof_does_not_wait_and_what_comes_meanwhile_is_checked_together(verifier):
+    rounds = Rounds(verifier)
+    first = asyncio.create_task(verifier.verify(AND, SWAP))
+    await eventually(lambda: any(verifier.folder.glob("proof-*")), timeout=30, what="the first check")
+    rest = await asyncio.gather(*(verifier.verify(theorem, script) for theorem, script in honest(5)))
+    assert (await first).accepted and all(reply.accepted for reply in rest)
+    assert rounds.seen == [(1, 1), (5, 5)]
+
+
+async def test_whoever_does_not_wait_any_more_is_left_out(verifier):
+    rounds = Rounds(verifier)
+    first = asyncio.create_task(verifier.verify(AND, LOOP))
+    queued = [asyncio.create_task(verifier.verify(theorem, script)) for theorem, script in honest(3)]
+    await asyncio.sleep(0)
+    queued[1].cancel()
+    first.cancel()
+    replies = await asyncio.gather(queued[0], queued[2])
+    assert all(reply.accepted for reply in replies) and rounds.seen == [(2, 2)]
+
+
+async def test_nothing_is_left_of_a_batch(verifier):
+    proofs = honest(6)
+    proofs[2] = (FALSE, "rfl")
+    await verifier.verify_many(proofs)
+    assert list(verifier.folder.glob("batch-*")) == [] and list(verifier.folder.glob("proof-*")) == []
+    assert verifier.waiting == 0

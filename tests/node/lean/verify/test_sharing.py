@@ -1,0 +1,95 @@
+"""Reading a compiled file for what leans on what."""
+
+import asyncio
+import random
+
+import pytest
+
+from node.lean.process.fresh import Limits
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.fresh_lean import FreshLean
+from node.lean.verify.sharing import UnreadableModule, leaning
+
+pytestmark = pytest.mark.lean
+
+TOKENS = ["Kaaaa", "Kbbbb", "Kcccc"]
+
+ALONE = """
+theorem Kaaaa.t (p : Prop) : p → p := by intro h; match h with | h => exact h
+theorem Kbbbb.t : ∀ x : Nat × Nat, ∃ y, y = x := by intro x; match x with | (a, b) => exact ⟨_, rfl⟩
+def Kcccc.t : Nat := 123456789012345678901234567890
+"""
+
+
+async def compiled(folder, text: str) -> bytes:
+    (folder / "M.lean").write_text(text)
+    finished = await FreshLean(LeanToolchain.pocket(), Limits()).compile(folder, "M")
+    assert finished.code == 0, finished
+    return (folder / "M.olean").read_bytes()
+
+
+async def test_declarations_that_mention_others_are_found(tmp_path):
+    assert leaning(await compiled(tmp_path, ALONE), TOKENS) == set()
+    names = "theorem Kaaaa.t : True := trivial\ntheorem Kcccc.t : True := Kaaaa.t\ndef Kbbbb.t := 1\n"
+    assert leaning(await compiled(tmp_path, names), TOKENS) == {2}
+    deep = "def Kaaaa.t := 1\ndef Kbbbb.t := 1\ntheorem Kcccc.t : (fun x => x + Kaaaa.t) = (fun x => x + 1) := rfl\n"
+    assert leaning(await compiled(tmp_path, deep), TOKENS) == {2}
+
+
+EQUATIONS = """
+theorem Kaaaa.t (x : Nat) (xs : List Nat) : List.map id (x :: xs) = id x :: List.map id xs := by simp only [List.map]
+theorem Kbbbb.t (x : Nat) (xs : List Nat) : List.map id (x :: xs) = id x :: List.map id xs := by simp [List.map]
+theorem Kcccc.t (n : Nat) : Nat.pred n ≤ n := by
+  unfold Nat.pred; split
+  · exact Nat.le_refl _
+  · exact Nat.le_succ _
+"""
+
+
+async def test_equations_and_splitters_of_the_librarys_functions_may_be_shared(tmp_path):
+    module = await compiled(tmp_path, EQUATIONS)
+    assert b"eq_1" in module and b"splitter" in module
+    assert leaning(module, TOKENS) == set()
+
+
+async def test_what_belongs_to_no_proof_has_one_user_or_none(tmp_path):
+    text = "theorem lemma_1 : True := trivial\ntheorem Kaaaa.t : True := lemma_1\ntheorem Kbbbb.t : 1 = 1 := rfl\n"
+    assert leaning(await compiled(tmp_path, text), TOKENS) == set()
+    assert leaning(await compiled(tmp_path, text + "theorem Kcccc.t : True := lemma_1\n"), TOKENS) == {0, 2}
+
+
+async def test_what_belongs_to_two_or_carries_one_to_another_is_no_clean_batch(tmp_path):
+    for more in (
+        "theorem Kaaaa.Kbbbb.t : True := trivial\n",
+        "theorem Kaaaa.u : True := trivial\ntheorem other : True := Kaaaa.u\n",
+        "theorem one : True := trivial\ntheorem foo.eq_1 : True := one\n",
+    ):
+        with pytest.raises(UnreadableModule, match="a declaration that belongs to"):
+            leaning(await compiled(tmp_path, ALONE + more), TOKENS)
+
+
+async def test_a_damaged_file_is_refused_or_read_and_nothing_else(tmp_path):
+    module = await compiled(tmp_path, ALONE)
+    rng = random.Random(2)
+    refused = 0
+
+    def read(damaged: bytes) -> None:
+        nonlocal refused
+        try:
+            leaning(damaged, TOKENS)
+        except UnreadableModule:
+            refused += 1
+
+    def damage() -> None:
+        for _ in range(300):
+            damaged = bytearray(module)
+            for _ in range(rng.randrange(1, 20)):
+                damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+            read(bytes(damaged))
+        for _ in range(50):
+            read(module[: rng.randrange(len(module))])
+        read(b"")
+        read(b"\0" * 4096)
+
+    await asyncio.wait_for(asyncio.to_thread(damage), 60)
+    assert refused > 100

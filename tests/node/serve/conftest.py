@@ -1,0 +1,72 @@
+"""The verification service with pocket Lean, in this process, and a client that speaks the bare protocol."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from node.lean.snippets.checker import SnippetChecker
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.serve.service import make_application, make_checker
+from node.serve.settings import ServeSettings
+
+SECONDS = 60
+"""Limit of a snippet that is expected to end: far more than it takes on a busy machine."""
+
+
+class Wire:
+    """Sends JSON as clients do, and keeps nothing."""
+
+    def __init__(self, http: aiohttp.ClientSession, url: str, checker: SnippetChecker) -> None:
+        self.http = http
+        self.url = url
+        self.checker = checker
+
+    async def get(self, path: str, **options: Any) -> tuple[int, Any]:
+        async with self.http.get(self.url + path, **options) as response:
+            return response.status, await response.json()
+
+    async def text(self, path: str) -> str:
+        async with self.http.get(self.url + path) as response:
+            return await response.text()
+
+    async def post(self, path: str, body: Any, **options: Any) -> tuple[int, Any]:
+        data = {"data": body} if isinstance(body, bytes) else {"json": body}
+        async with self.http.post(self.url + path, **data, **options) as response:
+            return response.status, await response.json()
+
+    async def check(self, *codes: str, timeout: float = SECONDS, **fields: Any) -> list[dict[str, Any]]:
+        """The results of `/api/check`, numbered from 0."""
+        snippets = [{"id": str(number), "code": code} for number, code in enumerate(codes)]
+        status, answer = await self.post("/api/check", {"snippets": snippets, "timeout": timeout, **fields})
+        assert status == 200, answer
+        assert [result["id"] for result in answer["results"]] == [snippet["id"] for snippet in snippets]
+        results: list[dict[str, Any]] = answer["results"]
+        return results
+
+
+@asynccontextmanager
+async def serving(workers: int = 2, **changes: Any) -> AsyncIterator[Wire]:
+    """A service on a free loopback port."""
+    settings = ServeSettings(workers=workers, **changes)
+    checker = make_checker(settings, LeanToolchain.pocket())
+    app = make_application(settings, checker).application()
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=5, handler_cancellation=True)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        async with aiohttp.ClientSession() as http:
+            yield Wire(http, f"http://127.0.0.1:{runner.addresses[0][1]}", checker)
+    finally:
+        await runner.cleanup()
+
+
+@pytest.fixture
+async def wire() -> AsyncIterator[Wire]:
+    async with serving() as wire:
+        yield wire

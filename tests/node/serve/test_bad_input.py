@@ -1,0 +1,166 @@
+"""What is bad is answered, each in its own words, and the rest goes on."""
+
+import asyncio
+
+import aiohttp
+import pytest
+
+from node.lean.snippets.checker import MOST_CHARACTERS, MOST_SORRIES
+from tests.node.serve.conftest import SECONDS, Wire, serving
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.lean
+
+GOOD = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩"
+FOR_EVER = "set_option maxHeartbeats 0\ntheorem t : 1 = 2 := by repeat (have := trivial)"
+BOMB = "theorem t : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"
+
+
+async def test_each_bad_snippet_fails_alone(wire):
+    bad = {
+        FOR_EVER: "Lean REPL command timed out in 4.0 seconds",
+        "-" * (MOST_CHARACTERS + 1): f"at most {MOST_CHARACTERS} are checked",
+        "#check sorry\n" * (MOST_SORRIES + 1): f"more than {MOST_SORRIES} times `sorry`",
+    }
+    proved = asyncio.create_task(wire.check(*[GOOD] * 4))
+    for result, says in zip(await wire.check(*bad, timeout=4), bad.values(), strict=True):
+        assert says in result["error"] and "response" not in result
+        assert result["verdict"]["accepted"] is False and says in result["verdict"]["reason"]
+    for result in await proved:
+        assert "error" not in result and result["verdict"] == {"accepted": True, "axioms": [], "reason": ""}
+
+
+async def test_a_snippet_that_eats_memory_is_ended_and_its_neighbours_are_not():
+    async with serving(memory_mb=300) as wire:
+        results = await wire.check(GOOD, BOMB, GOOD)
+    says = "Lean REPL process exceeded its memory limit of 300 MB"
+    assert [result.get("error", "") for result in results] == ["", says, ""]
+    assert [result["verdict"]["accepted"] for result in results] == [True, False, True]
+
+
+async def test_what_lean_refuses_is_an_error_message(wire):
+    bad = {
+        "theorem t : 1 = 1 :=\ntheorem": (1, "unexpected token 'theorem'"),
+        "import Nowhere.AtAll\n" + GOOD: (1, "unknown module prefix 'Nowhere'"),
+        "\n\ntheorem t : 1 = 2 := rfl": (3, "Type mismatch"),
+        "theorem t : 1 = 1 := by\n  (": (2, "unexpected end of input"),
+    }
+    results = await wire.check(*bad, GOOD)
+    for result, (line, says) in zip(results, bad.values(), strict=False):
+        errors = [item for item in result["response"]["messages"] if item["severity"] == "error"]
+        assert any(item["pos"]["line"] == line and says in item["data"] for item in errors), errors
+        assert result["verdict"]["accepted"] is False and result["verdict"]["reason"].startswith("line ")
+    assert results[-1]["verdict"]["accepted"]
+
+
+async def test_a_megabyte_of_text_is_checked(wire):
+    text = GOOD + "\n-- " + "words " * 1000
+    text += "\n-- ∀ more" * ((MOST_CHARACTERS - len(text)) // 10)
+    (result,) = await wire.check(text)
+    assert len(text) > 1_000_000 and result["verdict"]["accepted"], str(result)[:400]
+
+
+async def test_a_comment_that_talks_of_an_import_imports_nothing(wire):
+    loop = f"{FOR_EVER}\n/- one could\nimport Nothing -/"
+    (stopped,) = await wire.check(loop, timeout=2)
+    assert stopped["error"] == "Lean REPL command timed out in 2.0 seconds"
+    (proved,) = await wire.check(GOOD + "\n/- or\nimport Nothing -/")
+    assert proved["verdict"]["accepted"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        (b'{"snippets": [{"id": "a", "code": "\xff"}]}', 400, "not UTF-8"),
+        (b'{"snippets": [{"id": "a", "code": "\\ud800"}]}', 422, "not JSON"),
+        (b"", 422, "not JSON"),
+        (b'{"snippets": [', 422, "not JSON"),
+        (b'{"x": ' + b"[" * 100_000, 422, "not JSON"),
+        (b"null", 422, "Expected `object`, got `null`"),
+        ({"snippets": []}, 422, "must be non empty"),
+        ({"snippets": [{"id": "a", "code": ""}] * 2}, 422, "must have unique ids"),
+        ({"snippets": [{"id": "a"}]}, 422, "missing required field `code`"),
+        ({"snippets": [{"id": 1, "code": ""}]}, 422, "Expected `str`, got `int`"),
+        ({"snippets": [{"id": "a", "code": ""}], "timeout": "soon"}, 422, "$.timeout"),
+        ({"snippets": [{"id": "a", "code": ""}], "timeout": -1}, 422, "$.timeout"),
+        ({"snippets": [{"id": "a", "code": ""}], "infotree": "some"}, 422, "$.infotree"),
+        ({}, 422, "missing required field `snippets`"),
+        (b'{"snippets": "' + b"a" * 2**20 + b'"}', 413, "longer than 1048576 bytes"),
+    ],
+)
+async def test_a_body_that_is_none_is_refused_with_what_is_wrong(body, status, says):
+    async with serving(workers=1, max_body_mb=1) as wire:
+        answered, answer = await wire.post("/api/check", body)
+        assert answered == status and says in str(answer["detail"]), answer
+
+
+async def test_the_older_address_takes_what_the_original_takes(wire):
+    codes = [{"custom_id": 7, "code": GOOD}, {"custom_id": 7, "proof": GOOD, "code": "not this"}]
+    status, answer = await wire.post("/one_pass_verify_batch", {"codes": codes, "timeout": SECONDS})
+    assert status == 200 and [result["custom_id"] for result in answer["results"]] == ["7", "7"]
+    assert all(result["verdict"]["accepted"] and result["response"]["time"] > 0 for result in answer["results"])
+    assert await wire.post("/verify", {"codes": []}) == (200, {"results": []})
+    status, answer = await wire.post("/verify", {"codes": [{"custom_id": "a"}]})
+    assert status == 422 and "neither `proof` nor `code`" in str(answer)
+
+
+async def test_every_address_asks_for_the_key():
+    async with serving(workers=1, api_key="the key") as wire:
+        for headers, says in (({}, "Missing"), ({"Authorization": "Bearer a key"}, "Invalid")):
+            for path in ("/", "/health", "/metrics", "/nowhere"):
+                assert await wire.get(path, headers=headers) == (401, {"detail": f"{says} API key"})
+            assert (await wire.post("/api/check", b"", headers=headers))[0] == 401
+        right = {"Authorization": "Bearer the key"}
+        assert await wire.get("/", headers=right) == (200, {"status": "ok"})
+        assert await wire.get("/nowhere", headers=right) == (404, {"detail": "Not Found"})
+        assert await wire.get("/verify", headers=right) == (405, {"detail": "Method Not Allowed"})
+
+
+async def test_when_too_many_wait_others_are_told_to_come_again():
+    async with serving(workers=1, queue=2) as wire:
+        hog = asyncio.create_task(wire.check(FOR_EVER, timeout=600))
+        await eventually(lambda: wire.checker.busy == 1)
+        many = asyncio.create_task(wire.check(GOOD, GOOD, GOOD))
+        await eventually(lambda: wire.checker.waiting == 3)
+        body = {"snippets": [{"id": "a", "code": GOOD}]}
+        async with wire.http.post(wire.url + "/api/check", json=body) as response:
+            assert response.status == 429 and int(response.headers["Retry-After"]) >= 1
+        hog.cancel()  # its client leaves
+        assert [result["verdict"]["accepted"] for result in await many] == [True] * 3
+        assert (await wire.check(GOOD))[0]["verdict"]["accepted"]
+
+
+async def test_a_client_that_leaves_frees_its_workers():
+    async with serving(workers=1) as wire:
+        before = await cancelled(wire)
+        for _ in range(2):
+            async with aiohttp.ClientSession() as leaving:
+                body = {"snippets": [{"id": str(number), "code": FOR_EVER} for number in range(3)], "timeout": 600}
+                asked = asyncio.create_task(leaving.post(wire.url + "/api/check", json=body))
+                await eventually(lambda: wire.checker.workers[0].lean.cpu_seconds() > 0.5)
+                asked.cancel()
+            await eventually(lambda: not wire.checker.busy and not wire.checker.waiting)
+            (result,) = await wire.check(GOOD)
+            assert result["verdict"]["accepted"]
+        assert await cancelled(wire) == before + 2
+
+
+async def cancelled(wire: Wire) -> float:
+    """Requests whose client left, in all of this process."""
+    name = "proofmesh_serve_cancelled_total "
+    lines = (await wire.text("/metrics")).split("\n")
+    return next(float(line.removeprefix(name)) for line in lines if line.startswith(name))
+
+
+async def test_a_snippet_without_time_times_out_at_once(wire):
+    (result,) = await wire.check(GOOD, timeout=0)
+    assert result["error"] == "Lean REPL command timed out in 0.0 seconds"
+
+
+async def test_a_snippet_that_asks_for_a_fresh_process_gets_one(wire):
+    processes = []
+    for reuse in (True, True, False):
+        (result,) = await wire.check(GOOD, reuse=reuse)
+        assert result["verdict"]["accepted"]
+        processes.append({worker.lean.pid for worker in wire.checker.workers})
+    assert processes[0] == processes[1] != processes[2]

@@ -1,0 +1,85 @@
+"""Kimina's client from the registry works against the service as it is."""
+
+import asyncio
+
+import pytest
+
+from tests.node.serve.conftest import serving
+from tests.node.serve.kimina import client
+
+pytestmark = pytest.mark.lean
+
+AND = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := by exact ⟨h.2, h.1⟩"
+WRONG = "theorem t : 1 = 2 := rfl"
+SORRY = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := by sorry"
+FOR_EVER = "set_option maxHeartbeats 0\ntheorem t : 1 = 2 := by repeat (have := trivial)"
+AXIOM = "axiom magic : 1 = 2\ntheorem t : 1 = 2 := magic"
+
+
+async def test_its_own_test_passes(wire):
+    for kimina in (client().KiminaClient(wire.url), client().AsyncKiminaClient(wire.url)):
+        await (asyncio.to_thread(kimina.test) if not asyncio.iscoroutinefunction(kimina.test) else kimina.test())
+
+
+async def test_every_kind_of_result_has_the_status_that_it_should(wire):
+    module = client()
+    kimina = module.KiminaClient(wire.url, n_retries=1)
+    texts = [AND, WRONG, SORRY, FOR_EVER, AXIOM]
+    snippets = [module.Snippet(id=str(number), code=code) for number, code in enumerate(texts)]
+    answer = await asyncio.to_thread(kimina.check, snippets, timeout=3, debug=True, show_progress=False)
+    by_id = {result.id: result for result in answer.results}
+    statuses = [by_id[snippet.id].analyze().status.value for snippet in snippets]
+    assert statuses == ["valid", "lean_error", "sorry", "timeout_error", "lean_error"]
+    assert by_id["3"].error == "Lean REPL command timed out in 3.0 seconds"
+    assert by_id["2"].response["sorries"][0]["goal"] == "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
+    assert by_id["0"].time > 0 and by_id["0"].diagnostics["memory_max"] > 2**20
+    answer.analyze(1.0)  # its table takes every result
+
+
+async def test_many_batches_at_once_come_back_whole(wire):
+    texts = [f"theorem t{number} : {number} + 1 = {number + number % 2} + 1 := rfl" for number in range(24)]
+    answer = await client().AsyncKiminaClient(wire.url).check(texts, batch_size=3, show_progress=False)
+    assert [result.analyze().status.value for result in answer.results] == ["valid", "lean_error"] * 12
+
+
+async def test_the_key_is_the_one_that_the_client_sends(monkeypatch):
+    async with serving(workers=1, api_key="right") as wire:
+        module = client()
+        wrong = module.KiminaClient(wire.url, api_key="wrong", n_retries=1)
+        with pytest.raises(RuntimeError):
+            await asyncio.to_thread(wrong.health)
+        (refused,) = (await asyncio.to_thread(wrong.check, AND, show_progress=False)).results
+        assert refused.analyze().status.value == "server_error"
+
+        monkeypatch.setenv("LEAN_SERVER_API_KEY", "right")
+        right = module.KiminaClient(wire.url)
+        assert await asyncio.to_thread(right.health) == {"status": "ok"}
+        (result,) = (await asyncio.to_thread(right.check, AND, show_progress=False)).results
+        assert result.analyze().status.value == "valid"
+
+
+async def test_readers_of_the_older_answers_see_what_is_proved(wire):
+    module = client()
+    from kimina_client.proof_utils import analyze_sample
+
+    texts = [AND, WRONG, SORRY, AXIOM, "set_option warn.sorry false\n" + SORRY]
+    body = module.VerifyRequestBody(codes=[{"custom_id": number, "proof": text} for number, text in enumerate(texts)])
+    status, answer = await wire.post("/verify", body.model_dump())
+    assert status == 200
+    results = module.VerifyResponse.model_validate(answer).results
+    samples = [analyze_sample(result) for result in results]
+    assert [sample.is_valid_no_sorry for sample in samples] == [True, False, False, False, False]
+    assert [sample.is_valid_with_sorry for sample in samples] == [True, False, True, False, True]
+    assert [result["verdict"]["accepted"] for result in answer["results"]] == [True] + [False] * 4
+    assert all(sample.time > 0 for sample in samples)
+
+
+async def test_info_trees_come_as_they_are_asked_for(wire):
+    module = client()
+    kimina = module.KiminaClient(wire.url)
+    for kind in (module.Infotree.original, module.Infotree.full):
+        checked = await asyncio.to_thread(kimina.check, AND, infotree=kind, show_progress=False)
+        (result,) = checked.results
+        assert result.analyze().status.value == "valid" and result.response["infotree"][0]["node"]
+    (without,) = (await asyncio.to_thread(kimina.check, AND, show_progress=False)).results
+    assert "infotree" not in without.response

@@ -1,0 +1,72 @@
+"""The service over lean-proxies: the same answers, and a client that leaves frees workers there."""
+
+import asyncio
+
+import aiohttp
+import psutil
+import pytest
+from aiohttp import web
+
+from common.bus import Bus
+from node.serve.remote import BusChecker
+from node.serve.service import make_application
+from node.serve.settings import ServeSettings
+from tests.node.serve.conftest import Wire
+from tests.node.serve.kimina import client
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.broker, pytest.mark.lean]
+
+WORKERS = 2
+"""Of the lean-proxy that the suite starts."""
+
+GOOD = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩"
+AXIOM = "axiom magic : 1 = 2\ntheorem t : 1 = 2 := magic"
+FOR_EVER = "set_option maxHeartbeats 0\ntheorem t : 1 = 2 := by repeat (have := trivial)"
+
+
+@pytest.fixture
+async def wire(broker, run_name, lean_proxy):
+    bus = await Bus.connect(broker, run=run_name, name="serve", wait=10)
+    checker = BusChecker(bus, at_once=8, queue=100, verify_seconds=60)
+    app = make_application(ServeSettings(), checker).application()
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=5, handler_cancellation=True)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    async with aiohttp.ClientSession() as http:
+        yield Wire(http, f"http://127.0.0.1:{runner.addresses[0][1]}", checker)
+    await runner.cleanup()
+
+
+async def test_answers_are_those_of_workers_of_its_own(wire):
+    good, wrong, axiom, sorry = await wire.check(
+        GOOD, "theorem t : 1 = 2 := rfl", AXIOM, "theorem t : 1 = 2 := by sorry", debug=True
+    )
+    assert good["verdict"] == {"accepted": True, "axioms": [], "reason": ""} and good["diagnostics"]["repl_uuid"]
+    assert [result["verdict"]["accepted"] for result in (wrong, axiom, sorry)] == [False] * 3
+    assert axiom["verdict"]["axioms"] == ["magic"] and axiom["response"]["messages"][0]["severity"] == "error"
+    assert sorry["response"]["sorries"][0]["goal"] == "⊢ 1 = 2"
+    (stopped,) = await wire.check(FOR_EVER, timeout=2)
+    assert stopped["error"] == "Lean REPL command timed out in 2.0 seconds"
+    await asyncio.to_thread(client().KiminaClient(wire.url).test)
+
+
+async def test_a_snippet_that_no_message_holds_is_told_so(wire):
+    large, good = await wire.check(GOOD + "\n-- long" * 100_000, GOOD)
+    assert "no lean-proxy has checked it" in large["error"] and good["verdict"]["accepted"]
+
+
+async def test_a_client_that_leaves_frees_the_workers_of_the_lean_proxies(wire, lean_proxy):
+    def busy() -> int:
+        """Lean processes of the lean-proxy that have worked for longer than any good snippet takes."""
+        children = psutil.Process(lean_proxy.pid).children(recursive=True)
+        return sum(each.cpu_times().user > 2 for each in children)
+
+    async with aiohttp.ClientSession() as leaving:
+        body = {"snippets": [{"id": str(number), "code": FOR_EVER} for number in range(4)], "timeout": 600}
+        asked = asyncio.create_task(leaving.post(wire.url + "/api/check", json=body))
+        await eventually(lambda: busy() == WORKERS)
+        asked.cancel()
+    await eventually(lambda: busy() == 0)
+    (result,) = await wire.check(GOOD)
+    assert result["verdict"]["accepted"]

@@ -1,0 +1,93 @@
+"""Answers as their readers take them, and the lines that import: without Lean."""
+
+from node.lean.snippets import reading
+from node.lean.snippets.plain import single_proof
+from node.lean.snippets.reading import Fault
+from node.lean.snippets.texts import leading_imports
+
+PLACE = {"line": 1, "column": 0}
+NEW_WARNING = reading.message("warning", PLACE, PLACE, "declaration uses `sorry`")
+OLD_WARNING = reading.message("warning", PLACE, PLACE, "declaration uses 'sorry'")
+SORRY = {"goal": "⊢ 1 = 2", "proofState": 0, "pos": PLACE, "endPos": PLACE}
+
+
+def test_the_warning_about_sorry_is_spelt_as_every_reader_knows_it():
+    assert reading.with_old_spelling({"env": 0, "messages": [NEW_WARNING]}) == {"env": 0, "messages": [OLD_WARNING]}
+    assert reading.with_old_spelling({"env": 0}) == {"env": 0}
+
+
+def test_sorry_shows_in_messages_and_sorries_alike_or_is_an_error():
+    both = {"env": 0, "messages": [OLD_WARNING], "sorries": [SORRY]}
+    assert reading.with_sorry_shown(both) == both
+    assert reading.with_sorry_shown({"env": 0, "sorries": [SORRY]})["messages"] == [OLD_WARNING]
+    hidden = reading.with_sorry_shown({"env": 0, "messages": [OLD_WARNING]})["messages"]
+    assert [item["severity"] for item in hidden] == ["warning", "error"]
+
+
+def test_an_answer_claims_a_proof_only_without_errors_and_sorry():
+    assert reading.unproved({"env": 0}) is None
+    info = reading.message("info", PLACE, PLACE, "declaration uses 'sorry'")
+    assert reading.unproved({"env": 0, "messages": [info]}) is None
+    for response in ({"messages": [OLD_WARNING]}, {"sorries": [SORRY]}):
+        assert reading.unproved(response).reason == reading.UNFINISHED
+    error = reading.message("error", {"line": 7, "column": 2}, PLACE, "no")
+    assert reading.unproved({"messages": [OLD_WARNING, error]}).reason == "line 7: no"
+
+
+def test_each_fault_is_an_error_message_behind_the_others():
+    response = reading.with_faults({"env": 0, "messages": [OLD_WARNING]}, [Fault(3, "an axiom"), Fault(4, "another")])
+    assert [(item["severity"], item["pos"]["line"]) for item in response["messages"]] == [
+        ("warning", 1),
+        ("error", 3),
+        ("error", 4),
+    ]
+    assert reading.with_faults({"env": 0}, []) == {"env": 0}
+
+
+def test_only_the_beginning_of_a_text_imports():
+    assert leading_imports("import A\n\n-- why\n/- a /- b -/ -/ import B\ntheorem") == (
+        "import A",
+        "",
+        "-- why",
+        "/- a /- b -/ -/ import B",
+    )
+    assert leading_imports("public import A -- x\nopen A\nimport B") == ("public import A -- x",)
+    for none in ("", "theorem\nimport A", "/- import A", "-- import A", "/-\nimport A\n-/ def x := 1", "important"):
+        assert leading_imports(none) == ()
+    assert leading_imports("/-" * 500_000) == () and leading_imports("\n" * 1_000_000) == ()
+
+
+def test_a_theorem_with_a_tactic_proof_behind_a_plain_header_is_read():
+    header = "import Mathlib\n\n-- as usual\nset_option maxHeartbeats 400000\nopen Nat Real\n\n"
+    theorem, script = single_proof(header + "theorem t (n : Nat) : n = n := by\n  rfl -- done\n")
+    assert theorem.header == "import Mathlib\nset_option maxHeartbeats 400000\nopen Nat Real"
+    assert (theorem.name, theorem.binders, theorem.conclusion) == ("t", "(n : Nat)", "n = n")
+    assert script == "  rfl -- done"
+    assert single_proof("example : 1 = 1 := by rfl")[1].strip() == "rfl"
+
+
+def test_whatever_is_more_than_a_theorem_with_its_proof_is_no_such_snippet():
+    good = "theorem t : 1 = 1 := by rfl"
+    assert single_proof(good) is not None
+    for more in (
+        f"{good}\n{good.replace(' t ', ' u ')}",
+        f"axiom bad : False\n{good}",
+        f"set_option debug.skipKernelTC true\n{good}",
+        f"set_option maxRecDepth 5 in\n{good}",
+        f"open Nat in\n{good}",
+        f"open Nat hiding add\n{good}",
+        f"variable (n : Nat)\n{good}",
+        f"@[simp] {good}",
+        f"private {good}",
+        f"{good}\n#eval 1",
+        f"{good}\nend",
+        "theorem t : 1 = 1 := rfl",
+        "theorem t : 1 = 1 := by sorry",
+        "theorem t : 1 = 2 := by native_decide",
+        "theorem t : 1 = 1 := by set_option debug.skipKernelTC true in rfl",
+        "theorem t : 1 = 1 := by (",
+        "def t := 1",
+        "",
+        good + " " * 20_000,
+    ):
+        assert single_proof(more) is None, more

@@ -1,0 +1,66 @@
+"""What Lean lets pass and nobody should pay for is an error message; what is proved is accepted, with its axioms."""
+
+import pytest
+
+pytestmark = pytest.mark.lean
+
+CHEATS = {
+    "axiom magic : 1 = 2\ntheorem t : 1 = 2 := magic": "other axioms than Lean's own: magic",
+    "set_option warn.sorry false\naxiom magic (p : Prop) : p\ntheorem t : 1 = 2 := magic _": "Lean's own: magic",
+    "set_option debug.skipKernelTC true\ntheorem t : 1 = 2 := by decide +kernel": "the kernel rejects it",
+    "theorem t : 1 = 2 := by\n  exact sorryAx _ false": "does not stand in the text as such",
+    "theorem u : 1 = 1 := rfl\naxiom bad : False\ntheorem t : 1 = 2 := bad.elim": "t: it rests on other axioms",
+    'notation "QED" => sorry\ntheorem t : 1 = 2 := QED': "",
+    'macro "cheat" : tactic => `(tactic| exact sorryAx _ false)\ntheorem t : 1 = 2 := by cheat': "",
+    "instance : Inhabited (1 = 2) := ⟨by native_decide⟩\ntheorem t : 1 = 2 := default": "native_decide",
+}
+
+HONEST = {
+    "theorem t : 1 = 1 := rfl": [],
+    "theorem t (p : Prop) : p ∨ ¬p := Classical.em p": ["Classical.choice", "Quot.sound", "propext"],
+    "example (p q : Prop) (h : p ∧ q) : q ∧ p := by\n  constructor\n  · exact h.2\n  · exact h.1": [],
+    "def f (n : Nat) := n + 1\ntheorem t : f 1 = 2 := rfl\ntheorem u : f 2 = 3 := by decide": [],
+    'notation "ONE" => 1\ntheorem t : ONE = 1 := rfl': [],
+    "theorem t : 1 = 2 ∨ 1 = 1 := by\n  -- no sorry, no axiom\n  right; rfl": [],
+}
+
+
+async def test_a_cheat_is_no_proof_to_any_reader(wire):
+    for result, says in zip(await wire.check(*CHEATS), CHEATS.values(), strict=True):
+        messages = result["response"]["messages"]
+        errors = [item["data"] for item in messages if item["severity"] == "error"]
+        shown_as_sorry = result["response"].get("sorries") and any("uses 'sorry'" in item["data"] for item in messages)
+        assert errors or shown_as_sorry, result
+        assert any(says in text for text in errors) or not says, result
+        assert result["verdict"]["accepted"] is False and result["verdict"]["reason"], result
+
+
+async def test_its_honest_twin_is_accepted_with_its_axioms(wire):
+    for result, axioms in zip(await wire.check(*HONEST), HONEST.values(), strict=True):
+        assert set(result) == {"id", "time", "response", "verdict"} and result["response"] == {"env": 0}
+        assert result["verdict"] == {"accepted": True, "axioms": axioms, "reason": ""}
+
+
+async def test_what_claims_nothing_has_no_error_and_no_acceptance(wire):
+    for result in await wire.check("", "#check Nat", "def f := 1", "axiom a : False", "-- theorem t : 1 = 1"):
+        assert not any(item["severity"] == "error" for item in result["response"].get("messages", []))
+        assert result["verdict"] == {"accepted": False, "axioms": [], "reason": "it states no theorem"}
+
+
+async def test_places_are_those_of_the_snippet(wire):
+    cheat = "\naxiom magic : 1 = 2\n\ntheorem t : 1 = 2 := magic\n#check t"
+    (result,) = await wire.check(cheat)
+    (info, error) = result["response"]["messages"]
+    assert (info["severity"], info["pos"]["line"]) == ("info", 5)
+    assert (error["severity"], error["pos"], error["endPos"]) == ("error", *[{"line": 4, "column": 0}] * 2)
+    assert result["verdict"]["axioms"] == ["magic"]
+
+
+async def test_every_answer_counts(wire):
+    await wire.check("theorem t : 1 = 1 := rfl", "theorem t : 1 = 2 := rfl", "theorem t : 1 = 2 := sorry")
+    page = await wire.text("/metrics")
+    for status in ("valid", "lean_error", "sorry"):
+        assert f'proofmesh_serve_snippets_total{{status="{status}"}}' in page
+    assert 'proofmesh_serve_verdicts_total{accepted="yes"}' in page
+    assert 'proofmesh_serve_requests_total{path="/api/check",status="200"}' in page
+    assert "proofmesh_serve_waiting 0.0" in page
