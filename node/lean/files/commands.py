@@ -45,7 +45,7 @@ _PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
 """Attributes, and what ends with `in`: the command goes on behind it."""
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TIME = re.compile(r"\[Elab\.command\] (?:\[([\d.]+)\] )?")
-_EXAMPLE = re.compile(r"(?<![\w.'`])example(?![\w'])")
+_EXAMPLE = re.compile(r"(?<![\w.'`«])example(?![\w'])")
 _START = re.compile(
     r"^(?:@\[|/--|/-!|#|(?:private|protected|public|noncomputable|unsafe|partial|local|scoped|theorem|lemma|def|abbrev|example"
     r"|instance|structure|class|inductive|opaque|axiom|mutual|namespace|section|end|open|variable|universe|set_option"

@@ -107,7 +107,7 @@ class Module:
         root = region.node(region.root)
         if root.objects != _ROOT_FIELDS:
             raise BadOlean("the module's data has another number of fields than is known here")
-        imports, names, constants, _, entries = words[root.at : root.at + root.objects].tolist()
+        imports, names, constants, extra, entries = words[root.at : root.at + root.objects].tolist()
         if words[root.at + root.objects] & 0xFF:
             raise SplitModule(
                 "it begins with `module`: Lean keeps its proofs in files beside it, which are not read here"
@@ -122,6 +122,8 @@ class Module:
         listed = [self.reader.name(pointer, names) for pointer in region.array(names, region.root)]
         if listed != list(self.constants) or len(pointers) != len(listed):
             raise BadOlean("the names of the constants are not those of the list of names")
+        for pointer in region.array(extra, region.root):
+            self.reader.name(pointer, extra)  # read by Lean itself when another file imports this one
         self.entries: Mapping[str, Entry] = dict(
             self._entry(item, entries) for item in region.array(entries, region.root)
         )

@@ -44,7 +44,10 @@ def groups(module: Module, used: Uses) -> Iterator[list[Constant]]:
             if constant.name in placed or not constant.safe:
                 continue
             if constant.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR):
-                waiting.append((_constant(module, constant.inductive), False))
+                owner = _constant(module, constant.inductive)
+                if owner.kind is not Kind.INDUCTIVE or not owner.safe:
+                    raise BadOlean(f"{constant.name} does not belong to an inductive type")
+                waiting.append((owner, False))
                 continue
             group = _group(module, constant)
             own = {each.name for each in group}
@@ -66,7 +69,10 @@ def _group(module: Module, constant: Constant) -> list[Constant]:
     if constant.kind is not Kind.INDUCTIVE:
         return [constant]
     types = [_constant(module, name) for name in constant.mutual]
-    return [*types, *(_constant(module, name) for each in types for name in each.constructors)]
+    members = [*types, *(_constant(module, name) for each in types for name in each.constructors)]
+    if constant not in types or not all(each.safe for each in members):
+        raise BadOlean(f"{constant.name} is declared together with what it does not belong to")
+    return members
 
 
 def _constant(module: Module, name: str) -> Constant:
@@ -78,6 +84,8 @@ def _constant(module: Module, name: str) -> Constant:
 
 def _step(module: Module, group: Sequence[Constant]) -> Step:
     constant = group[0]
+    if constant.kind is Kind.QUOTIENT:
+        raise BadOlean(f"{constant.name} is declared as a part of quotients, which only Lean's own library may")
     if constant.kind is not Kind.INDUCTIVE:
         return {"name": constant.name, "declare": constant.kind.name.lower(), "at": constant.pointer}
     types = []
@@ -87,8 +95,19 @@ def _step(module: Module, group: Sequence[Constant]) -> Step:
         name, _, type_ = module.signature(each)
         constructors = [module.signature(_constant(module, item)) for item in each.constructors]
         types.append({"name": name, "type": type_, "constructors": [[item[0], item[2]] for item in constructors]})
+    own = {each.name for each in group}
+    generated = [
+        [module.signature(each)[0], each.pointer]
+        for each in module.constants.values()
+        if each.name in own or (each.inductive in own and each.safe)
+    ]
     _, levels, _ = module.signature(constant)
     return {
         "name": constant.name,
-        "inductive": {"levels": levels, "parameters": constant.parameters, "types": types},
+        "inductive": {
+            "levels": levels,
+            "parameters": constant.parameters,
+            "types": types,
+            "generated": generated,
+        },
     }

@@ -16,6 +16,7 @@ def show(terms: Terms, term: int, most: int = 200) -> str:
 def _show(terms: Terms, term: int, bound: tuple[str, ...], room: int) -> str:
     if room <= 0:
         return "..."
+    room -= 1  # so that no term is too deep
     shape = terms.shape(term)
     match shape:
         case (Tag.BOUND, int(index)):

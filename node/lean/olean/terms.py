@@ -139,32 +139,41 @@ class TermReader:
     def __init__(self, region: Region, terms: Terms) -> None:
         self._region = region
         self._words = region.words
-        self._terms = terms
-        self._name_of: dict[int, str] = {}
+        self.terms = terms
+        self._name_of: dict[int, tuple[str, int]] = {}
         self._level_of: dict[int, int] = {}
         self._term_of: dict[int, int] = {}
 
     def name(self, pointer: int, before: int | None = None) -> str:
         """A name, with its parts quoted where they hold a dot. Raises BadOlean."""
-        parts = []
-        start = pointer
+        return self._name(pointer, before)[0]
+
+    def _name(self, pointer: int, before: int | None) -> tuple[str, int]:
+        """A name and its hash. Raises BadOlean."""
+        way: list[tuple[int, Node]] = []
+        found = (ANONYMOUS, _ANONYMOUS_HASH)
         while not pointer & 1:
-            if (known := self._name_of.get(pointer)) is not None:
-                parts.append(known)
+            if pointer in self._name_of:
+                found = self._name_of[pointer]
                 break
             node = self._region.node(pointer, before)
-            if node.objects != 2 or node.tag not in (1, 2):
+            if node.objects != 2 or node.words != 3 or node.tag not in (1, 2):
                 raise BadOlean("no name where one is expected")
-            field = self._words[node.at + 1]
-            parts.append(
-                _quoted(self._region.string(field, pointer))
-                if node.tag == 1
-                else f"{self._region.natural(field, pointer)}"
-            )
+            way.append((pointer, node))
             before, pointer = pointer, self._words[node.at]
-        found = ".".join(reversed(parts)) if parts else ANONYMOUS
-        if not start & 1:
-            self._name_of[start] = found
+        for at, node in reversed(way):
+            field = self._words[node.at + 1]
+            if node.tag == 1:
+                text = self._region.string(field, at)
+                part, hashed = _quoted(text), string_hash(text)
+            else:
+                number = self._region.natural(field, at)
+                part, hashed = f"{number}", number if number < 1 << 64 else _LARGE_NUMBER_HASH
+            found = (f"{found[0]}.{part}" if found[0] else part, mixed_hash(found[1], hashed))
+            # The kernel takes two names for different if their hashes are.
+            if self._words[node.at + 2] != found[1]:
+                raise BadOlean(f"the name {found[0]} has a wrong hash")
+            self._name_of[at] = found
         return found
 
     def names(self, pointer: int, before: int | None = None) -> tuple[str, ...]:
@@ -182,10 +191,12 @@ class TermReader:
                 waiting.pop()
                 continue
             if at == _LEVEL_ZERO:
-                self._level_of[at] = self._terms.add(("level", LevelTag.ZERO), 0, False)
+                self._level_of[at] = self.terms.add(("level", LevelTag.ZERO), 0, False)
                 waiting.pop()
                 continue
             node = self._region.node(at, holder)
+            if node.objects != _LEVEL_PARTS.get(node.tag, 0):
+                raise BadOlean("a universe level with too few or too many parts")
             below = [self._words[node.at + k] for k in range(_LEVELS_BELOW.get(node.tag, 0))]
             missing = [(child, at) for child in below if child not in self._level_of]
             if missing:
@@ -196,7 +207,7 @@ class TermReader:
         return self._level_of[pointer]
 
     def _made_level(self, node: Node, at: int, below: list[int]) -> int:
-        parametric = any(self._terms.parametric(child) for child in below)
+        parametric = any(self.terms.parametric(child) for child in below)
         shape: Shape
         match node.tag:
             case LevelTag.SUCCESSOR | LevelTag.MAX | LevelTag.IMAX:
@@ -206,13 +217,13 @@ class TermReader:
             case _:
                 raise BadOlean("a universe level that is not finished")
         self._check_summary(node, _LEVEL_HAS_PARAMETER if parametric else 0, _LEVEL_HAS_META | _LEVEL_HAS_PARAMETER)
-        return self._terms.add(shape, 0, parametric)
+        return self.terms.add(shape, 0, parametric)
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def expression(self, pointer: int, before: int | None = None) -> int:
         """An expression. Raises BadOlean."""
-        terms, words, term_of = self._terms, self._words, self._term_of
+        terms, words, term_of = self.terms, self._words, self._term_of
         waiting = [(pointer, before)]
         while waiting:
             at, holder = waiting[-1]
@@ -221,8 +232,8 @@ class TermReader:
                 continue
             node = self._region.node(at, holder)
             first, count = _BELOW.get(node.tag, (0, 0))
-            if node.objects < first + count:
-                raise BadOlean("an expression with too few parts")
+            if node.objects != _PARTS.get(node.tag, 0):
+                raise BadOlean("an expression with too few or too many parts")
             below = words[node.at + first : node.at + first + count].tolist()
             missing = [(child, at) for child in below if child not in term_of]
             if missing:
@@ -238,7 +249,7 @@ class TermReader:
 
     def _shape(self, node: Node, at: int, below: list[int]) -> tuple[Shape, int, bool]:
         """An expression's shape, its loose bound variables, and whether it has universe parameters."""
-        terms, words = self._terms, self._words
+        terms, words = self.terms, self._words
         parametric = any(terms.parametric(child) for child in below)
         match node.tag:
             case Tag.APPLY:
@@ -249,9 +260,11 @@ class TermReader:
                     parametric,
                 )
             case Tag.LAMBDA | Tag.FORALL:
+                self.name(words[node.at], at)
                 kind, body = below
                 return (node.tag, kind, body), max(terms.loose(kind), terms.loose(body) - 1), parametric
             case Tag.LET:
+                self.name(words[node.at], at)
                 kind, value, body = below
                 loose = max(terms.loose(kind), terms.loose(value), terms.loose(body) - 1)
                 return (Tag.LET, kind, value, body), loose, parametric
@@ -277,6 +290,8 @@ class TermReader:
 
     def _literal(self, pointer: int, before: int) -> int | str:
         node = self._region.node(pointer, before)
+        if node.objects != 1 or node.tag > 1:
+            raise BadOlean("no literal where one is expected")
         field = self._words[node.at]
         return self._region.string(field, pointer) if node.tag == 1 else self._region.natural(field, pointer)
 
@@ -293,6 +308,17 @@ _LEVEL_ZERO = 1
 
 _LEVELS_BELOW: dict[int, int] = {LevelTag.SUCCESSOR: 1, LevelTag.MAX: 2, LevelTag.IMAX: 2}
 
+_LEVEL_PARTS: dict[int, int] = {**_LEVELS_BELOW, LevelTag.PARAMETER: 1, LevelTag.META: 1}
+"""By constructor: the number of its fields that are objects."""
+
+_PARTS: dict[int, int] = {
+    **dict.fromkeys((Tag.BOUND, Tag.FREE, Tag.META, Tag.SORT, Tag.LITERAL), 1),
+    **dict.fromkeys((Tag.CONSTANT, Tag.APPLY, Tag.NOTE), 2),
+    **dict.fromkeys((Tag.LAMBDA, Tag.FORALL, Tag.PROJECTION), 3),
+    Tag.LET: 4,
+}
+"""By constructor: the number of its fields that are objects."""
+
 _BELOW: dict[int, tuple[int, int]] = {
     Tag.APPLY: (0, 2),
     Tag.LAMBDA: (1, 2),
@@ -306,5 +332,35 @@ _BELOW: dict[int, tuple[int, int]] = {
 
 def _quoted(part: str) -> str:
     """A part of a name; «quoted» where it would read as another name without."""
-    plain = part and "." not in part and "«" not in part and not part.isdigit()
-    return part if plain else f"«{part}»"
+    plain = part and "." not in part and "«" not in part and "»" not in part and not part.isdigit()
+    return part if plain else f"«{part.replace('»', '»»')}»"
+
+
+# --- hashes of names: `lean_string_hash` (MurmurHash64A) and `lean_uint64_mix_hash` in Lean's runtime ----------------
+
+_ANONYMOUS_HASH = 1723
+_LARGE_NUMBER_HASH = 17
+_STRING_SEED = 11
+_MULTIPLIER, _SHIFT, _WORD = 0xC6A4A7935BD1E995, 47, (1 << 64) - 1
+
+
+def string_hash(text: str) -> int:
+    """The hash of a string, 64 bits."""
+    data = text.encode()
+    whole = len(data) & ~7
+    found = _STRING_SEED ^ (len(data) * _MULTIPLIER & _WORD)
+    for at in range(0, whole, 8):
+        word = int.from_bytes(data[at : at + 8], "little") * _MULTIPLIER & _WORD
+        word = (word ^ word >> _SHIFT) * _MULTIPLIER & _WORD
+        found = (found ^ word) * _MULTIPLIER & _WORD
+    if rest := data[whole:]:
+        found = (found ^ int.from_bytes(rest, "little")) * _MULTIPLIER & _WORD
+    found = (found ^ found >> _SHIFT) * _MULTIPLIER & _WORD
+    return found ^ found >> _SHIFT
+
+
+def mixed_hash(one: int, other: int) -> int:
+    """The hash of two hashes, 64 bits."""
+    other = other * _MULTIPLIER & _WORD
+    other = (other ^ other >> _SHIFT) ^ _MULTIPLIER
+    return (one ^ other) * _MULTIPLIER & _WORD

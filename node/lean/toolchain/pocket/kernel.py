@@ -12,7 +12,9 @@ The plan, one JSON document: {"library": [MODULE...], "steps": [STEP...]}
     {"file": PATH}                                   the steps behind it are about this file
     {"name": NAME, "declare": KIND, "at": POINTER}   KIND: axiom, definition, theorem or opaque; at: its ConstantInfo
     {"name": NAME, "inductive": {"levels": POINTER, "parameters": N, "types": [TYPE...]}}
-with TYPE {"name": POINTER, "type": POINTER, "constructors": [[NAME POINTER, TYPE POINTER]...]}.
+with TYPE {"name": POINTER, "type": POINTER, "constructors": [[NAME POINTER, TYPE POINTER]...]}. Beside the types stands
+"generated": [[NAME POINTER, ConstantInfo POINTER]...], what the file says the kernel makes of them: types, constructors
+and recursors. Other files import these as they are, so they must be what this kernel makes.
 Answers with one JSON document: {"checked": N, "rejected": {NAME: REASON, ...}}. What uses a rejected one is rejected.
 """
 
@@ -23,7 +25,8 @@ import sys
 
 LIBRARY_VARIABLE = "PROOFMESH_LIBLEANSHARED"
 
-ARRAY_TAG, CONSTRUCTOR_NAME_STR = 246, 1
+ARRAY_TAG, STRING_TAG, INTEGER_TAG = 246, 249, 250
+LARGEST_CONSTRUCTOR = 244
 DECLARATIONS = {"axiom": 0, "definition": 1, "theorem": 2, "opaque": 3}
 """Constructors of `Lean.Declaration`; an inductive type is number 6."""
 INDUCTIVE = 6
@@ -56,6 +59,8 @@ REASONS = (
     "it was interrupted",
 )
 """By constructor of `Lean.Kernel.Exception`."""
+
+NOT_GENERATED = "its constructors or recursors are not those that the kernel makes"
 
 
 class Kernel:
@@ -146,6 +151,7 @@ class Kernel:
 
     def declare(self, declaration: int) -> str:
         """Have the kernel check a declaration and add it; why it does not, else empty."""
+        _hold(self.environment)  # the kernel takes it away, and after a refusal it is needed again
         outcome = self.call(
             "lean_add_decl",
             ctypes.c_void_p(self.environment),
@@ -160,6 +166,61 @@ class Kernel:
             return REASONS[number] if number < len(REASONS) else "the kernel refuses it"
         self.environment = field(outcome, 0)
         return ""
+
+    def holds(self, name: int, constant: int) -> bool:
+        """Whether the environment has a constant of this name, and it is the same, part for part, as another one."""
+        _hold(self.environment)
+        found = self.call("lean_environment_find", ctypes.c_void_p(self.environment), ctypes.c_void_p(name))
+        return not found & 1 and same(field(found, 0), constant)
+
+
+def _hold(pointer: int) -> None:
+    """Count one more reference to an object: a function that takes one away is to be called."""
+    count = ctypes.c_int32.from_address(pointer)
+    if count.value:
+        count.value += 1 if count.value > 0 else -1
+
+
+def same(one: int, other: int) -> bool:
+    """Whether two objects are built alike."""
+    waiting, seen = [(one, other)], set()
+    while waiting:
+        pair = waiting.pop()
+        first, second = pair
+        if first == second or pair in seen:
+            continue
+        seen.add(pair)
+        if first & 1 or second & 1:
+            return False
+        header = _word(first) >> 32
+        if header >> 24 != _word(second) >> 56:
+            return False
+        match header >> 24:
+            case kind if kind <= LARGEST_CONSTRUCTOR:
+                objects, size = header >> 16 & 0xFF, header & 0xFFFF
+                scalars = 8 + 8 * objects
+                if header != _word(second) >> 32 or not _alike(first + scalars, second + scalars, size - scalars):
+                    return False
+                waiting += [(field(first, index), field(second, index)) for index in range(objects)]
+            case kind if kind == STRING_TAG:
+                size = _word(first + 8)
+                if size != _word(second + 8) or not _alike(first + 32, second + 32, size):
+                    return False
+            case kind if kind == INTEGER_TAG:
+                limbs = _word(first + 8) >> 32
+                if limbs != _word(second + 8) >> 32 or not _alike(_word(first + 16), _word(second + 16), 8 * limbs):
+                    return False
+            case _:
+                return False
+    return True
+
+
+def _word(address: int) -> int:
+    return ctypes.c_uint64.from_address(address).value
+
+
+def _alike(one: int, other: int, size: int) -> bool:
+    return ctypes.string_at(one, size) == ctypes.string_at(other, size)
 
 
 def _words(values: tuple[int, ...]) -> bytes:
@@ -212,7 +273,13 @@ def main(plan_file: str) -> int:
             declaration = inductive(kernel, step["inductive"], shift)
         else:
             declaration = kernel.object(DECLARATIONS[step["declare"]], field(step["at"] + shift, 0))
-        if reason := kernel.declare(declaration):
+        reason = kernel.declare(declaration)
+        if not reason and not all(
+            kernel.holds(name + shift, constant + shift)
+            for name, constant in step.get("inductive", {}).get("generated", ())
+        ):
+            reason = NOT_GENERATED
+        if reason:
             rejected[step["name"]] = reason
         else:
             checked += 1

@@ -83,7 +83,10 @@ async def test_no_cheat_is_accepted_and_every_honest_twin_is(tmp_path):
                 for each, problem in zip(
                     reference.submissions,
                     await asyncio.gather(
-                        *(compiles(reference, each) if each.kind == "cheat" else _none() for each in reference.submissions)
+                        *(
+                            compiles(reference, each) if each.kind == "cheat" else _none()
+                            for each in reference.submissions
+                        )
                     ),
                     strict=True,
                 )

@@ -1,0 +1,101 @@
+Options, attributes, commands that could change what is checked or shown.
+--! reference
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := sorry
+--! cheat auto_implicit
+set_option autoImplicit true
+theorem t (x y : N) [Mul N] (h : x = y) : x * x = y * y := by rw [h]
+--! honest auto_implicit
+set_option autoImplicit true
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat relaxed_auto_implicit
+set_option autoImplicit true
+set_option relaxedAutoImplicit true
+theorem t (x y : Natural) [Mul Natural] (h : x = y) : x * x = y * y := by rw [h]
+--! honest relaxed_auto_implicit
+set_option autoImplicit true
+set_option relaxedAutoImplicit true
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat skip_kernel
+set_option debug.skipKernelTC true
+axiom Nat' : Type
+theorem t (x y : Nat) (h : x = y) : x * x = x * x := rfl
+--! honest skip_kernel
+set_option debug.skipKernelTC true
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat implemented_by
+def square (n : Nat) : Nat := n * n
+@[implemented_by square] def constant (_ : Nat) : Nat := 0
+theorem t (x y : Nat) (h : x = y) : constant x = constant y := rfl
+--! honest implemented_by
+def square (n : Nat) : Nat := n * n
+@[implemented_by square] def constant (_ : Nat) : Nat := 0
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := congrArg square h
+--! cheat csimp
+def slow (x : Nat) : Nat := x
+def fast (x : Nat) : Nat := x
+@[csimp] theorem slow_eq : @slow = @fast := rfl
+theorem t (x y : Nat) (h : x = y) : slow x = fast y := h
+--! honest csimp
+def slow (x : Nat) : Nat := x
+def fast (x : Nat) : Nat := x
+@[csimp] theorem slow_eq : @slow = @fast := rfl
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat extern
+@[extern "lean_nat_mul"] opaque mul : Nat → Nat → Nat
+theorem t (x y : Nat) (h : x = y) : mul x x = mul y y := by rw [h]
+--! honest extern
+@[extern "lean_nat_mul"] opaque mul : Nat → Nat → Nat
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat printed_otherwise
+local notation (priority := low) x "*" x => Nat.succ x
+theorem t (x y : Nat) (h : x = y) : Nat.succ x = Nat.succ y := by rw [h]
+#print t
+--! honest printed_otherwise
+local notation (priority := low) x "⋆" x => Nat.succ x
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+#print t
+--! cheat pretty_printer
+set_option pp.all true
+set_option pp.explicit true
+theorem t (x y : Int) (h : x = y) : x * x = y * y := by rw [h]
+--! honest pretty_printer
+set_option pp.all true
+set_option pp.explicit true
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat reducible
+@[reducible] def Mult (x y : Nat) : Nat := x * y
+theorem t (x y : Nat) (h : x = y) : Mult x x = Mult y y := by rw [h]
+--! honest reducible
+@[reducible] def Mult (x y : Nat) : Nat := x * y
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := show Mult x x = Mult y y by rw [h]
+--! cheat irreducible_seal
+@[irreducible] def zero (x : Nat) : Nat := x - x
+theorem t (x y : Nat) (h : x = y) : x * x * zero x = y * y * zero y := by rw [h]
+--! honest irreducible_seal
+@[irreducible] def zero (x : Nat) : Nat := x - x
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat max_rec_depth
+set_option maxRecDepth 100000
+set_option maxHeartbeats 0
+theorem t (x y : Nat) (h : x = y) : x * x = x * y := by rw [h]
+--! honest max_rec_depth
+set_option maxRecDepth 100000
+set_option maxHeartbeats 0
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat default_instance
+@[default_instance high] instance : HMul Nat Nat Int := ⟨fun _ _ => 0⟩
+theorem t (x y : Nat) (h : x = y) : (x * x : Int) = (y * y : Int) := by rw [h]
+--! honest default_instance
+@[default_instance low] instance : HMul Nat Bool Int := ⟨fun _ _ => 0⟩
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat erased_instance
+attribute [-instance] instMulNat
+instance : Mul Nat := ⟨fun x _ => x⟩
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := h
+--! honest erased_instance
+attribute [-simp] Nat.mul_zero
+instance : Mul Bool := ⟨fun x _ => x⟩
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := h ▸ rfl
+--! refused unknown_option
+set_option proofmesh.trust true
+theorem t (x y : Nat) (h : x = y) : x * x = x * x := rfl

@@ -1,0 +1,213 @@
+"""The kernel by itself, on compiled files as they are and on forged ones: what is forged is refused or rejected."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from node.lean.files.commands import Text
+from node.lean.files.judging import LocalModule
+from node.lean.olean.module import Module
+from node.lean.olean.plan import steps, uses
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import Terms
+from node.lean.process.fresh import Limits
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.recheck import WHOLE_MODULE, Rechecker
+from tests.node.lean.olean.forging import SOURCE, TAG, Change, Forgery, compile_text
+
+pytestmark = pytest.mark.lean
+
+
+@pytest.fixture(scope="module")
+def olean(tmp_path_factory):
+    return asyncio.run(compile_text(SOURCE, tmp_path_factory.mktemp("replay")))
+
+
+async def rejected(olean: Path, folder: Path) -> dict[str, str]:
+    """What the kernel rejects of a compiled file. Raises BadOlean."""
+    toolchain = LeanToolchain.pocket()
+    terms = Terms()
+    module = Module(olean, terms)
+    try:
+        plan = steps(str(olean), module, uses(module, terms))
+        imports = list(module.imports)
+    finally:
+        module.close()
+    return await Rechecker(toolchain, Limits(), folder).replay(imports, plan, [olean.parent])
+
+
+async def test_the_kernel_accepts_what_lean_compiled(olean, tmp_path):
+    assert await rejected(olean, tmp_path) == {}
+
+
+async def test_it_accepts_types_of_every_kind(tmp_path):
+    text = """\
+universe u v w
+inductive Rose (α : Type u) (β : Type v) : Type (max u v) | mk (a : α) (rest : List (Option (Rose α β × β)))
+mutual
+inductive T : Type | leaf (n : Nat) | branch (l : List F)
+inductive F : Type | none | cons (t : T) (f : F)
+end
+structure Bundle (α : Sort u) (β : α → Sort v) where
+  {implicit : Nat}
+  fst : α
+  snd : β fst
+  proof : implicit = implicit
+structure Extended extends Bundle Nat (fun _ => Nat) where
+  more : Fin 3
+class inductive Some (α : Type u) : Prop | intro (a : α)
+inductive Acc' {α : Sort u} (r : α → α → Prop) : α → Prop | intro (x : α) (h : ∀ y, r y x → Acc' r y) : Acc' r x
+inductive Vec (α : Type u) : Nat → Type u | nil : Vec α 0 | cons {n : Nat} (a : α) (v : Vec α n) : Vec α (n + 1)
+inductive Big : Type | mk (n : Nat) (h : n = 36893488147419103232) : Big
+def Vec.length {α : Type u} {n : Nat} : Vec α n → Nat | .nil => 0 | .cons _ v => v.length + 1
+def Rest (n : Nat) : Type := Quot fun a b : Nat => a % n = b % n
+def Rest.lift {n : Nat} (f : Nat → Nat) (h : ∀ a b, a % n = b % n → f a = f b) : Rest n → Nat := Quot.lift f h
+theorem Rest.lift_mk {n : Nat} (f : Nat → Nat) (h : ∀ a b, a % n = b % n → f a = f b) (a : Nat) :
+    Rest.lift f h (Quot.mk _ a) = f a := rfl
+unsafe inductive Unsound | mk (f : Unsound → Unsound)
+partial def forever (n : Nat) : Nat := forever (n + 1)
+theorem eta (b : Bundle Nat fun _ => Nat) : Bundle.mk b.fst b.snd b.proof = b := rfl
+"""
+    assert await rejected(await compile_text(text, tmp_path), tmp_path) == {}
+
+
+def swapped_type(forgery: Forgery) -> None:
+    """A theorem with the statement of another one: of the two, the one that stands later."""
+    first, second = sorted(("one", "large_eq"), key=lambda name: forgery.constant(name)[2])
+    forgery.set_type(second, forgery.type(first))
+
+
+def swapped_value(forgery: Forgery) -> None:
+    values = {name: forgery.field(name, 1) for name in ("one", "large_eq")}
+    first, second = sorted(values, key=lambda name: forgery.constant(name)[1])
+    forgery.set_field(second, 1, values[first])
+
+
+def constructor_type(forgery: Forgery) -> None:
+    """A constructor with another type than the recursor was made for."""
+    names = sorted(("Even.step", "Odd.step", "Tree.node", "Even.zero"), key=lambda name: forgery.constant(name)[2])
+    forgery.set_type(names[-1], forgery.type(names[0]))
+
+
+def recursor_type(forgery: Forgery) -> None:
+    names = sorted(("Tree.rec", "Pair.rec", "Even.rec"), key=lambda name: forgery.constant(name)[2])
+    forgery.set_type(names[-1], forgery.type(names[0]))
+
+
+def recursor_rules(forgery: Forgery) -> None:
+    rules = {name: forgery.field(name, 6) for name in ("Tree.rec", "Pair.rec", "Even.rec", "Odd.rec")}
+    first, *_, last = sorted(rules, key=lambda name: forgery.constant(name)[1])
+    forgery.set_field(last, 6, rules[first])
+
+
+def recursor_minors(forgery: Forgery) -> None:
+    forgery.set_field("Pair.rec", 5, forgery.field("Pair.rec", 5) + 2)
+
+
+def recursor_k(forgery: Forgery) -> None:
+    """Reduces like the one of equality, which a type with two fields must not."""
+    forgery.set_scalar("Pair.rec", 0, 1)
+
+
+def number_of_parameters(forgery: Forgery) -> None:
+    forgery.set_field("Pair", 1, forgery.field("Pair", 1) - 2)
+
+
+def number_of_indices(forgery: Forgery) -> None:
+    """No indices: it would pass for a structure whose elements are all equal."""
+    forgery.set_field("Even", 2, 1)
+
+
+def not_recursive(forgery: Forgery) -> None:
+    forgery.set_scalar("Tree", 0, 0)
+
+
+def constructor_number(forgery: Forgery) -> None:
+    forgery.set_field("Tree.node", 2, 1)
+
+
+def constructors_are_types(forgery: Forgery) -> None:
+    lists = forgery.field("Even", 3), forgery.field("Even", 4)
+    forgery.set_field("Even", 3, min(lists))
+    forgery.set_field("Even", 4, min(lists))
+
+
+def opaque_value(forgery: Forgery) -> None:
+    values = {"hidden": forgery.field("hidden", 1), "one": forgery.field("one", 1)}
+    first, second = sorted(values, key=lambda name: forgery.constant(name)[1])
+    forgery.set_field(second, 1, values[first])
+
+
+def universe_parameters(forgery: Forgery) -> None:
+    """A polymorphic constant that says it has no universe parameters."""
+    forgery.set_word(forgery.constant("size")[2], 2, 1)
+
+
+def quotient(forgery: Forgery) -> None:
+    forgery.set_byte(forgery.constant("wrong")[0], TAG, 4)
+
+
+FORGERIES: list[Change] = [
+    swapped_type,
+    swapped_value,
+    constructor_type,
+    recursor_type,
+    recursor_rules,
+    recursor_minors,
+    recursor_k,
+    number_of_parameters,
+    number_of_indices,
+    not_recursive,
+    constructor_number,
+    constructors_are_types,
+    opaque_value,
+    universe_parameters,
+    quotient,
+]
+
+
+@pytest.mark.parametrize("forge", FORGERIES, ids=lambda each: each.__name__)
+async def test_a_forged_declaration_is_not_accepted(olean, tmp_path, forge):
+    forgery = Forgery(olean)
+    forge(forgery)
+    assert bytes(forgery.bytes) != olean.read_bytes()
+    try:
+        problems = await rejected(forgery.write(tmp_path / "Main.olean"), tmp_path)
+    except BadOlean:
+        return
+    assert problems and WHOLE_MODULE not in problems
+
+
+async def test_what_rests_on_a_rejected_half_of_a_mutual_pair_is_not_accepted_in_another_file(olean, tmp_path):
+    # The kernel rejects both types together, under the name of the first; the other file uses the second.
+    main = shutil.copy(olean, tmp_path / "Main.olean")
+    other = await compile_text(
+        "import Main\ntheorem three_is_odd : Odd 3 := .step (.step (.step .zero))\n", tmp_path, "Other"
+    )
+    forgery = Forgery(olean)
+    number_of_indices(forgery)
+    forgery.write(Path(main))
+    terms = Terms()
+    modules = [LocalModule.read(file.stem, file, Text(""), [], terms) for file in (Path(main), other)]
+    modules[1].others = modules[:1]
+    modules[0].reject(await rejected(Path(main), tmp_path))
+    assert modules[1].rests_on_rejected("three_is_odd")
+    assert "Odd" in modules[0].rejected
+
+
+async def test_an_axiom_in_the_clothes_of_a_theorem_is_not_accepted(olean, tmp_path):
+    """The axiom `wrong`, as a theorem whose value is itself or another proof."""
+    text = "theorem right : 1 = 1 := rfl\ntheorem wrong : 1 = 1 := rfl\naxiom other : 1 = 2\n"
+    file = await compile_text(text, tmp_path, "Base")
+    forgery = Forgery(file)
+    changed = 0
+    for name in ("right", "wrong"):
+        if forgery.type("other") < forgery.constant(name)[2]:
+            forgery.set_type(name, forgery.type("other"))
+            changed += 1
+    assert changed
+    assert len(await rejected(forgery.write(tmp_path / "Base.olean"), tmp_path)) == changed
