@@ -53,8 +53,9 @@ class Row:
 
     @property
     def place(self) -> str:
-        """`FILE:LINE: NAME`, or the file alone."""
-        return f"{self.file}:{self.line}: {self.theorem}" if self.line else self.file
+        """`FILE:LINE: NAME`, as far as they are known."""
+        file = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{file}: {self.theorem}" if self.theorem else file
 
     def line_text(self) -> str:
         """The line that reports it."""

@@ -84,13 +84,13 @@ class Comparison:
     def _verdict(self, home: LocalModule, wanted: Constant, keyword: str) -> DeclarationVerdict:
         """The best verdict among the submission's theorems of that name: its files may declare it more than once."""
         name = wanted.name
-        shown, line = shown_name(name), home.lines.get(name, 0)
+        shown, line = shown_name(name), home.line_of(name)
         found = []
         for owner in self.submission:
             if name in owner.constants:
                 axioms = tuple(sorted(owner.axioms.get(name, ())))
                 reason = self._reason(home, owner, name, axioms)
-                found.append(DeclarationVerdict(shown, keyword, owner.lines.get(name, line), reason, axioms))
+                found.append(DeclarationVerdict(shown, keyword, owner.line_of(name) or line, reason, axioms))
         if not found:
             return DeclarationVerdict(shown, keyword, line, MISSING)
         return next((verdict for verdict in found if verdict.accepted), found[0])

@@ -45,6 +45,7 @@ _PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
 """Attributes, and what ends with `in`: the command goes on behind it."""
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TIME = re.compile(r"\[Elab\.command\] (?:\[([\d.]+)\] )?")
+_DECLARED = re.compile(r"(?<![\w.'])(theorem|lemma)\s+([^\s:({\[⦃]+)")
 _EXAMPLE = re.compile(r"(?<![\w.'`«])example(?![\w'])")
 _START = re.compile(
     r"^(?:@\[|/--|/-!|#|(?:private|protected|public|noncomputable|unsafe|partial|local|scoped|theorem|lemma|def|abbrev|example"
@@ -85,6 +86,7 @@ class Text:
 
     def __init__(self, original: str) -> None:
         code = blanked(original)
+        self.original = original
         self.examples: set[str] = set()
         """Names that examples have got."""
         names = _free_names(original)
@@ -98,6 +100,7 @@ class Text:
         self.text = "".join([*parts, original[at:]])
         self.code = blanked(self.text)
         """The text with comments and strings blanked."""
+        self._named = re.compile("|".join(self.examples) or r"(?!)")
         self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def offset(self, line: int, column: int) -> int:
@@ -105,6 +108,10 @@ class Text:
         if line > len(self._lines):
             return len(self.text)
         return min(self._lines[max(line, 1) - 1] + column, len(self.text))
+
+    def as_written(self, message: str) -> str:
+        """A message of Lean's, which calls the examples by the names that they were given."""
+        return self._named.sub("example", message)
 
     def line(self, offset: int) -> int:
         """The line of a position, from 1."""
@@ -180,6 +187,30 @@ class Text:
             return None
         start = command.stop + len(between) - len(between.lstrip())
         return replace(self.command(start, command.end), keyword=UNREAD)
+
+    def declared(self, command: Command) -> list[tuple[str, str, int]]:
+        """Keyword, name and line of each theorem that a command declares: more than one in a `mutual` block."""
+        return [
+            (match.group(1), match.group(2), self.line(match.start()))
+            for match in _DECLARED.finditer(self.code, command.start, command.end)
+        ]
+
+    def namespace(self, commands: Iterable[Command], command: Command) -> str:
+        """The namespace that a command stands in, with a dot at its end; empty outside of all."""
+        inside: list[str] = []
+        for each in commands:
+            if each.start >= command.start:
+                break
+            if each.keyword not in ("namespace", "section", "end"):
+                continue
+            words = self.code[each.start : each.end].split()
+            at = words.index(each.keyword)
+            parts = words[at + 1].split(".") if len(words) > at + 1 else [""]
+            if each.keyword == "end":
+                del inside[max(len(inside) - len(parts), 0) :]
+            else:
+                inside += parts if each.keyword == "namespace" else [""] * len(parts)
+        return "".join(f"{part}." for part in inside if part)
 
     def runs_code(self, commands: Iterable[Command]) -> list[LocalItem]:
         """What in the file runs code while Lean elaborates it, each word once for a command."""

@@ -53,6 +53,10 @@ REMEDY = (
 _NEEDS_LIBRARY = ("'Lean'", "'Mathlib'", "'Std'", "'Batteries'", "'Aesop'", "'Lake'")
 
 
+_BETWEEN = "expected command"
+"""How Lean's message ends where a command could begin, and none does."""
+
+
 class _Position(msgspec.Struct):
     line: int
     column: int
@@ -112,10 +116,10 @@ class Compiler:
                 finished, limit = FinishedProcess(1, error.output, ""), str(error)
                 out_of_limits += 1
             rows = _rows(finished.output)
-            messages = [_message(row) for row in rows if row.kind != "trace"]
+            messages = [_message(row, compiled.text) for row in rows if row.kind != "trace"]
             if attempt == 0:
                 compiled.messages = messages
-            reported = compiled.text.commands([(_message(row), row.kind) for row in rows])
+            reported = compiled.text.commands([(_message(row, compiled.text), row.kind) for row in rows])
             known = {command.start: command for command in (*reported, *compiled.commands, *compiled.failed)}
             compiled.commands = sorted(known.values(), key=lambda command: command.start)
             olean = place / "out" / "module.olean"
@@ -215,8 +219,9 @@ def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Com
         if command.start > at:
             break
         owner = command
-    if owner is not None and at >= owner.stop and (rest := text.rest(owner)) is not None:
-        return rest
+    # What follows a command that is whole is nobody's; a command that breaks off is itself what Lean cannot read.
+    if owner is not None and at >= owner.stop and message.text.endswith(_BETWEEN):
+        return text.rest(owner) or owner
     return owner
 
 
@@ -242,6 +247,6 @@ def _rows(output: str) -> list[_Row]:
     return rows
 
 
-def _message(row: _Row) -> FileMessage:
+def _message(row: _Row, text: Text) -> FileMessage:
     start, end = row.pos or _Position(1, 0), row.endPos or _Position(0, 0)
-    return FileMessage(row.severity, row.data, start.line, start.column, end.line, end.column)
+    return FileMessage(row.severity, text.as_written(row.data), start.line, start.column, end.line, end.column)

@@ -35,7 +35,8 @@ class LocalModule:
     order: list[list[str]]
     """Its safe constants in groups, each behind those that it uses."""
     plan: list[Step]
-    lines: Mapping[str, int]
+    places: Mapping[str, tuple[int, int]]
+    """By name, the line and column where a declaration begins."""
     text: Text
     commands: Sequence[Command]
     axioms: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -61,7 +62,7 @@ class LocalModule:
                 used,
                 [[each.name for each in group] for group in groups(module, used)],
                 steps(str(olean), module, used),
-                module.lines(),
+                module.places(),
                 text,
                 commands,
             )
@@ -134,10 +135,21 @@ class LocalModule:
 
     def command_of(self, name: str) -> Command | None:
         """The command that declares a constant."""
-        line = self.lines.get(name)
-        if line is None:
+        place = self.places.get(name)
+        if place is None:
             return None
-        return next((each for each in self.commands if each.line <= line <= each.last_line), None)
+        at = self.text.offset(*place)
+        return next((each for each in self.commands if each.start <= at < each.end), None)
+
+    def line_of(self, name: str) -> int:
+        """The line where a constant, or what it was made up for, is declared; 0 where the file does not say."""
+        return self.places.get(self.written_for(name), (0, 0))[0]
+
+    def written_for(self, name: str) -> str:
+        """The declaration that a name was made up for: the longest beginning of the name that has a place."""
+        while name and name not in self.places:
+            name = name.rpartition(".")[0]
+        return name
 
     def written(self) -> Iterator[tuple[Constant, Command]]:
         """The constants that the file itself names in a command, in its order: no fields, no made-up names."""
@@ -153,7 +165,7 @@ class LocalModule:
                 continue
             if command.keyword in ("structure", "class", "inductive") and constant.kind is not Kind.INDUCTIVE:
                 continue
-            found.append((self.lines[constant.name], constant, command))
+            found.append((self.places[constant.name], constant, command))
         yield from ((constant, command) for _, constant, command in sorted(found, key=lambda item: item[0]))
 
     def stated(self) -> list[tuple[Constant, str]]:
@@ -247,13 +259,15 @@ def shown_name(name: str) -> str:
 
 def name_in(text: Text, command: Command) -> str:
     """The name that a command's text declares; empty where it has none."""
+    if command.keyword == "example":
+        return command.keyword
     match = re.search(rf"\b{re.escape(command.keyword)}\s+([^\s:({{\[⦃]+)", text.code[command.start : command.end])
     return match.group(1) if match and command.keyword in PROOFS | DATA else ""
 
 
 def first_line(text: Text, command: Command) -> str:
     """The beginning of a command, in one line."""
-    line = " ".join(text.text[command.start : command.end].split())
+    line = " ".join(text.original[command.start : command.end].split())
     return line if len(line) <= 60 else f"{line[:57]}..."
 
 

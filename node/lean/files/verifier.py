@@ -344,17 +344,20 @@ def _library_imports(module: LocalModule) -> list[str]:
 
 def _failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
     """The verdicts on commands that Lean refused."""
-    return [
-        DeclarationVerdict(
-            name_in(compiled.text, command) or first_line(compiled.text, command),
-            command.keyword,
-            _line(compiled, command) - shift,
-            reason,
-            seconds=command.seconds,
-        )
-        for command, reason in compiled.failed.items()
-        if compiled.text.code[command.start : command.end].strip()
-    ]
+    text = compiled.text
+    verdicts = []
+    for command, reason in compiled.failed.items():
+        if not text.code[command.start : command.end].strip():
+            continue
+        name = name_in(text, command)
+        named = [(command.keyword, name or first_line(text, command), _line(compiled, command))]
+        if command.keyword == "mutual":
+            named = text.declared(command) or named
+        inside = text.namespace(compiled.commands, command) if name or command.keyword == "mutual" else ""
+        for keyword, each, line in named:
+            shown = each if keyword in ("example", "mutual") else f"{inside}{each}".rpartition("_root_.")[2]
+            verdicts.append(DeclarationVerdict(shown, keyword, line - shift, reason, seconds=command.seconds))
+    return verdicts
 
 
 def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, shift: int) -> list[DeclarationVerdict]:
@@ -368,13 +371,22 @@ def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, sh
         proved.add(command)
         if command.keyword in PROOFS or constant.kind is Kind.THEOREM or everything:
             listed.add(constant.name)
-            line = module.lines[constant.name] - shift
+            line = module.line_of(constant.name) - shift
             verdicts.append(_verdict(module, constant, command.keyword, line, command.seconds))
-    # A command that Lean did not report, or a theorem that says nothing of its place, is not passed over in silence.
+    # A command that Lean did not report, or a theorem that says nothing of its place, is not passed over in silence:
+    # a theorem that was made up for a definition speaks for that, once.
     for constant in module.constants.values():
         if constant.kind is Kind.THEOREM and constant.name not in listed:
-            line = max(module.lines.get(constant.name, 0) - shift, 0)
+            line = max(module.line_of(constant.name) - shift, 0)
             verdict = _verdict(module, constant, "theorem", line)
+            whole = module.constants.get(module.written_for(constant.name))
+            command = module.command_of(whole.name) if whole else None
+            if verdict.reason and whole is not None and command is not None:
+                if whole.name in listed:
+                    continue
+                listed.add(whole.name)
+                reason = _reason(module, whole, sorted(module.axioms.get(whole.name, ()))) or verdict.reason
+                verdict = replace(verdict, name=shown_name(whole.name), kind=command.keyword, reason=reason)
             if verdict.reason:
                 verdicts.append(verdict)
     lost = [each for each in module.commands if each.keyword in PROOFS and each not in proved]

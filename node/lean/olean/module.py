@@ -76,15 +76,16 @@ class Module:
         """Unmap the file."""
         self.region.close()
 
-    def lines(self) -> dict[str, int]:
-        """By name, the line where a declaration begins in its source. Raises BadOlean."""
+    def places(self) -> dict[str, tuple[int, int]]:
+        """By name, the line (from 1) and column (from 0) where a declaration begins. Raises BadOlean."""
         entry = self.entries.get("Lean.declRangeExt")
         found = {}
         for pointer in entry.pointers if entry else ():
             pair = self._fields(pointer, None, 2)
             range_ = self._fields(self._fields(pair[1], pointer, 2)[0], pair[1], 4)
             place = self._fields(range_[0], pair[1], 2)
-            found[self.reader.name(pair[0], pointer)] = self.region.natural(place[0], pair[1])
+            line, column = (self.region.natural(each, pair[1]) for each in place)
+            found[self.reader.name(pair[0], pointer)] = (line, column)
         return found
 
     def _fields(self, pointer: int, before: int | None, count: int) -> list[int]:
