@@ -1,10 +1,13 @@
 """The generated syntax modules are what the generator makes of the installed wheel."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from node.lean.toolchain.pocket import build, launcher
 from scripts import pocket_syntax
 
 
@@ -36,3 +39,32 @@ def test_parsers_outside_the_promise_are_left_out() -> None:
         except LookupError:
             continue
         raise AssertionError(name)
+
+
+def declared_native(text: str) -> list[str]:
+    """Full names of what a module declares to run as native code."""
+    names: list[str] = []
+    namespaces: list[str] = []
+    for line in text.splitlines():
+        if opened := re.match(r"namespace (\S+)", line):
+            namespaces.append(opened[1])
+        elif (closed := re.match(r"end (\S+)", line)) and namespaces and namespaces[-1] == closed[1]:
+            namespaces.pop()
+        elif declared := re.match(
+            r'@\[.*extern "[^"]*".*?\] (?:protected |unsafe )*(?:opaque|def|instance) (\S+)', line
+        ):
+            names.append(".".join([*namespaces, declared[1]]))
+    return names
+
+
+@pytest.mark.lean
+def test_what_is_declared_native_has_its_native_function() -> None:
+    symbols = [
+        name for name, _ in pocket_syntax.dynamic_symbols(Path(launcher.find_library())) if name.startswith("l_")
+    ]
+    native = {".".join(pocket_syntax.demangle(symbol.removesuffix("___boxed"))) for symbol in symbols}
+    files = build.module_files(build.SOURCES).values()
+    generated = ("Syntax", "Unexpanders")
+    declared = [name for file in files if file.stem not in generated for name in declared_native(file.read_text())]
+    assert len(declared) > 150
+    assert [name for name in declared if name not in native] == []
