@@ -53,7 +53,7 @@ def test_names_kinds_types_imports_and_lines_are_read(olean):
         == "Eq Nat (OfNat.ofNat Nat 1 (instOfNatNat 1)) (OfNat.ofNat Nat 2 (instOfNatNat 2))"
     )
     assert "36893488147419103232" in show(terms, module.constants["large"].value)
-    lines = module.lines()
+    lines = {name: line for name, (line, _) in module.places().items()}
     texts = SOURCE.splitlines()
     assert texts[lines["large"] - 1].startswith("def large") and texts[lines["wrong"] - 1].startswith("axiom wrong")
     module.close()
@@ -66,7 +66,7 @@ def test_every_module_of_the_library_is_read():
     for file in files:
         with opened(file) as module:
             declared += len(module.constants)
-            assert set(module.lines()) <= {*module.constants, *module.lines()}
+            assert len(module.places()) <= len(module.constants)
     assert len(files) > 20 and declared > 3000
 
 
