@@ -119,8 +119,7 @@ class FileVerifier:
         tasks: dict[str, asyncio.Task[Judged]] = {}
         try:
             for source, problem in in_order(sources):
-                # A module of the toolchain is found before a file of the same name.
-                needed = [tasks[name] for name in source.imports if name in tasks and not self._in_library(name)]
+                needed = [tasks[name] for name in source.imports if name in tasks]
                 work = self._verify_one(source, problem, needed, run)
                 tasks[source.module or source.shown] = asyncio.create_task(work)
             for task in tasks.values():
@@ -215,12 +214,6 @@ class FileVerifier:
                 self.version = match.group(1) if match else finished.output.strip()[:80]
             await self._rechecker.find()
             self._asked = True
-
-    def _in_library(self, module: str) -> bool:
-        """Whether the toolchain has a compiled module of this name."""
-        folders = self._toolchain.environment.get("LEAN_PATH", "").split(os.pathsep)
-        library = [*(Path(folder) for folder in folders if folder), *self._rechecker.library]
-        return any(folder.joinpath(*module.split(".")).with_suffix(".olean").is_file() for folder in library)
 
     async def _verify_one(
         self,

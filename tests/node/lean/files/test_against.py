@@ -144,7 +144,7 @@ async def test_a_planted_module_is_not_judged_by_the_file_of_its_name(tmp_path):
     main = "import Planted\ntheorem t : 1 = 2 := magic\n"
     reference = "theorem t : 1 = 2 := sorry\n"
     looks_honest = {"Main": main, "Planted": "def unused := 1\ntheorem magic : 1 = 1 := rfl\n"}
-    assert "magic" in await compared(toolchain, looks_honest, reference)
+    assert "call the file otherwise" in await compared(toolchain, looks_honest, reference)
 
 
 async def test_a_reference_that_states_nothing_or_has_an_error_proves_nothing():
