@@ -233,7 +233,7 @@ def _merged(compiled: Compiled, reported: Sequence[Command]) -> list[Command]:
     """The commands that are known after another time: none reaches over the beginning of the next."""
     known = {command.start: command for command in (*compiled.commands, *reported, *compiled.failed)}
     found = sorted(known.values(), key=lambda command: command.start)
-    ends = [*(command.start for command in found[1:]), len(compiled.text.text)]
+    ends = [command.start for command in found[1:]] + [len(compiled.text.text)] * bool(found)
     return [
         command
         if command in compiled.failed or command.end <= end

@@ -57,10 +57,11 @@ def collect(paths: Sequence[Path]) -> list[list[SourceFile]]:
     for path in paths:
         root = path if path.is_dir() else path.parent
         # Links in a circle have a real path, too; `resolve` would raise.
-        files = [file for file in _files(path) if os.path.realpath(file) not in seen]
+        below = _files(path)
+        files = [file for file in below if os.path.realpath(file) not in seen]
         seen.update(os.path.realpath(file) for file in files)
         sources = [_read(file, root) for file in files]
-        if path.is_dir() and not files:
+        if not below:
             sources = [SourceFile(str(path), "", problem="no .lean file in this folder", path=path)]
         groups.append([*sources, *_imported(sources, root)])
     return [group for group in groups if group]

@@ -380,13 +380,13 @@ def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, sh
             line = max(module.line_of(constant.name) - shift, 0)
             verdict = _verdict(module, constant, "theorem", line)
             whole = module.constants.get(module.written_for(constant.name))
-            command = module.command_of(whole.name) if whole else None
-            if verdict.reason and whole is not None and command is not None:
+            written = module.command_of(whole.name) if whole else None
+            if verdict.reason and whole is not None and written is not None:
                 if whole.name in listed:
                     continue
                 listed.add(whole.name)
                 reason = _reason(module, whole, sorted(module.axioms.get(whole.name, ()))) or verdict.reason
-                verdict = replace(verdict, name=shown_name(whole.name), kind=command.keyword, reason=reason)
+                verdict = replace(verdict, name=shown_name(whole.name), kind=written.keyword, reason=reason)
             if verdict.reason:
                 verdicts.append(verdict)
     lost = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
