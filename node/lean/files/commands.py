@@ -50,7 +50,8 @@ _EXAMPLE = re.compile(r"(?<![\w.'`«])example(?![\w'])")
 _START = re.compile(
     r"^(?:@\[|/--|/-!|#|(?:private|protected|public|noncomputable|unsafe|partial|local|scoped|theorem|lemma|def|abbrev|example"
     r"|instance|structure|class|inductive|opaque|axiom|mutual|namespace|section|end|open|variable|universe|set_option"
-    r"|attribute|notation|infix[lr]?|prefix|postfix|syntax|macro|macro_rules|elab|elab_rules|deriving|export)\b)",
+    r"|attribute|notation3?|infix[lr]?|prefix|postfix|syntax|macro|macro_rules|elab|elab_rules|deriving|export|nonrec"
+    r"|coinductive|include|omit|run_cmd|run_elab|run_meta|initialize|simproc|declare_syntax_cat|alias)\b)",
     re.MULTILINE,
 )
 

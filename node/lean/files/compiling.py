@@ -53,6 +53,9 @@ REMEDY = (
 _NEEDS_LIBRARY = ("'Lean'", "'Mathlib'", "'Std'", "'Batteries'", "'Aesop'", "'Lake'")
 
 
+_PROVED_LATER = ("theorem", "lemma", "mutual")
+"""Commands that Lean reports before it has elaborated all of them."""
+
 _BETWEEN = "expected command"
 """How Lean's message ends where a command could begin, and none does."""
 
@@ -102,6 +105,8 @@ class Compiler:
         `salvage`: whether to go on without what fails.
         """
         compiled = Compiled(Text(text))
+        doubt = _Doubt()
+        passed: set[int] = set()
         out_of_limits = 0
         for attempt in range(PASSES if salvage else 1):
             place = folder / str(attempt)
@@ -120,8 +125,7 @@ class Compiler:
             if attempt == 0:
                 compiled.messages = messages
             reported = compiled.text.commands([(_message(row, compiled.text), row.kind) for row in rows])
-            known = {command.start: command for command in (*reported, *compiled.commands, *compiled.failed)}
-            compiled.commands = sorted(known.values(), key=lambda command: command.start)
+            compiled.commands = _merged(compiled, reported)
             olean = place / "out" / "module.olean"
             if finished.code == 0 and not limit and olean.is_file():
                 compiled.olean = olean
@@ -129,7 +133,13 @@ class Compiler:
             compiled.problem = _header_problem(messages, compiled.commands, finished, limit)
             if compiled.problem:
                 return compiled
-            if not self._leave_out(compiled, reported, messages, limit) or out_of_limits > PATIENCE:
+            before = dict(compiled.failed)
+            self._leave_out(compiled, messages, passed)
+            passed.update(command.start for command in (reported[:-1] if limit else reported))
+            if limit and not doubt.settle(compiled, reported[-1] if reported else None, limit):
+                break
+            _leave_out_what_may_depend(compiled)
+            if compiled.failed == before or out_of_limits > PATIENCE:
                 break
         self._give_up(compiled, "Lean does not get through the file, even without the commands that fail")
         return compiled
@@ -154,42 +164,62 @@ class Compiler:
             output_bytes=OUTPUT_BYTES,
         )
 
-    def _leave_out(
-        self, compiled: Compiled, reported: Sequence[Command], messages: Sequence[FileMessage], limit: str
-    ) -> bool:
-        """Mark the commands that failed this time; False when there is none to mark."""
-        commands = compiled.commands
-        before = len(compiled.failed)
+    def _leave_out(self, compiled: Compiled, messages: Sequence[FileMessage], passed: set[int]) -> None:
+        """Mark the commands that Lean says fail. `passed`: where those begin that an earlier time did not fail."""
         for message in messages:
-            if message.severity == "error" and (command := _owner(commands, compiled.text, message)) is not None:
-                again = "" if before == 0 else "it uses what is not accepted: "
-                compiled.failed.setdefault(command, again + message.text)
-        if limit:
-            # Lean reports a command when its beginning is elaborated; a proof that goes on belongs to the last one.
-            last = reported[-1] if reported else None
-            if last is not None and any(last.start == each.start for each in compiled.failed):
-                last = None
-            current = (
-                compiled.text.beginning_at(last.start)
-                if last
-                else compiled.text.after(reported[-1] if reported else None)
-            )
-            if current is None:
-                return False
-            compiled.commands = [each for each in commands if each.start != current.start] + [current]
-            compiled.commands.sort(key=lambda each: each.start)
-            compiled.failed[current] = f"it took too much: {limit}"
-        for command, reason in sorted(compiled.failed.items(), key=lambda item: item[0].start):
-            if not command.neutral:
-                what = f"the command in line {command.line} fails, on which it may depend: {reason}"
-                for later in _behind(compiled, command):
-                    compiled.failed.setdefault(later, what)
-                break
-        return len(compiled.failed) > before
+            owner = _owner(compiled.commands, compiled.text, message)
+            if message.severity == "error" and owner is not None:
+                again = "it uses what is not accepted: " if owner.start in passed else ""
+                compiled.failed.setdefault(owner, again + message.text)
 
     def _give_up(self, compiled: Compiled, reason: str) -> None:
         for command in compiled.commands:
             compiled.failed.setdefault(command, reason)
+
+
+class _Doubt:
+    """Which command Lean was at when it was stopped.
+
+    Lean reports a theorem when its statement is elaborated, and goes on with the proof: so it is either the last one
+    that was reported or the one behind it. The likelier one is left out; where Lean is stopped at the other one again,
+    the first was innocent.
+    """
+
+    def __init__(self) -> None:
+        self._blamed: Command | None = None
+        self._spared: Command | None = None
+
+    def settle(self, compiled: Compiled, last: Command | None, limit: str) -> bool:
+        """Mark the likelier command; False when there is none."""
+        text, failed = compiled.text, {each.start for each in compiled.failed}
+        following = text.after(last)
+        while following is not None and following.start in failed:
+            following = text.after(following)
+        left = [following] if following else []
+        if last is not None and last.start not in failed:
+            first = last.keyword in _PROVED_LATER and not (following and following.keyword.startswith("#"))
+            left.insert(0 if first else len(left), text.beginning_at(last.start))
+        if not left:
+            return False
+        spared = next((each for each in left if self._spared and each.start == self._spared.start), None)
+        if spared is not None and self._blamed is not None:
+            del compiled.failed[self._blamed]
+        self._blamed = spared or left[0]
+        self._spared = next((each for each in left if spared is None and each is not self._blamed), None)
+        others = [each for each in compiled.commands if each.start != self._blamed.start]
+        compiled.commands = sorted([*others, self._blamed], key=lambda each: each.start)
+        compiled.failed[self._blamed] = f"it took too much: {limit}"
+        return True
+
+
+def _leave_out_what_may_depend(compiled: Compiled) -> None:
+    """Mark what stands behind a command that others can depend on without naming it."""
+    for command, reason in sorted(compiled.failed.items(), key=lambda item: item[0].start):
+        if not command.neutral:
+            what = f"the command in line {command.line} fails, on which it may depend: {reason}"
+            for later in _behind(compiled, command):
+                compiled.failed.setdefault(later, what)
+            break
 
 
 @cache
@@ -197,6 +227,19 @@ def _line_by_line() -> tuple[str, ...]:
     """What makes Lean write each line at once: so it is known where a process was that is killed."""
     program = shutil.which("stdbuf")
     return (program, "-oL") if program else ()
+
+
+def _merged(compiled: Compiled, reported: Sequence[Command]) -> list[Command]:
+    """The commands that are known after another time: none reaches over the beginning of the next."""
+    known = {command.start: command for command in (*compiled.commands, *reported, *compiled.failed)}
+    found = sorted(known.values(), key=lambda command: command.start)
+    ends = [command.start for command in found[1:]] + [len(compiled.text.text)] * bool(found)
+    return [
+        command
+        if command in compiled.failed or command.end <= end
+        else compiled.text.command(command.start, end, command.seconds, min(command.stop, end))
+        for command, end in zip(found, ends, strict=True)
+    ]
 
 
 def _behind(compiled: Compiled, command: Command) -> list[Command]:

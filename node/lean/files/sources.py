@@ -6,6 +6,7 @@ itself. Imports that lead to a file below the root are local; all others are the
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -51,14 +52,16 @@ def imports_of(text: str) -> tuple[str, ...]:
 
 def collect(paths: Sequence[Path]) -> list[list[SourceFile]]:
     """The files that are meant by paths, in groups that may import each other; each file once."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     groups = []
     for path in paths:
         root = path if path.is_dir() else path.parent
-        files = [file for file in _files(path) if file.resolve() not in seen]
-        seen.update(file.resolve() for file in files)
+        # Links in a circle have a real path, too; `resolve` would raise.
+        below = _files(path)
+        files = [file for file in below if os.path.realpath(file) not in seen]
+        seen.update(os.path.realpath(file) for file in files)
         sources = [_read(file, root) for file in files]
-        if path.is_dir() and not files:
+        if not below:
             sources = [SourceFile(str(path), "", problem="no .lean file in this folder", path=path)]
         groups.append([*sources, *_imported(sources, root)])
     return [group for group in groups if group]

@@ -1,0 +1,131 @@
+"""The commands of a file, told from their text and from what Lean reports of them."""
+
+from node.lean.files.commands import UNREAD, Command, Text
+from node.lean.files.report import FileMessage
+
+
+def commands_of(text: Text) -> list[Command]:
+    """The commands by their look, as if Lean had reported none."""
+    found: list[Command] = []
+    while (following := text.after(found[-1] if found else None)) is not None:
+        found.append(following)
+    return found
+
+
+def test_an_example_gets_a_name_of_the_same_length() -> None:
+    text = Text("example : True := trivial\n  example (n : Nat) :\n n = n := rfl\n")
+    assert len(text.text) == len(text.original)
+    assert text.text.startswith("def ℯ₀₀ : True")
+    assert text.text.split("\n")[1].index("(n") == text.original.split("\n")[1].index("(n")
+
+
+def test_a_name_that_the_file_uses_is_not_given_to_an_example() -> None:
+    text = Text("theorem ℯ₀₀ : True := trivial\nexample : True := trivial\n")
+    assert text.examples == {"ℯ₀₁"}
+
+
+def test_the_word_example_in_comments_strings_and_names_is_left_alone() -> None:
+    original = (
+        '-- example : 1\n/- example -/ def a := "example : x"\n'
+        "theorem my.example : True := trivial\ndef example' := 1\n"
+    )
+    assert Text(original).text == original
+
+
+def test_messages_call_examples_as_the_file_does() -> None:
+    text = Text("example : 1 = 2 := by decide\n")
+    assert text.as_written("fail to show termination for\n  ℯ₀₀") == "fail to show termination for\n  example"
+    assert Text("def a := 1\n").as_written("ℯ₀₀") == "ℯ₀₀"
+
+
+def test_the_keyword_stands_behind_documentation_attributes_modifiers_and_in() -> None:
+    for written, keyword in (
+        ("/-- Of `def`. -/\n@[simp, local simp] private theorem a : True := trivial\n", "theorem"),
+        ("set_option maxRecDepth 200 in\nopen Nat in\ntheorem a : True := trivial\n", "theorem"),
+        ("noncomputable def a := 1\n", "def"),
+        ("local macro_rules | `(a) => `(b)\n", "macro_rules"),
+        ("@[inline] protected def a := 1\n", "def"),
+        ("example : True := trivial\n", "example"),
+        ("#eval 1\n", "#eval"),
+    ):
+        text = Text(written)
+        assert text.keyword(0, len(written)) == keyword, written
+
+
+def test_a_command_is_taken_out_without_moving_the_others() -> None:
+    text = Text("theorem a : True := by\n  trivial\n\ntheorem b : True := trivial\n")
+    first, second = commands_of(text)
+    left = text.without([first])
+    assert left.count("\n") == 4
+    assert len(left) == len(text.text)
+    assert left[second.start :] == text.text[second.start :]
+    assert not left[: second.start].strip()
+
+
+def test_what_a_command_expands_to_is_no_command_of_the_file() -> None:
+    text = Text("macro_rules | `(a) => `(b)\ntheorem b : True := trivial\n")
+    place = "[Elab.command] [0.5] "
+    messages = [
+        (FileMessage("information", place + "macro_rules", 1, 0, 1, 26), "trace"),
+        (FileMessage("information", place + "@[macro a]", 1, 0, 1, 26), "trace"),
+        (FileMessage("information", place + "inside", 1, 12, 1, 26), "trace"),
+        (FileMessage("information", place + "theorem", 2, 0, 2, 27), "trace"),
+        (FileMessage("warning", "unused", 2, 0, 2, 27), ""),
+    ]
+    found = text.commands(messages)
+    assert [(each.keyword, each.line, each.seconds) for each in found] == [("macro_rules", 1, 0.5), ("theorem", 2, 0.5)]
+    assert found[0].end == found[1].start
+
+
+def test_what_lean_did_not_read_lies_behind_the_command() -> None:
+    original = "theorem a : True := trivial\ngarbage here\ntheorem b : True := trivial\n"
+    text = Text(original)
+    end = original.index("theorem b")
+    command = text.command(0, end, stop=original.index("\ngarbage"))
+    rest = text.rest(command)
+    assert rest is not None
+    assert (rest.keyword, rest.line, original[rest.start : rest.end]) == (UNREAD, 2, "garbage here\n")
+    assert text.rest(text.command(0, len(original))) is None
+
+
+def test_a_prefix_belongs_to_the_command_behind_it() -> None:
+    original = "@[simp]\ntheorem a : True := trivial\nset_option maxRecDepth 9 in\ntheorem b : True := trivial\n"
+    assert [each.keyword for each in commands_of(Text(original))] == ["theorem", "theorem"]
+
+
+def test_namespaces_open_and_close() -> None:
+    original = (
+        "namespace A.B\nsection S\ntheorem x : True := trivial\nend S\nend B\n"
+        "theorem y : True := trivial\nend A\ntheorem z : True := trivial\n"
+    )
+    text = Text(original)
+    commands = commands_of(text)
+    inside = {text.declared(each)[0][1]: text.namespace(commands, each) for each in commands if text.declared(each)}
+    assert inside == {"x": "A.B.", "y": "A.", "z": ""}
+
+
+def test_each_theorem_of_a_mutual_block_is_told() -> None:
+    original = "mutual\n  theorem m1 : True := trivial\n  theorem m2 (n : Nat) : n = n := rfl\nend\n"
+    text = Text(original)
+    assert text.declared(text.command(0, len(original))) == [("theorem", "m1", 2), ("theorem", "m2", 3)]
+
+
+def test_commands_that_run_code_are_named_once_for_each_word() -> None:
+    original = (
+        '#eval 1\n-- #eval 2\ndef a := "#eval"\n@[csimp] theorem b : 1 = 1 := rfl\n'
+        "export Nat (add)\nrun_cmd a run_cmd\n"
+    )
+    text = Text(original)
+    found = [(each.name, each.line) for each in text.runs_code(commands_of(text))]
+    assert ("#eval", 1) in found
+    assert ("csimp", 4) in found
+    assert not [name for name, line in found if line in (2, 3, 5)]
+    assert found.count(("run_cmd", 6)) == 1
+
+
+def test_without_a_theorem_others_mean_the_same_and_without_notation_they_may_not() -> None:
+    neutral = {"theorem a : True := trivial\n", "#eval 1\n", "def a := 1\n", "example : True := trivial\n"}
+    for written in neutral:
+        assert Text(written).command(0, len(written)).neutral, written
+    for written in ("open Nat\n", "variable (n : Nat)\n", 'notation "x" => 1\n', "instance : Inhabited Nat := ⟨1⟩\n"):
+        assert not Text(written).command(0, len(written)).neutral, written

@@ -1,0 +1,93 @@
+"""Which files are meant, and in which order they are compiled."""
+
+from pathlib import Path
+
+import pytest
+
+from node.lean.files import sources
+from node.lean.files.sources import SourceFile, collect, imports_of, in_order
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder.joinpath(*name.split("__")).with_suffix(".lean")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def only(folder: Path) -> dict[str, SourceFile]:
+    (group,) = collect([folder])
+    return {each.module: each for each in group}
+
+
+def test_imports_stand_in_the_header_alone() -> None:
+    text = (
+        "/- import No -/\nimport A.B\npublic import C -- import D\nimport all E\ntheorem a : 1 = 1 := rfl\nimport F\n"
+    )
+    assert imports_of(text) == ("A.B", "C", "E")
+
+
+def test_modules_are_named_by_their_path_and_hidden_folders_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path, A="", Sub__B="")
+    write(tmp_path / ".lake", X="")
+    (tmp_path / "lakefile.lean").write_text("")
+    assert set(only(tmp_path)) == {"A", "Sub.B"}
+
+
+def test_a_file_that_is_imported_comes_along_unwanted(tmp_path: Path) -> None:
+    write(tmp_path, A="import Sub.B\n", Sub__B="import Other\n", C="")
+    (group,) = collect([tmp_path / "A.lean"])
+    assert {each.module: each.wanted for each in group} == {"A": True, "Sub.B": False}
+
+
+def test_each_file_is_read_once(tmp_path: Path) -> None:
+    write(tmp_path, A="")
+    assert sum(len(group) for group in collect([tmp_path, tmp_path / "A.lean", tmp_path])) == 1
+
+
+def test_a_file_stands_behind_those_it_imports() -> None:
+    files = [SourceFile(name, name, imports=needed) for name, needed in (("A", ("B", "C")), ("B", ("C",)), ("C", ()))]
+    assert [(each.module, problem) for each, problem in in_order(files)] == [("C", ""), ("B", ""), ("A", "")]
+
+
+def test_a_circle_of_imports_is_told_and_the_rest_goes_on() -> None:
+    files = [SourceFile(name, name, imports=needed) for name, needed in (("A", ("B",)), ("B", ("A",)), ("C", ()))]
+    found = {each.module: problem for each, problem in in_order(files)}
+    assert [problem for problem in found.values() if problem] == ["the imports go in a circle: A -> B -> A"]
+    assert found["C"] == ""
+    assert len(found) == 3
+
+
+def test_a_file_that_imports_itself_is_a_circle() -> None:
+    ((_, problem),) = in_order([SourceFile("A", "A", imports=("A",))])
+    assert problem == "the imports go in a circle: A -> A"
+
+
+def test_links_out_of_the_folder_and_in_circles_are_problems_of_their_own_file(tmp_path: Path) -> None:
+    outside = write(tmp_path / "out", O="theorem o : True := trivial\n")
+    folder = write(tmp_path / "in", K="theorem k : True := trivial\n")
+    (folder / "L.lean").symlink_to(outside / "O.lean")
+    (folder / "Loop.lean").symlink_to("Loop.lean")
+    (folder / "Gone.lean").symlink_to("Nowhere.lean")
+    found = only(folder)
+    assert found["L"].problem == "a link that leads out of the folder"
+    assert found["Loop"].problem
+    assert found["Gone"].problem == "No such file or directory"
+    assert found["K"].problem == ""
+
+
+def test_bytes_that_are_no_utf_8_are_told_with_their_place(tmp_path: Path) -> None:
+    (tmp_path / "U.lean").write_bytes(b"-- \xff\n")
+    assert only(tmp_path)["U"].problem == "not UTF-8 (invalid start byte at byte 3)"
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "MAX_FILE_BYTES", 2**20)
+    (tmp_path / "L.lean").write_text("-" * 2**21)
+    assert only(tmp_path)["L"].problem == "2.0 MB; at most 1 MB are read"
+
+
+def test_a_folder_without_lean_files_is_a_problem(tmp_path: Path) -> None:
+    ((source,),) = collect([tmp_path])
+    assert source.problem == "no .lean file in this folder"
