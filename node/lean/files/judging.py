@@ -169,16 +169,13 @@ class LocalModule:
         yield from ((constant, command) for _, constant, command in sorted(found, key=lambda item: item[0]))
 
     def stated(self) -> list[tuple[Constant, str]]:
-        """What the file states, with its keyword: what is written, and theorems that are declared in any other way."""
+        """What the file states, with its keyword: what is written, and other theorems with a place in the text."""
         written = [(constant, command.keyword) for constant, command in self.written()]
         names = {constant.name for constant, _ in written}
         return written + [
             (constant, "theorem")
             for constant in self.constants.values()
-            if constant.kind is Kind.THEOREM
-            and constant.name not in names
-            and not _INTERNAL.search(shown_name(constant.name))
-            and self.command_of(constant.name) is None
+            if constant.kind is Kind.THEOREM and constant.name in self.places and constant.name not in names
         ]
 
     # --- what a statement depends on --------------------------------------------------------------------------------

@@ -119,8 +119,7 @@ class FileVerifier:
         tasks: dict[str, asyncio.Task[Judged]] = {}
         try:
             for source, problem in in_order(sources):
-                # A module of the toolchain is found before a file of the same name.
-                needed = [tasks[name] for name in source.imports if name in tasks and not self._in_library(name)]
+                needed = [tasks[name] for name in source.imports if name in tasks]
                 work = self._verify_one(source, problem, needed, run)
                 tasks[source.module or source.shown] = asyncio.create_task(work)
             for task in tasks.values():
@@ -215,12 +214,6 @@ class FileVerifier:
                 self.version = match.group(1) if match else finished.output.strip()[:80]
             await self._rechecker.find()
             self._asked = True
-
-    def _in_library(self, module: str) -> bool:
-        """Whether the toolchain has a compiled module of this name."""
-        folders = self._toolchain.environment.get("LEAN_PATH", "").split(os.pathsep)
-        library = [*(Path(folder) for folder in folders if folder), *self._rechecker.library]
-        return any(folder.joinpath(*module.split(".")).with_suffix(".olean").is_file() for folder in library)
 
     async def _verify_one(
         self,
@@ -380,13 +373,14 @@ def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, sh
             line = max(module.line_of(constant.name) - shift, 0)
             verdict = _verdict(module, constant, "theorem", line)
             whole = module.constants.get(module.written_for(constant.name))
-            written = module.command_of(whole.name) if whole else None
-            if verdict.reason and whole is not None and written is not None:
-                if whole.name in listed:
+            made_by = module.command_of(whole.name) if whole else None
+            if verdict.reason and whole is not None and made_by is not None:
+                why = _reason(module, whole, sorted(module.axioms.get(whole.name, ())))
+                if why and whole.name in listed:
                     continue
-                listed.add(whole.name)
-                reason = _reason(module, whole, sorted(module.axioms.get(whole.name, ()))) or verdict.reason
-                verdict = replace(verdict, name=shown_name(whole.name), kind=written.keyword, reason=reason)
+                if why:
+                    listed.add(whole.name)
+                    verdict = replace(verdict, name=shown_name(whole.name), kind=made_by.keyword, reason=why)
             if verdict.reason:
                 verdicts.append(verdict)
     lost = [each for each in module.commands if each.keyword in PROOFS and each not in proved]

@@ -44,6 +44,10 @@ class BadOlean(Exception):
     """The file is no .olean file of this format, or its objects are not what they should be."""
 
 
+class UnknownFormat(BadOlean):
+    """A compiled module of a Lean whose format is not known here."""
+
+
 @dataclass(frozen=True)
 class Node:
     """A constructor object: its number, where its fields begin (in words), and how many of them are objects."""
@@ -70,7 +74,7 @@ class Region:
         if len(header) < HEADER_BYTES or header[:5] != MARKER:
             raise BadOlean(f"{path.name}: not a compiled Lean module")
         if header[5] not in FORMATS:
-            raise BadOlean(f"{path.name}: format {header[5]} of compiled modules is not known here")
+            raise UnknownFormat(f"{path.name}: format {header[5]} of compiled modules is not known here")
         if len(self._bytes) % 8:
             raise BadOlean(f"{path.name}: cut short")
         self.version = header[7:40].rstrip(b"\0").decode("ascii", "replace")

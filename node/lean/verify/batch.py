@@ -211,7 +211,6 @@ class _Batch:
 
     async def _judge(self, folder: Path, path: Sequence[Path]) -> Round:
         """Check the compiled proofs against the compiled statements."""
-        module = (folder / f"{PROOF}.olean").read_bytes()
         file = self._file(
             f"import {STATEMENT}\nimport {PROOF}",
             [
@@ -237,7 +236,7 @@ class _Batch:
         if checked.cut or checked.code < 0:
             return Round(again=fallen_apart(len(self._proofs), set(), cut_at=report.reached))
         try:
-            refused = leaning(module, self._keys)
+            refused = await asyncio.to_thread(leaning, folder / f"{PROOF}.olean", self._keys)
         except UnreadableModule as error:
             self._checks.possible = not isinstance(error, UnknownVersion)
             refused = set(range(len(self._proofs)))

@@ -50,11 +50,6 @@ class Rechecker:
         self.available = finished.code == 0 and self._prefix.is_absolute() and self._program.is_file()
         self.name = "leanchecker" if self.available else ""
 
-    @property
-    def library(self) -> tuple[Path, ...]:
-        """Where the toolchain's own modules are, as far as this had to be asked."""
-        return (self._prefix / "lib" / "lean",) if self._prefix.is_absolute() else ()
-
     async def problem(self, folder: Path, path: Sequence[Path]) -> str:
         """Why the compiled proof in a folder is rejected; empty when it is accepted, or nothing can check it.
 

@@ -6,15 +6,17 @@ import asyncio
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from node.lean.files.sources import SourceFile, in_order
+from node.lean.files.sources import SourceFile, from_text, in_order
 from node.lean.files.verifier import FileVerifier
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.files.cheat_files import Reference, Submission, read
+from tests.node.lean.olean.forging import compile_text
 
 pytestmark = pytest.mark.lean
 
@@ -105,3 +107,69 @@ async def test_no_cheat_is_accepted_and_every_honest_twin_is(tmp_path):
 
 async def _none() -> str:
     return ""
+
+
+async def with_library(folder: Path, **modules: str) -> LeanToolchain:
+    """Pocket Lean with more modules in its library, by name and text."""
+    folder.mkdir()
+    for name, text in modules.items():
+        await compile_text(text, folder, name)
+    pocket = LeanToolchain.pocket()
+    return replace(pocket, environment=pocket.with_modules([folder]))
+
+
+async def compared(toolchain: LeanToolchain, submission: dict[str, str], reference: str) -> str:
+    """Why a submission does not prove a reference; empty when it does."""
+    verifier = FileVerifier(toolchain, at_once=AT_ONCE, seconds=60, memory_mb=2048)
+    try:
+        files = [from_text(text, name, name) for name, text in submission.items()]
+        problems, verdicts, _ = await verifier.compare(files, [from_text(reference)])
+    finally:
+        verifier.close()
+    return "; ".join([each.problem for each in problems] + [each.reason for each in verdicts if each.reason])
+
+
+async def test_a_name_that_two_modules_of_a_library_declare_is_not_the_same(tmp_path):
+    toolchain = await with_library(tmp_path / "library", A="def limit : Nat := 6\n", B="def limit : Nat := 5\n")
+    reference = "import A\ntheorem t : limit = 5 := sorry\n"
+    assert "do not go together" in await compared(
+        toolchain, {"Main": "import B\ntheorem t : limit = 5 := rfl\n"}, reference
+    )
+    honest = "import A\ntheorem t : limit = 6 := rfl\n"
+    assert not await compared(toolchain, {"Main": honest}, "import A\ntheorem t : limit = 6 := sorry\n")
+
+
+async def test_a_planted_module_is_not_judged_by_the_file_of_its_name(tmp_path):
+    toolchain = await with_library(tmp_path / "library", Planted="axiom magic : 1 = 2\n")
+    main = "import Planted\ntheorem t : 1 = 2 := magic\n"
+    reference = "theorem t : 1 = 2 := sorry\n"
+    looks_honest = {"Main": main, "Planted": "def unused := 1\ntheorem magic : 1 = 1 := rfl\n"}
+    assert "call the file otherwise" in await compared(toolchain, looks_honest, reference)
+
+
+async def test_a_reference_that_states_nothing_or_has_an_error_proves_nothing():
+    toolchain = LeanToolchain.pocket()
+    submission = {"Main": "theorem t : 1 = 1 := rfl\n"}
+    assert "states no theorem" in await compared(toolchain, submission, "def one := 1\n")
+    hidden = "theorem t : 1 = 1 := sorry\nnamespace A\ntheorem t : 1 = Nowhere.limit := sorry\nend A\n"
+    assert "has an error in line 3" in await compared(toolchain, submission, hidden)
+    assert not await compared(toolchain, submission, "theorem t : 1 = 1 := sorry\n")
+
+
+async def test_a_file_may_have_another_name_than_the_reference_and_private_names():
+    reference = "private def limit : Nat := 5\ntheorem t : limit = 2 + 3 := sorry\n"
+    toolchain = LeanToolchain.pocket()
+    assert not await compared(toolchain, {"Other": reference.replace("sorry", "rfl")}, reference)
+    changed = reference.replace("sorry", "rfl").replace("Nat := 5", "Nat := 4 + 1")
+    assert "definition of limit differs" in await compared(toolchain, {"Other": changed}, reference)
+
+
+async def test_what_lean_refused_is_the_reason():
+    reference = "theorem t : 1 = 1 := sorry\n"
+    submission = {"Main": "theorem t : 1 = Nowhere.limit := rfl\n"}
+    assert "Nowhere.limit" in await compared(LeanToolchain.pocket(), submission, reference)
+
+
+async def test_two_files_of_one_module_are_a_problem():
+    files = [from_text("theorem t : 1 = 1 := rfl\n", "a/Main.lean"), from_text("axiom t : 1 = 1\n", "b/Main.lean")]
+    assert [problem for _, problem in in_order(files)] == ["a/Main.lean is the same module: Main", ""]

@@ -65,7 +65,8 @@ inductive Vec (α : Type u) : Nat → Type u | nil : Vec α 0 | cons {n : Nat} (
 inductive Big : Type | mk (n : Nat) (h : n = 36893488147419103232) : Big
 def Vec.length {α : Type u} {n : Nat} : Vec α n → Nat | .nil => 0 | .cons _ v => v.length + 1
 def Rest (n : Nat) : Type := Quot fun a b : Nat => a % n = b % n
-def Rest.lift {n : Nat} (f : Nat → Nat) (h : ∀ a b, a % n = b % n → f a = f b) : Rest n → Nat := Quot.lift f h
+noncomputable def Rest.lift {n : Nat} (f : Nat → Nat) (h : ∀ a b, a % n = b % n → f a = f b) :
+    Rest n → Nat := Quot.lift f h
 theorem Rest.lift_mk {n : Nat} (f : Nat → Nat) (h : ∀ a b, a % n = b % n → f a = f b) (a : Nat) :
     Rest.lift f h (Quot.mk _ a) = f a := rfl
 unsafe inductive Unsound | mk (f : Unsound → Unsound)

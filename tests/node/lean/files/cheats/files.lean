@@ -84,7 +84,7 @@ theorem limit_eq : limit = 2 + 3 := rfl
 import Pocket.Logic
 def limit : Nat := 5
 theorem t : limit = 2 + 3 := rfl
---! file Pocket.Logic
+--! file Logic
 axiom limit : Nat
 axiom limit_eq : limit = 2 + 3
 --! cheat named_init
@@ -95,7 +95,7 @@ def limit : Nat := 5
 --! honest named_init
 def limit : Nat := 5
 theorem t : limit = 2 + 3 := rfl
---! file Init
+--! file Initial
 def limit : Nat := 2 + 3
 --! cheat named_like_the_reference
 def limit : Nat := 5
@@ -144,8 +144,8 @@ theorem t : limit = 2 + 3 := rfl
 prelude
 import Pocket.Data
 axiom propext (p : Prop) : p
-def limit : Nat := nat_lit 5
-theorem t : Eq limit (nat_lit 5) := propext _
+def limit : Nat := Nat.zero
+theorem t : Eq limit limit := propext _
 --! honest prelude
 import Pocket.Data
 def limit : Nat := 5

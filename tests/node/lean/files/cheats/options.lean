@@ -22,6 +22,37 @@ theorem t (x y : Nat) (h : x = y) : x * x = x * x := rfl
 --! honest skip_kernel
 set_option debug.skipKernelTC true
 theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat false_behind_the_kernels_back
+set_option debug.skipKernelTC true
+theorem false : False := by decide +kernel
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := false.elim
+#print axioms t
+--! honest false_behind_the_kernels_back
+set_option debug.skipKernelTC true
+theorem false : False := by decide +kernel
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by rw [h]
+--! cheat unchecked_proof_inside_the_theorem
+set_option debug.skipKernelTC true
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by
+  have k : 1 = 2 := by decide +kernel
+  exact absurd k (by decide)
+--! honest unchecked_proof_inside_the_theorem
+set_option debug.skipKernelTC true
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := by
+  have k : 1 ≠ 2 := by decide +kernel
+  exact h ▸ rfl
+--! cheat imported_from_behind_the_kernels_back
+import Below
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := below.2.elim
+--! file Below
+set_option debug.skipKernelTC true
+theorem below : 1 = 2 ∧ False := by decide +kernel
+--! honest imported_from_behind_the_kernels_back
+import Below
+theorem t (x y : Nat) (h : x = y) : x * x = y * y := h ▸ below.1
+--! file Below
+set_option debug.skipKernelTC true
+theorem below {x : Nat} : x * x = x * x ∧ True := ⟨rfl, trivial⟩
 --! cheat implemented_by
 def square (n : Nat) : Nat := n * n
 @[implemented_by square] def constant (_ : Nat) : Nat := 0
