@@ -375,11 +375,12 @@ def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, sh
             whole = module.constants.get(module.written_for(constant.name))
             made_by = module.command_of(whole.name) if whole else None
             if verdict.reason and whole is not None and made_by is not None:
-                if whole.name in listed:
+                why = _reason(module, whole, sorted(module.axioms.get(whole.name, ())))
+                if why and whole.name in listed:
                     continue
-                listed.add(whole.name)
-                reason = _reason(module, whole, sorted(module.axioms.get(whole.name, ()))) or verdict.reason
-                verdict = replace(verdict, name=shown_name(whole.name), kind=made_by.keyword, reason=reason)
+                if why:
+                    listed.add(whole.name)
+                    verdict = replace(verdict, name=shown_name(whole.name), kind=made_by.keyword, reason=why)
             if verdict.reason:
                 verdicts.append(verdict)
     lost = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
