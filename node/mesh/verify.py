@@ -108,32 +108,39 @@ async def _verify(settings: VerifySettings) -> int:
     verifier = FileVerifier(toolchain, at_once=at_once, seconds=settings.seconds, memory_mb=settings.memory_mb)
     table = settings.table or (sys.stdout.isatty() and not settings.json)
     report = Report("json" if settings.json else "table" if table else "lines", strict=settings.strict)
+    project = Path(toolchain.project) if toolchain.project else None
     try:
         if reference:
-            await _compare(verifier, settings.paths, reference, report)
+            await _compare(verifier, settings.paths, reference, report, project)
         else:
-            await _each(verifier, settings, report)
+            await _each(verifier, settings, report, project)
         return report.finish()
     finally:
         verifier.close()
 
 
-async def _each(verifier: FileVerifier, settings: VerifySettings, report: Report) -> None:
+async def _each(verifier: FileVerifier, settings: VerifySettings, report: Report, project: Path | None) -> None:
     """The verdicts on each file by itself, in the order of the files, each as soon as it is known."""
     from node.lean.files.sources import collect
 
-    for group in collect(settings.paths):
+    for group in collect(settings.paths, project):
         async for judged in verifier.verify(group, everything=settings.all):
             source = next(each for each in group if each.shown == judged.report.file)
             if source.wanted:
                 report.add_file(judged.report)
 
 
-async def _compare(verifier: FileVerifier, paths: Sequence[Path], reference: list[SourceFile], report: Report) -> None:
+async def _compare(
+    verifier: FileVerifier,
+    paths: Sequence[Path],
+    reference: list[SourceFile],
+    report: Report,
+    project: Path | None,
+) -> None:
     """The verdict on each theorem of the reference."""
     from node.lean.files.sources import collect, imports_of
 
-    submission = [source for group in collect(paths) for source in group]
+    submission = [source for group in collect(paths, project) for source in group]
     wanted = [source for source in submission if source.wanted]
     if len(reference) == 1 and len(wanted) == 1:
         # One file against one: they are about the same module, whatever the files are called.
@@ -177,28 +184,33 @@ def _reference(settings: VerifySettings) -> list[SourceFile]:
 
 
 def _toolchain(settings: VerifySettings) -> LeanToolchain:
-    """The Lean to use: a Lake project that is to be verified brings its own. Raises LeanProblem."""
+    """The Lean to use: a Lake project brings its own, for its folder and for files in it. Raises LeanProblem."""
     from node.lean.toolchain.find import find
 
     lean = settings.lean
-    projects = [path for path in settings.paths if path.is_dir() and _is_project(path)]
+    projects = [found for path in settings.paths if (found := _project_of(path))]
     if projects and not lean.project and not lean.toolchain:
         lean = replace(lean, project=str(projects[0]))
     toolchain = find(lean)
-    if projects and toolchain.project:
+    own = f"{toolchain.project}{os.sep}"
+    if toolchain.project and any(f"{path.resolve()}{os.sep}".startswith(own) for path in settings.paths):
         # What the project has built is what is to be checked: it is compiled again, and not imported as it lies there.
-        own = [str(path.resolve()) + os.sep for path in projects]
         kept = [
             folder
             for folder in toolchain.environment.get("LEAN_PATH", "").split(os.pathsep)
-            if not any(folder.startswith(each) and f"{os.sep}packages{os.sep}" not in folder for each in own)
+            if not folder.startswith(own) or f"{os.sep}packages{os.sep}" in folder
         ]
         toolchain = replace(toolchain, environment={**toolchain.environment, "LEAN_PATH": os.pathsep.join(kept)})
     return toolchain
 
 
-def _is_project(path: Path) -> bool:
-    return any((path / name).is_file() for name in ("lakefile.toml", "lakefile.lean"))
+def _project_of(path: Path) -> Path | None:
+    """The Lake project that a path is, or lies in; None where it lies in none."""
+    place = path.resolve()
+    for folder in (place, *place.parents):
+        if any((folder / name).is_file() for name in ("lakefile.toml", "lakefile.lean")):
+            return folder
+    return None
 
 
 if __name__ == "__main__":

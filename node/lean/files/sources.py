@@ -17,6 +17,8 @@ from node.lean.text.lexing import blanked
 MAX_FILE_BYTES = 8 * 2**20
 """The largest file of Mathlib has 0.3 MB."""
 
+DOTTED = "a module's name holds no dot"
+
 _IMPORT = re.compile(r"(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?([^\s;]+)")
 _HEADER = re.compile(r"(?:\s+|module\b|prelude\b|(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?[^\s;]+)*")
 
@@ -50,17 +52,29 @@ def imports_of(text: str) -> tuple[str, ...]:
     return tuple(name.replace("«", "").replace("»", "") for name in _IMPORT.findall(header.group() if header else ""))
 
 
-def collect(paths: Sequence[Path]) -> list[list[SourceFile]]:
-    """The files that are meant by paths, in groups that may import each other; each file once."""
+def collect(paths: Sequence[Path], project: Path | None = None) -> list[list[SourceFile]]:
+    """The files that are meant by paths, in groups that may import each other; each file once.
+
+    `project`: the folder of a Lake project; it is the root of all paths inside of it.
+    """
     seen: set[str] = set()
     groups = []
     for path in paths:
         root = path if path.is_dir() else path.parent
+        inside = project is not None and path.resolve().is_relative_to(project.resolve())
+        if project is not None and inside:
+            path, root = path.resolve(), project.resolve()
         # Links in a circle have a real path, too; `resolve` would raise.
         below = _files(path)
         files = [file for file in below if os.path.realpath(file) not in seen]
         seen.update(os.path.realpath(file) for file in files)
         sources = [_read(file, root) for file in files]
+        if path.is_file() and not inside:
+            # A file by itself may be called as it likes: nothing imports it.
+            sources = [
+                replace(source, module=path.stem.replace(".", "_"), problem="") if source.problem == DOTTED else source
+                for source in sources
+            ]
         if not below:
             sources = [SourceFile(str(path), "", problem="no .lean file in this folder", path=path)]
         groups.append([*sources, *_imported(sources, root)])
@@ -102,7 +116,12 @@ def _read(file: Path, root: Path) -> SourceFile:
     module = ".".join(file.relative_to(root).with_suffix("").parts)
     shown = str(file)
     if "." in "".join(file.relative_to(root).with_suffix("").parts):
-        return SourceFile(shown, module, problem="a module's name holds no dot", path=file)
+        source = _read_text(file, root, shown, module)
+        return replace(source, problem=source.problem or DOTTED)
+    return _read_text(file, root, shown, module)
+
+
+def _read_text(file: Path, root: Path, shown: str, module: str) -> SourceFile:
     try:
         if not file.resolve(strict=True).is_relative_to(root.resolve()):
             return SourceFile(shown, module, problem="a link that leads out of the folder", path=file)

@@ -20,21 +20,19 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from node.lean.files import verdicts
 from node.lean.files.against import MISSING, Comparison
 from node.lean.files.axioms import AxiomsUnknown, LibraryAxioms
-from node.lean.files.commands import PROOFS, Command
 from node.lean.files.compiling import Compiled, Compiler
-from node.lean.files.judging import LocalModule, first_line, name_in, shown_name, unsupported
+from node.lean.files.judging import LocalModule
 from node.lean.files.report import DeclarationVerdict, FileReport
 from node.lean.files.sources import SourceFile, from_text, in_order
-from node.lean.olean.module import Constant, Kind
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.recheck import Rechecker
-from node.lean.verify.verdicts import AXIOMS
 
 _CORE = frozenset({"Init", "Lean", "Std", "Lake"})
 """The libraries that are a part of every Lean."""
@@ -273,10 +271,10 @@ class FileVerifier:
         if compiled.olean is not None:
             module = await self._read(source.module, compiled, others, run)
             report.rechecked = self.rechecked
-        errors = _failed(compiled, shift)
+        errors = verdicts.failed(compiled, shift)
         if not report.problem:
             report.declarations = sorted(
-                [*errors, *_judged(module, compiled, run.everything, shift)], key=lambda verdict: verdict.line
+                [*errors, *verdicts.judged(module, compiled, run.everything, shift)], key=lambda verdict: verdict.line
             )
         return Judged(report, module, errors)
 
@@ -333,100 +331,3 @@ def _library_imports(module: LocalModule) -> list[str]:
     """The modules of the toolchain that a file and the files it imports import."""
     own = {other.name for other in module.others}
     return list(dict.fromkeys(name for each in (module, *module.others) for name in each.imports if name not in own))
-
-
-def _failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
-    """The verdicts on commands that Lean refused."""
-    text = compiled.text
-    verdicts = []
-    for command, reason in compiled.failed.items():
-        if not text.code[command.start : command.end].strip():
-            continue
-        name = name_in(text, command)
-        named = [(command.keyword, name or first_line(text, command), _line(compiled, command))]
-        if command.keyword == "mutual":
-            named = text.declared(command) or named
-        inside = text.namespace(compiled.commands, command) if name or command.keyword == "mutual" else ""
-        for keyword, each, line in named:
-            shown = each if keyword in ("example", "mutual") else f"{inside}{each}".rpartition("_root_.")[2]
-            verdicts.append(DeclarationVerdict(shown, keyword, line - shift, reason, seconds=command.seconds))
-    return verdicts
-
-
-def _judged(module: LocalModule | None, compiled: Compiled, everything: bool, shift: int) -> list[DeclarationVerdict]:
-    """The verdicts on what was compiled."""
-    if module is None:
-        return []
-    verdicts = []
-    proved: set[Command] = set()
-    listed: set[str] = set()
-    for constant, command in module.written():
-        proved.add(command)
-        if command.keyword in PROOFS or constant.kind is Kind.THEOREM or everything:
-            listed.add(constant.name)
-            line = module.line_of(constant.name) - shift
-            verdicts.append(_verdict(module, constant, command.keyword, line, command.seconds))
-    # A command that Lean did not report, or a theorem that says nothing of its place, is not passed over in silence:
-    # a theorem that was made up for a definition speaks for that, once.
-    for constant in module.constants.values():
-        if constant.kind is Kind.THEOREM and constant.name not in listed:
-            line = max(module.line_of(constant.name) - shift, 0)
-            verdict = _verdict(module, constant, "theorem", line)
-            whole = module.constants.get(module.written_for(constant.name))
-            made_by = module.command_of(whole.name) if whole else None
-            if verdict.reason and whole is not None and made_by is not None:
-                why = _reason(module, whole, sorted(module.axioms.get(whole.name, ())))
-                if why and whole.name in listed:
-                    continue
-                if why:
-                    listed.add(whole.name)
-                    verdict = replace(verdict, name=shown_name(whole.name), kind=made_by.keyword, reason=why)
-            if verdict.reason:
-                verdicts.append(verdict)
-    lost = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
-    return verdicts + [
-        DeclarationVerdict(
-            name_in(compiled.text, command) or command.keyword,
-            command.keyword,
-            command.line - shift,
-            "the compiled file holds no such theorem",
-        )
-        for command in lost
-    ]
-
-
-def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seconds: float = 0.0) -> DeclarationVerdict:
-    """The verdict on a compiled constant."""
-    name = shown_name(constant.name)
-    axioms = tuple(sorted(module.axioms.get(constant.name, ())))
-    return DeclarationVerdict(
-        "example" if name.rsplit(".", 1)[-1] in module.text.examples else name,
-        kind,
-        line,
-        _reason(module, constant, axioms),
-        axioms,
-        module.depends(constant),
-        seconds,
-    )
-
-
-def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> str:
-    """Why a compiled declaration is not accepted; empty when it is."""
-    if problem := module.whole_problem():
-        return problem
-    if constant.name in module.rejected:
-        return f"the kernel rejects it: {module.rejected[constant.name]}"
-    if broken := module.rests_on_rejected(constant.name):
-        return f"it rests on {shown_name(broken)}, which the kernel rejects"
-    if constant.name not in module.axioms:
-        return "it is unsafe or partial: the kernel does not check it"
-    foreign = unsupported(AXIOMS, axioms)
-    if "sorryAx" in foreign:
-        return "the proof is not finished: it uses sorry"
-    return f"it rests on other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""
-
-
-def _line(compiled: Compiled, command: Command) -> int:
-    """The line of a command's keyword."""
-    at = compiled.text.code.find(command.keyword, command.start, command.end)
-    return compiled.text.line(at) if at >= 0 else command.line

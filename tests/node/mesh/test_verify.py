@@ -6,12 +6,14 @@ import sys
 
 import pytest
 
+from tests import lean_project
+
 pytestmark = pytest.mark.lean
 
 
-def verify(*arguments):
+def verify(*arguments, environ=None):
     command = [sys.executable, "-m", "node.mesh.cli", "verify", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
 
 
 ORDINARY = """\
@@ -191,6 +193,28 @@ def test_a_circle_of_imports_and_a_link_out_of_the_folder_fail_alone(folder, tmp
     assert result.returncode == 2 and "in a circle: " in result.stderr
     assert "Link.lean: a link that leads out of the folder" in result.stderr
     assert "accepted" in result.stdout and "two_eq" in result.stdout and "four" in result.stdout
+
+
+def test_a_lake_project_is_verified_from_its_sources_with_its_own_lean(tmp_path):
+    toolchain = lean_project.make_elan(tmp_path / "elan")
+    project = lean_project.make_project(tmp_path / "demo", toolchain)
+    environ = lean_project.environ(tmp_path / "elan", tmp_path / "elan" / "bin")
+    # What was built says something else than the source that is to be checked.
+    (project / "Demo" / "Basic.lean").write_text("def Demo.double (n : Nat) : Nat := 2 * n\n")
+    (project / "Demo" / "Use.lean").write_text(
+        "import Demo.Basic\ntheorem t : Demo.double 3 = 2 * 3 := by rw [Demo.double]\n"
+    )
+    whole = verify(project, "--all", environ=environ)
+    assert whole.returncode == 0, whole.stdout + whole.stderr
+    assert "Basic.lean:1: Demo.double" in whole.stdout and "Use.lean:2: t" in whole.stdout
+    one = verify(project / "Demo" / "Use.lean", environ=environ)
+    assert one.returncode == 0 and "Use.lean:2: t" in one.stdout, one.stdout + one.stderr
+
+
+def test_a_file_by_itself_may_be_called_as_it_likes(tmp_path):
+    file = tmp_path / "sheet-1.2 (draft).lean"
+    file.write_text("theorem t : True := trivial\n")
+    assert verify(file).returncode == 0
 
 
 def test_a_table_shows_every_verdict_and_bad_input_wins_over_rejected(folder):
