@@ -45,6 +45,10 @@ _PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
 """Attributes, and what ends with `in`: the command goes on behind it."""
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TIME = re.compile(r"\[Elab\.command\] (?:\[([\d.]+)\] )?")
+_GUARD = re.compile(r"#guard_msgs(?![\w'])")
+UNTRACED = "set_option trace.Elab.command false in "
+"""Before a `#guard_msgs`, in the same line: it compares all messages of its command, those that we ask for as well."""
+
 _DECLARED = re.compile(r"(?<![\w.'])(theorem|lemma)\s+([^\s:({\[⦃]+)")
 _EXAMPLE = re.compile(r"(?<![\w.'`«])example(?![\w'])")
 _START = re.compile(
@@ -86,6 +90,7 @@ class Text:
     """A file's text with its examples named."""
 
     def __init__(self, original: str) -> None:
+        original = _with_guards_untraced(original)
         code = blanked(original)
         self.original = original
         self.examples: set[str] = set()
@@ -229,6 +234,18 @@ class Text:
     def atoms(self, command: Command) -> list[str]:
         """The strings in a command that declares syntax: the signs by which it is recognised."""
         return [atom.strip() for atom in _STRING.findall(self.text, command.start, command.end) if atom.strip()]
+
+
+def _with_guards_untraced(text: str) -> str:
+    """The text with the option UNTRACED before every `#guard_msgs` and its documentation. No line moves."""
+    parts, at = [], 0
+    for match in _GUARD.finditer(blanked(text)):
+        before = text[at : match.start()].rstrip()
+        documented = before.rfind("/--") if before.endswith("-/") else -1
+        start = at + documented if documented >= 0 else match.start()
+        parts += [text[at:start], UNTRACED, text[start : match.end()]]
+        at = match.end()
+    return "".join([*parts, text[at:]])
 
 
 def _free_names(text: str) -> Iterator[str]:

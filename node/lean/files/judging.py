@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from node.lean.files.commands import DATA, PROOFS, SYNTAX, Command, Text
+from node.lean.files.commands import DATA, PROOFS, SYNTAX, UNTRACED, Command, Text
 from node.lean.files.report import LocalItem
 from node.lean.olean.module import Constant, Kind, Module
 from node.lean.olean.plan import Step, Uses, groups, steps, uses
@@ -264,7 +264,7 @@ def name_in(text: Text, command: Command) -> str:
 
 def first_line(text: Text, command: Command) -> str:
     """The beginning of a command, in one line."""
-    line = " ".join(text.original[command.start : command.end].split())
+    line = " ".join(text.original[command.start : command.end].replace(UNTRACED, "").split())
     return line if len(line) <= 60 else f"{line[:57]}..."
 
 
