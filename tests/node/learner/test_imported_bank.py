@@ -24,7 +24,7 @@ LIMIT = 120.0
 PLAN = """
 [learner.plan]
 evaluate = true
-minutes = 0.05
+minutes = 0.15
 
 [learner.evaluation]
 statements = 3

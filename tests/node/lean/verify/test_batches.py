@@ -8,6 +8,7 @@ import pytest
 
 from common.lean import Theorem
 from common.messages import LeanVerifyReply
+from node.lean.olean.region import UnknownFormat
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verifier import Verifier
 from tests.node.lean.cheats import AND, BY_LEAN, BY_TEXT, FALSE
@@ -188,7 +189,10 @@ async def test_proofs_that_unfold_the_same_function_are_checked_together(verifie
 
 
 async def test_where_compiled_files_cannot_be_read_each_proof_is_checked_alone(verifier, monkeypatch):
-    monkeypatch.setattr("node.lean.verify.sharing._VERSION", 99)
+    def unknown(*_: object) -> None:
+        raise UnknownFormat("a format of tomorrow")
+
+    monkeypatch.setattr("node.lean.verify.sharing.Module", unknown)
     rounds = Rounds(verifier)
     for _ in range(2):
         assert await accepted(verifier, honest(2)) == [True] * 2

@@ -46,4 +46,4 @@ import Pocket.Syntax
 @[extern "x", app_unexpander PSigma] def unexpandPSigma : Lean.PrettyPrinter.Unexpander := fun _ => throw ()
 @[extern "x", app_unexpander Eq.ndrec] def unexpandEqNDRec : Lean.PrettyPrinter.Unexpander := fun _ => throw ()
 @[extern "x", app_unexpander Eq.rec] def unexpandEqRec : Lean.PrettyPrinter.Unexpander := fun _ => throw ()
-@[extern "x", app_unexpander Unit] def unexpandUnit : Lean.PrettyPrinter.Unexpander := fun _ => throw ()
+@[extern "x", app_unexpander Unit.unit] def unexpandUnit : Lean.PrettyPrinter.Unexpander := fun _ => throw ()
