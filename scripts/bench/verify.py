@@ -121,7 +121,9 @@ def wrong(kind: str, statement: list[str], conclusion: str, proof: list[str]) ->
         case "sorry":
             return [*statement, *proof[:-1], re.sub(r"\S.*", "sorry", proof[-1])]
         case "negated":
-            return ["\n".join(statement).replace(conclusion, f"¬ ({conclusion})"), *proof]
+            # Its last occurrence: a hypothesis may say the same, and negated as well would make the theorem true.
+            before, _, behind = "\n".join(statement).rpartition(conclusion)
+            return [f"{before}¬ ({conclusion}){behind}", *proof]
         case _:
             return ["axiom cheat (p : Prop) : p", *statement, "  exact cheat _"]
 
