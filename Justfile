@@ -47,10 +47,15 @@ lint: setup
 prove *args: setup
     @{{ proofmesh }} prove "$@"
 
-# Check the proof in a .lean file with Lean's kernel
+# Check the proofs in Lean files, folders and projects with Lean's kernel
 [no-exit-message]
 verify *args: setup
     @{{ proofmesh }} verify "$@"
+
+# The verification service with Kimina Lean Server's API: just serve --port 8000
+[no-exit-message]
+serve *args: setup
+    @{{ proofmesh }} serve "$@"
 
 # All roles as child processes, from one file: just up scripts/recipes/laptop.toml
 [no-exit-message]
