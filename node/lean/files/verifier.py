@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import tempfile
 import time
@@ -29,9 +28,11 @@ from node.lean.files.report import DeclarationVerdict, FileReport
 from node.lean.files.sources import SourceFile, from_text, in_order
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
-from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.process.fresh import Limits, OutOfLimits
+from node.lean.process.scratch import scratch_folder
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.fresh_lean import FreshLean
 from node.lean.verify.recheck import Rechecker
 
 _CORE = frozenset({"Init", "Lean", "Std", "Lake"})
@@ -71,7 +72,7 @@ class FileVerifier:
         """`at_once`: files side by side; `seconds` and `memory_mb`: limits of each process."""
         self._toolchain = toolchain
         limits = Limits(seconds=seconds, memory_mb=memory_mb)
-        self.folder = Path(tempfile.mkdtemp(prefix=_SCRATCH))
+        self.folder = scratch_folder(_SCRATCH)
         self._gate = asyncio.Semaphore(at_once)
         self._compiler = Compiler(toolchain, limits)
         self._rechecker = Rechecker(toolchain, limits, self.folder)
@@ -201,15 +202,7 @@ class FileVerifier:
             if self._asked:
                 return
             if not self.version:
-                finished = await run_fresh(
-                    [*self._toolchain.command, "--version"],
-                    environment=self._toolchain.environment,
-                    folder=self.folder,
-                    limits=Limits(),
-                    keeper=self._toolchain.protections.keeper(),
-                )
-                match = re.search(r"version ([^,)\s]+)", finished.output)
-                self.version = match.group(1) if match else finished.output.strip()[:80]
+                self.version = await FreshLean(self._toolchain, Limits()).version(self.folder)
             await self._rechecker.find()
             self._asked = True
 

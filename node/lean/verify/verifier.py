@@ -22,20 +22,17 @@ no clear verdict there is checked alone (`single.py`).
 from __future__ import annotations
 
 import asyncio
-import os
-import re
 import shutil
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 from common.lean import Theorem
 from common.messages import FailureKind, LeanVerifyReply
 from node.lean.process.fresh import Limits, OutOfLimits
+from node.lean.process.scratch import scratch_folder
 from node.lean.text.lexing import lex
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -83,7 +80,7 @@ class Verifier:
         self._toolchain = toolchain
         self._at_once = at_once
         self._most = batch
-        self.folder = _scratch_folder()
+        self.folder = scratch_folder(_SCRATCH)
         self._lean = FreshLean(toolchain, Limits(seconds=seconds, memory_mb=memory_mb))
         self._rechecker = Rechecker(toolchain, self._lean.limits, self.folder)
         self.single = SingleCheck(self._lean, self._rechecker, self.folder)
@@ -270,13 +267,3 @@ async def _unless_abandoned(check: Coroutine[Any, Any, R], group: Sequence[_Wait
 
 async def _wait_for_all(group: Sequence[_Waiting]) -> None:
     await asyncio.wait([waiting.reply for waiting in group])
-
-
-def _scratch_folder() -> Path:
-    """A private folder for this process. Folders that killed processes have left are removed on the way."""
-    root = Path(tempfile.gettempdir())
-    for old in root.glob(f"{_SCRATCH}*"):
-        match = re.fullmatch(rf"{_SCRATCH}(\d+)-.*", old.name)
-        if match and not Path(f"/proc/{match.group(1)}").exists() and old.stat().st_uid == os.getuid():
-            shutil.rmtree(old, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-"))
