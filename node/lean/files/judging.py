@@ -13,6 +13,7 @@ from node.lean.olean.module import Constant, Kind, Module
 from node.lean.olean.plan import Step, Uses, groups, steps, uses
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
+from node.lean.text.lexing import outside_brackets
 from node.lean.verify.recheck import WHOLE_MODULE
 
 _INTERNAL = re.compile(
@@ -237,16 +238,8 @@ class LocalModule:
 
 def _statement(text: str, code: str, command: Command) -> str:
     """The text of a command up to its proof."""
-    depth = 0
-    for at in range(command.start, command.end):
-        char = code[at]
-        if char in "([{⟨⦃":
-            depth += 1
-        elif char in ")]}⟩⦄":
-            depth -= 1
-        elif depth == 0 and code.startswith(":=", at):
-            return text[command.start : at]
-    return text[command.start : command.end]
+    places = outside_brackets(code, command.start, command.end)
+    return text[command.start : next((at for at in places if code.startswith(":=", at)), command.end)]
 
 
 def shown_name(name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from common.lean import Theorem
-from node.lean.text.lexing import CLOSING, OPENING, ambiguity, lex
+from node.lean.text.lexing import ambiguity, lex, outside_brackets
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.text.statement import StatementError, parse_statement
 
@@ -59,12 +59,4 @@ def _header(code: str) -> str | None:
 
 def _assignment(code: str, start: int) -> int | None:
     """Position of the first `:=` outside all brackets."""
-    depth = 0
-    for position in range(start, len(code)):
-        if code[position] in OPENING:
-            depth += 1
-        elif code[position] in CLOSING:
-            depth -= 1
-        elif depth == 0 and code.startswith(":=", position):
-            return position
-    return None
+    return next((at for at in outside_brackets(code, start) if code.startswith(":=", at)), None)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from node.lean.text.goals import goal_tag, split_goals, without_tag
-from node.lean.text.lexing import CLOSING, OPENING
+from node.lean.text.lexing import outside_brackets
 
 TURNSTILE = "⊢ "
 """Begins the conclusion, in the first column."""
@@ -71,17 +71,10 @@ def _hypotheses(line: str) -> Iterator[LeanTreeHypothesis]:
 
 def _at_assignment(text: str) -> tuple[str, str | None]:
     """`TYPE := VALUE` at the `:=` outside all brackets; no value when there is none, or when a `let` owns it."""
-    depth = 0
-    for position, char in enumerate(text):
-        if char in OPENING:
-            depth += 1
-        elif char in CLOSING:
-            depth -= 1
-        elif depth == 0 and text.startswith(" := ", position):
-            if _BINDS.search(text[:position]):
-                break
-            return text[:position], text[position + 4 :]
-    return text, None
+    position = next((at for at in outside_brackets(text) if text.startswith(" := ", at)), None)
+    if position is None or _BINDS.search(text[:position]):
+        return text, None
+    return text[:position], text[position + 4 :]
 
 
 def _lines(hypotheses: Sequence[LeanTreeHypothesis]) -> list[str]:

@@ -10,6 +10,7 @@ a string or comment what is code to the other. `ambiguity` finds such places, an
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 OPENING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⦃": "⦄", "⟦": "⟧", "⟪": "⟫", "⌊": "⌋", "⌈": "⌉"}
@@ -167,6 +168,18 @@ def lex(text: str) -> Lexed:
     problem = scanner.run()
     code, bare = "".join(scanner.code), "".join(scanner.bare)
     return Lexed(code, problem, scanner.comments, bare, scanner.glued, scanner.unusual)
+
+
+def outside_brackets(code: str, start: int = 0, end: int | None = None) -> Iterator[int]:
+    """Positions outside all brackets between two places; none behind a bracket that closes what was not opened."""
+    depth = 0
+    for position in range(start, len(code) if end is None else end):
+        if code[position] in OPENING:
+            depth += 1
+        elif code[position] in CLOSING:
+            depth -= 1
+        elif depth == 0:
+            yield position
 
 
 def blanked(text: str) -> str:

@@ -16,7 +16,7 @@ from node.lean.adapters.repl import syntax, traced
 from node.lean.adapters.repl.prepared import Prepared
 from node.lean.adapters.repl.protocol import CommandPosition
 from node.lean.adapters.repl.traced import Layouts
-from node.lean.text.lexing import CLOSING, OPENING
+from node.lean.text.lexing import outside_brackets
 from node.lean.trace.infotree import Info, Span, TacticInfo
 
 _PLACE = re.compile(r" @ ⟨(\d+), (\d+)⟩(†?!?)-⟨(\d+), (\d+)⟩(†?!?)(?: @ (.*))?$", re.DOTALL)
@@ -251,12 +251,5 @@ def _place(info: Info) -> _Place | None:
 
 def _typed(text: str) -> tuple[str, str]:
     """`TERM : TYPE` at the colon outside all brackets."""
-    depth = 0
-    for at, char in enumerate(text):
-        if char in OPENING:
-            depth += 1
-        elif char in CLOSING:
-            depth -= 1
-        elif depth == 0 and text.startswith(" : ", at):
-            return text[:at], text[at + 3 :]
-    return text, ""
+    at = next((at for at in outside_brackets(text) if text.startswith(" : ", at)), None)
+    return (text, "") if at is None else (text[:at], text[at + 3 :])
