@@ -121,19 +121,5 @@ class LibraryAxioms:
 
 
 def _written(name: str) -> str:
-    """A name as a command can hold it: parts that Lean would read otherwise are quoted."""
-    parts = re.findall(r"«[^»]*»|[^.]+", name)
-    return ".".join(part if part.startswith("«") or _plain(part) else f"«{part}»" for part in parts)
-
-
-def _plain(part: str) -> bool:
-    return bool(re.fullmatch(r"[^\W\d][\w'!?]*", part)) and part not in _KEYWORDS
-
-
-_KEYWORDS = frozenset(
-    {
-        *("if", "then", "else", "match", "with", "do", "let", "have", "show", "from", "fun", "by", "where", "at", "in"),
-        *("end", "open", "example", "theorem", "def", "instance", "axiom", "class", "structure", "inductive", "term"),
-        *("macro", "syntax", "notation", "infix", "prefix", "export", "import", "section", "namespace", "variable"),
-    }
-)
+    """A name as a command can hold it: with every part quoted, none of them reads as a keyword or a sign."""
+    return ".".join(part if part.startswith("«") else f"«{part}»" for part in re.findall(r"«[^»]*»|[^.]+", name))

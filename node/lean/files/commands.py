@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -96,15 +96,11 @@ class Text:
         self.examples: set[str] = set()
         """Names that examples have got."""
         names = _free_names(original)
-        parts, at = [], 0
-        for match in _EXAMPLE.finditer(code):
-            if not (name := next(names, "")):
-                break
-            self.examples.add(name)
-            parts += [original[at : match.start()], f"def {name}"]
-            at = match.end()
-        self.text = "".join([*parts, original[at:]])
-        self.code = blanked(self.text)
+        places = [match.start() for match in _EXAMPLE.finditer(code)]
+        given = dict(zip(places, names, strict=False))
+        self.examples.update(given.values())
+        self.text = _renamed(original, given)
+        self.code = _renamed(code, given)
         """The text with comments and strings blanked."""
         self._named = re.compile("|".join(self.examples) or r"(?!)")
         self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
@@ -236,8 +232,19 @@ class Text:
         return [atom.strip() for atom in _STRING.findall(self.text, command.start, command.end) if atom.strip()]
 
 
+def _renamed(text: str, names: Mapping[int, str]) -> str:
+    """The text with a name for each `example`, by its place. No column moves."""
+    parts, at = [], 0
+    for place, name in names.items():
+        parts += [text[at:place], f"def {name}"]
+        at = place + len("example")
+    return "".join([*parts, text[at:]])
+
+
 def _with_guards_untraced(text: str) -> str:
     """The text with the option UNTRACED before every `#guard_msgs` and its documentation. No line moves."""
+    if not _GUARD.search(text):
+        return text
     parts, at = [], 0
     for match in _GUARD.finditer(blanked(text)):
         before = text[at : match.start()].rstrip()
