@@ -106,27 +106,20 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
 
 async def serve_on(settings: ServeSettings, service: SnippetService, stop: asyncio.Event, facts: str) -> int:
     """Serve over whatever checks snippets until told to stop; returns the exit code. `facts`: for the first line."""
-    from aiohttp import web
+    from common.serving import serve_http
 
-    app = make_application(settings, service).application()
-    runner = web.AppRunner(
-        app, access_log=None, shutdown_timeout=settings.drain_seconds, handle_signals=False, handler_cancellation=True
-    )
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, settings.host, settings.port).start()
-    except OSError as error:
-        await runner.cleanup()
-        place = f"{settings.host}:{settings.port}"
-        return _failed(f"cannot listen on {place} ({error.strerror}); choose another with --host and --port", FAILED)
     key = "with a key" if settings.api_key else "without a key"
-    _say(f"http://{settings.host}:{runner.addresses[0][1]}, {key}; {facts}")
-    try:
-        await stop.wait()
-        _say("stopping")
-    finally:
-        await runner.cleanup()
-    return STOPPED
+    served = await serve_http(
+        make_application(settings, service).application(),
+        settings.host,
+        settings.port,
+        stop,
+        say=_say,
+        facts=f"{key}; {facts}",
+        drain_seconds=settings.drain_seconds,
+        handler_cancellation=True,
+    )
+    return STOPPED if served else FAILED
 
 
 def make_application(settings: ServeSettings, service: SnippetService) -> Application:

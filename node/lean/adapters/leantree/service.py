@@ -94,26 +94,20 @@ async def serve(settings: LeanTreeServerSettings) -> int:
 
 async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, stop: asyncio.Event) -> int:
     """Serve with a toolchain until told to stop; returns the exit code."""
-    from aiohttp import web
+    from common.serving import serve_http
 
     server, workers = make_server(settings, toolchain)
-    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=settings.drain_seconds)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, settings.host, settings.port).start()
-    except OSError as error:
-        await runner.cleanup()
-        place = f"{settings.host}:{settings.port}"
-        return _failed(f"cannot listen on {place} ({error.strerror}); choose another with --host and --port")
-    port = runner.addresses[0][1]
     gaps = ", ".join(toolchain.protections.gaps()) or "none"
-    _say(f"http://{settings.host}:{port}, {workers} Lean workers; not protected: {gaps}")
-    try:
-        await stop.wait()
-        _say("stopping")
-    finally:
-        await runner.cleanup()
-    return STOPPED
+    served = await serve_http(
+        server.application(),
+        settings.host,
+        settings.port,
+        stop,
+        say=_say,
+        facts=f"{workers} Lean workers; not protected: {gaps}",
+        drain_seconds=settings.drain_seconds,
+    )
+    return STOPPED if served else FAILED
 
 
 def make_server(
@@ -134,11 +128,6 @@ def make_server(
     first = secrets.randbelow(FIRST_NUMBERS) + 1
     sessions = Sessions(settings.processes or workers, settings.idle_seconds, settings.header, first=first)
     return LeanTreeServer(requests, sessions, patience=patience), workers
-
-
-def _failed(message: str) -> int:
-    _say(message)
-    return FAILED
 
 
 def _say(message: str) -> None:
