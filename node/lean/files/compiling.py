@@ -9,17 +9,16 @@ else than it says, so nothing behind it is judged.
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from node.lean.files.commands import Command, Text
 from node.lean.files.report import FileMessage
-from node.lean.process.fresh import FinishedProcess, Limits, OutOfLimits, run_fresh
+from node.lean.process.fresh import Limits
+from node.lean.process.watched import WatchedProcess, run_watched
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 PASSES = 8
@@ -114,12 +113,9 @@ class Compiler:
             source.parent.mkdir(parents=True)
             (place / "out").mkdir()
             source.write_text(compiled.text.without(compiled.failed), encoding="utf-8")
-            limit = ""
-            try:
-                finished = await self._lean(place, source, path)
-            except OutOfLimits as error:
-                finished, limit = FinishedProcess(1, error.output, ""), str(error)
-                out_of_limits += 1
+            finished = await self._lean(place, source, path)
+            limit = finished.cut
+            out_of_limits += bool(limit)
             rows = _rows(finished.output)
             messages = [_message(row, compiled.text) for row in rows if row.kind != "trace"]
             if attempt == 0:
@@ -144,12 +140,11 @@ class Compiler:
         self._give_up(compiled, "Lean does not get through the file, even without the commands that fail")
         return compiled
 
-    async def _lean(self, place: Path, source: Path, path: Sequence[Path]) -> FinishedProcess:
+    async def _lean(self, place: Path, source: Path, path: Sequence[Path]) -> WatchedProcess:
         root = place / "source"
         out = place / "out"
-        return await run_fresh(
+        return await run_watched(
             [
-                *_line_by_line(),
                 *self._toolchain.command,
                 *_OPTIONS,
                 f"--root={root}",
@@ -222,13 +217,6 @@ def _leave_out_what_may_depend(compiled: Compiled) -> None:
             break
 
 
-@cache
-def _line_by_line() -> tuple[str, ...]:
-    """What makes Lean write each line at once: so it is known where a process was that is killed."""
-    program = shutil.which("stdbuf")
-    return (program, "-oL") if program else ()
-
-
 def _merged(compiled: Compiled, reported: Sequence[Command]) -> list[Command]:
     """The commands that are known after another time: none reaches over the beginning of the next."""
     known = {command.start: command for command in (*compiled.commands, *reported, *compiled.failed)}
@@ -269,7 +257,7 @@ def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Com
 
 
 def _header_problem(
-    messages: Sequence[FileMessage], commands: Sequence[Command], finished: FinishedProcess, limit: str
+    messages: Sequence[FileMessage], commands: Sequence[Command], finished: WatchedProcess, limit: str
 ) -> str:
     """Why Lean did not even get to the first command; empty when it did."""
     errors = [message.text for message in messages if message.severity == "error"]

@@ -15,7 +15,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -95,9 +96,8 @@ class FileVerifier:
 
     async def verify_text(self, text: str, *, salvage: bool = True) -> FileReport:
         """Verify a text that imports no other file of the user's. `salvage`: go on behind what fails."""
-        async for judged in self.verify([from_text(text)], salvage=salvage):
-            return judged.report
-        raise AssertionError("a file has a report")
+        async with aclosing(self.verify([from_text(text)], salvage=salvage)) as judged:
+            return (await anext(judged)).report
 
     async def verify(
         self,
@@ -106,7 +106,7 @@ class FileVerifier:
         salvage: bool = True,
         everything: bool = False,
         terms: Terms | None = None,
-    ) -> AsyncIterator[Judged]:
+    ) -> AsyncGenerator[Judged]:
         """Verify files that may import each other; each verdict as soon as it is known, behind those of its imports.
 
         `everything`: verdicts on definitions, too; `terms`: where to read all of them into, to compare them.
@@ -137,13 +137,12 @@ class FileVerifier:
         Returns the reports on all files that have problems of their own, a verdict for each theorem of the reference,
         and the definitions that the reference leaves open with what the submission says they are.
         """
-        async for compared in self.compare_many([submission], reference):
-            return compared
-        raise AssertionError("a submission has a result")
+        async with aclosing(self.compare_many([submission], reference)) as compared:
+            return await anext(compared)
 
     async def compare_many(
         self, submissions: Sequence[Sequence[SourceFile]], reference: Sequence[SourceFile]
-    ) -> AsyncIterator[tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]]:
+    ) -> AsyncGenerator[tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]]:
         """What `compare` returns, for several submissions in their order; the reference is compiled once."""
         terms = Terms()
         wanted = [each async for each in self.verify(reference, terms=terms)]

@@ -147,8 +147,13 @@ class ConfinedChild:
 
     def with_stderr(self, reason: str) -> str:
         """`reason`, with the end of the standard error behind it if there is any."""
-        text = "; ".join(self._stderr)[-STDERR_CHARACTERS:]
+        text = self.last_errors
         return f"{reason}: {text}" if text else reason
+
+    @property
+    def last_errors(self) -> str:
+        """The end of what it wrote to standard error, where that is drained."""
+        return "; ".join(self._stderr)[-STDERR_CHARACTERS:]
 
     def kill_now(self) -> None:
         """Kill the process, without waiting for its end."""

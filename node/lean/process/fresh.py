@@ -44,9 +44,6 @@ class FinishedProcess:
 class OutOfLimits(Exception):
     """The process was killed because it passed a limit; the text says which."""
 
-    output = ""
-    """What it had written to standard output."""
-
 
 async def run_fresh(
     command: Sequence[str],
@@ -76,11 +73,11 @@ async def run_fresh(
             await asyncio.gather(_read(child.stdout, output, output_bytes), _read(child.stderr, errors, output_bytes))
             code = await child.process.wait()
     except TimeoutError:
-        raise _out_of_limits(f"not done after {limits.seconds:g} s", output) from None
+        raise OutOfLimits(f"not done after {limits.seconds:g} s") from None
     finally:
         await child.kill()
     if child.guard.exceeded:
-        raise _out_of_limits(f"more than {limits.memory_mb} MB of memory", output)
+        raise OutOfLimits(f"more than {limits.memory_mb} MB of memory")
     return FinishedProcess(code, output.decode(errors="replace"), errors.decode(errors="replace"))
 
 
@@ -89,10 +86,4 @@ async def _read(stream: asyncio.StreamReader, into: bytearray, most: int) -> Non
     while data := await stream.read(READ_BYTES):
         into += data
         if len(into) > most:
-            raise _out_of_limits(f"more than {most >> 20} MB of output", into)
-
-
-def _out_of_limits(reason: str, output: bytearray) -> OutOfLimits:
-    error = OutOfLimits(reason)
-    error.output = output.decode(errors="replace")
-    return error
+            raise OutOfLimits(f"more than {most >> 20} MB of output")

@@ -27,6 +27,8 @@ class WatchedProcess:
     output: str
     cut: str = ""
     """Which limit it passed, and was killed for; empty when it ended by itself. Then `code` means nothing."""
+    errors: str = ""
+    """The end of what it wrote to standard error."""
 
 
 async def run_watched(
@@ -35,13 +37,14 @@ async def run_watched(
     environment: Mapping[str, str] | None,
     folder: Path | None = None,
     limits: Limits,
-    patience: Callable[[bytes], float],
+    patience: Callable[[bytes], float] | None = None,
     keeper: Sequence[str] = (),
+    output_bytes: int = OUTPUT_BYTES,
 ) -> WatchedProcess:
     """Run a command in a folder to its end or to a limit, and return what it wrote until then. Raises OSError.
 
-    `patience`: what the process has written last to the seconds that it may now take to write more. `environment` and
-    `keeper`: as of `run_fresh`.
+    `patience`: what the process has written last to the seconds that it may now take to write more; without it, the
+    limits alone count. `environment`, `keeper` and `output_bytes`: as of `run_fresh`.
     """
     ours, theirs = os.openpty()
     try:
@@ -58,7 +61,7 @@ async def run_watched(
         )
         os.close(theirs)  # the last one that closes it ends the output
         theirs = -1
-        return await _read_to_the_end(child, _Terminal(ours), limits, patience)
+        return await _read_to_the_end(child, _Terminal(ours), limits, patience, output_bytes)
     finally:
         os.close(ours)
         if theirs >= 0:
@@ -66,14 +69,18 @@ async def run_watched(
 
 
 async def _read_to_the_end(
-    child: ConfinedChild, output: _Terminal, limits: Limits, patience: Callable[[bytes], float]
+    child: ConfinedChild,
+    output: _Terminal,
+    limits: Limits,
+    patience: Callable[[bytes], float] | None,
+    output_bytes: int,
 ) -> WatchedProcess:
     written: list[bytes] = []
     cut, code = "", -1
     child.drain_stderr()
     try:
         async with child.guard, asyncio.timeout(limits.seconds):
-            cut = await _follow(output, written, limits, patience)
+            cut = await _follow(output, written, limits, patience, output_bytes)
             if not cut:
                 code = await child.process.wait()
     except TimeoutError:
@@ -83,12 +90,18 @@ async def _read_to_the_end(
         await child.kill()
     if child.guard.exceeded:
         cut = f"more than {limits.memory_mb} MB of memory"
-    return WatchedProcess(code, b"".join(written).decode(errors="replace"), cut)
+    return WatchedProcess(code, b"".join(written).decode(errors="replace"), cut, child.last_errors)
 
 
-async def _follow(output: _Terminal, written: list[bytes], limits: Limits, patience: Callable[[bytes], float]) -> str:
+async def _follow(
+    output: _Terminal,
+    written: list[bytes],
+    limits: Limits,
+    patience: Callable[[bytes], float] | None,
+    output_bytes: int,
+) -> str:
     """Read until the process closes its output; returns the limit that it passed before, if it did."""
-    size, seconds = 0, limits.seconds
+    size, seconds = 0, limits.seconds if patience else None
     while True:
         try:
             async with asyncio.timeout(seconds):
@@ -99,9 +112,9 @@ async def _follow(output: _Terminal, written: list[bytes], limits: Limits, patie
             return ""
         written.append(data)
         size += len(data)
-        if size > OUTPUT_BYTES:
-            return f"more than {OUTPUT_BYTES >> 20} MB of output"
-        seconds = patience(data)
+        if size > output_bytes:
+            return f"more than {output_bytes >> 20} MB of output"
+        seconds = patience(data) if patience else None
 
 
 class _Terminal:
