@@ -15,6 +15,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from common.places import Place
+
 Layout = tuple[tuple[int, ...], ...]
 """Goal positions (0-based, in Lean's order) of each branch. `((0,),)` is the common case: one goal. `()` is no goal:
 closed. At most one branch holds more than one goal, and it comes last (see `node.lean.text.script`)."""
@@ -33,6 +35,9 @@ class Theorem(msgspec.Struct, frozen=True):
     conclusion: str
     header: str = ""
     """Commands that stand before the theorem (imports, opens). Empty: the lean-proxy's own default header."""
+    place: Place | None = None
+    """Where in a Lean file its proof is missing. Lean elaborates it there, and `binders` and `conclusion` only describe
+    it to people. None: the theorem stands by itself."""
 
     @property
     def proposition(self) -> str:
@@ -44,6 +49,11 @@ class Theorem(msgspec.Struct, frozen=True):
         """`theorem NAME BINDERS : CONCLUSION`, without the proof."""
         binders = f" {self.binders.strip()}" if self.binders.strip() else ""
         return f"theorem {self.name}{binders} : {self.conclusion}"
+
+    def renamed(self) -> Theorem:
+        """The same under a name that nothing else has. A proof that a search has found does not know the theorem's own
+        name: what it calls `Nat.add_comm` is the library's."""
+        return msgspec.structs.replace(self, name="proofmesh_theorem")
 
     def negation(self) -> Theorem:
         """The disproof of this theorem is a proof of its negation, implicit and instance binders included."""

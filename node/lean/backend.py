@@ -76,6 +76,10 @@ class Backend(Protocol):
         """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
 
     @property
+    def in_files(self) -> bool:
+        """Whether it can prove what is missing at a place in a file (`Theorem.place`)."""
+
+    @property
     def waiting(self) -> int:
         """Batches that wait for a process."""
 

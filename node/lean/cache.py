@@ -8,7 +8,10 @@ from cachetools import LRUCache
 
 from common.lean import Outcome, OutcomeKind, Step, Theorem
 
-StateKey = tuple[str, str, str, tuple[Step, ...]]
+StateKey = tuple[object, tuple[Step, ...]]
+
+IN_FILE = "\0"
+"""Marks the digest of a file's text, so that it is no header."""
 
 _LASTING = (OutcomeKind.PROVED, OutcomeKind.GOALS, OutcomeKind.ERROR)
 """Outcomes that will be the same again. Time and memory may run out once and not again."""
@@ -32,9 +35,9 @@ class OutcomeCache:
         """The text of the state at the end of a path, if it is known."""
         return self._states.get(state_key(theorem, path))
 
-    def parses(self, header: str, tactic: str) -> bool:
-        """Whether the tactic is known to parse."""
-        return bool(self._parsed.get((header, tactic)))
+    def parses(self, theorem: Theorem, tactic: str) -> bool:
+        """Whether the tactic is known to parse where the theorem stands."""
+        return bool(self._parsed.get((grammar_key(theorem), tactic)))
 
     def learn_state(self, theorem: Theorem, path: Sequence[Step], state: str) -> None:
         """Remember the text of a state."""
@@ -47,11 +50,18 @@ class OutcomeCache:
             return
         self._outcomes[state_key(theorem, path), tactic] = outcome
         if outcome.kind is not OutcomeKind.ERROR:
-            self._parsed[theorem.header, tactic] = True
+            self._parsed[grammar_key(theorem), tactic] = True
         for number, branch in enumerate(outcome.branches):
             self.learn_state(theorem, (*path, Step(tactic, number, outcome.layout)), branch.state)
 
 
 def state_key(theorem: Theorem, path: Sequence[Step]) -> StateKey:
     """What a state depends on; the theorem's name is not part of it."""
-    return theorem.header, theorem.binders, theorem.conclusion, tuple(path)
+    if theorem.place is not None:
+        return theorem.place.key, tuple(path)
+    return (theorem.header, theorem.binders, theorem.conclusion), tuple(path)
+
+
+def grammar_key(theorem: Theorem) -> str:
+    """What decides whether a tactic parses: the commands above the theorem."""
+    return theorem.header if theorem.place is None else f"{IN_FILE}{theorem.place.context.digest}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from common.lean import BadStatement, Outcome, OutcomeKind
 from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, Message
+from common.places import BadContext
 from node.lean.backend import Backend, BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.cache import OutcomeCache
 from node.lean.text.lexing import lex
@@ -50,8 +51,12 @@ class Requests:
     async def run(self, request: LeanRunRequest) -> Message:
         """LeanRunReply, Busy, or Failure (BAD_STATEMENT where Lean or the rules refuse the statement)."""
         theorem = request.theorem
-        problem = statement_problem(theorem.binders, theorem.conclusion)
+        # A place holds text of a file: Lean elaborates that as it stands, and no rule of ours is asked.
+        problem = "" if theorem.place is not None else statement_problem(theorem.binders, theorem.conclusion)
         if problem:
+            return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
+        if theorem.place is not None and not self.backend.in_files:
+            problem = 'theorems in files need Lean\'s own workers: [lean] backend = "worker"'
             return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
         if len(request.tactics) > MAX_CANDIDATES:
             return Failure(reason=f"{len(request.tactics)} candidates; at most {MAX_CANDIDATES} in one request")
@@ -64,7 +69,7 @@ class Requests:
                 result = await self.backend.attempt(self._batch(request, unsettled, state))
             except BackendFull as error:
                 return Busy(retry_after=error.retry_after, reason=str(error))
-            except BadStatement as error:
+            except (BadStatement, BadContext) as error:
                 return Failure(reason=str(error), kind=FailureKind.BAD_STATEMENT)
             except BackendDown as error:
                 self.problem = str(error)
@@ -90,7 +95,7 @@ class Requests:
         return known
 
     def _batch(self, request: LeanRunRequest, tactics: list[str], state: str | None) -> TacticBatch:
-        parsed = frozenset(tactic for tactic in tactics if self.cache.parses(request.theorem.header, tactic))
+        parsed = frozenset(tactic for tactic in tactics if self.cache.parses(request.theorem, tactic))
         timeout = min(self.longest, max(LEAST_SECONDS, request.timeout))
         return TacticBatch(request.theorem, request.path, tuple(tactics), timeout, state, parsed)
 

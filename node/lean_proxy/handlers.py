@@ -12,8 +12,9 @@ from prometheus_client import Histogram
 
 from common import faults, metrics
 from common.messages import Failure, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
+from node.lean.files.proofs import ProofVerifier
 from node.lean.requests import Requests
-from node.lean.verify.verifier import VerificationFailed, Verifier
+from node.lean.verify.verifier import VerificationFailed
 
 REASON_CHARACTERS = 300
 """Of the reason for a rejection, in the log."""
@@ -27,7 +28,7 @@ log = structlog.get_logger("lean-proxy")
 class Handlers:
     """Handlers of `lean.run` and `lean.verify`, and what they count."""
 
-    def __init__(self, requests: Requests, verifier: Verifier) -> None:
+    def __init__(self, requests: Requests, verifier: ProofVerifier) -> None:
         self._requests = requests
         self._verifier = verifier
         self._open = 0
@@ -47,7 +48,7 @@ class Handlers:
             "lean_verify_proof_seconds", "Time of a check for each verdict that came of it: queueing is not counted"
         )
         self._unsettled = metrics.counter("lean_verify_again", "Proofs that a batch left to smaller ones")
-        verifier.on_checked = self._checked
+        verifier.statements.on_checked = self._checked
 
     async def run(self, request: LeanRunRequest) -> Message:
         """LeanRunReply, Busy or Failure."""
@@ -68,7 +69,7 @@ class Handlers:
     @property
     def unverified(self) -> int:
         """Proofs that no check has begun with."""
-        return self._verifier.waiting
+        return self._verifier.statements.waiting
 
     async def drained(self) -> None:
         """Wait until no request is open."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from node.lean.requests import Requests
     from node.lean.snippets.checker import SnippetChecker
     from node.lean.toolchain.lean_toolchain import LeanToolchain
-    from node.lean.verify.verifier import Verifier
 
 OPEN_REQUESTS = 4096
 """Handlers at once. The backend's own queue is far shorter and answers Busy; this only bounds those answers."""
@@ -34,6 +33,7 @@ def main(settings: LeanProxySettings, node: NodeSettings) -> int:
 
 async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     """The life of a lean-proxy, from a connected node to the end of its drain. Raises NodeFailure."""
+    from node.lean.files.proofs import ProofVerifier
     from node.lean_proxy.checks import Checks
     from node.lean_proxy.handlers import Handlers
     from node.lean_proxy.report import report
@@ -41,7 +41,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
 
     toolchain = await confined_toolchain(ctx, settings)
     requests = make_requests(settings, toolchain)
-    verifier = make_verifier(settings, toolchain)
+    verifier = ProofVerifier(settings, toolchain)
     checker = make_checker(settings, toolchain)
     requests.backend.start()
     try:
@@ -72,19 +72,6 @@ def make_requests(settings: LeanProxySettings, toolchain: LeanToolchain) -> Requ
 
     backend = make_backend(settings, toolchain, worker_options(settings))
     return Requests(backend, OutcomeCache(settings.cache), longest=settings.tactic_seconds)
-
-
-def make_verifier(settings: LeanProxySettings, toolchain: LeanToolchain) -> Verifier:
-    """What answers `lean.verify`."""
-    from node.lean.verify.verifier import Verifier
-
-    return Verifier(
-        toolchain,
-        at_once=settings.resolved_verifications(),
-        seconds=settings.verify_seconds,
-        memory_mb=settings.verify_memory_mb,
-        batch=settings.verify_batch,
-    )
 
 
 def make_checker(settings: LeanProxySettings, toolchain: LeanToolchain) -> SnippetChecker:

@@ -163,7 +163,7 @@ class Collector:
     async def _verify(self, attempt: Attempt, proof: ProofTree, script: str) -> Verdict | None:
         """Ask for the second check. The theorem is the one that was dispatched, whatever the result says."""
         settings = self._run.settings
-        request = LeanVerifyRequest(theorem=attempt.theorem, script=script)
+        request = LeanVerifyRequest(theorem=attempt.theorem.renamed(), script=script)
         await self._gathering.wait()
         try:
             reply = await self._run.bus.request_patiently(

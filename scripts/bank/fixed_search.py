@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from common.lean import BadStatement, Outcome, Step, Theorem
-from common.messages import Attempt, AttemptOutcome, LeanRunReply, LeanRunRequest, Purpose
+from common.lean import Theorem
+from common.messages import Attempt, AttemptOutcome, Purpose
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -15,30 +15,9 @@ from node.lean.worker.pool import Pool
 from node.prover.agent import Agent
 from node.prover.fixed_policy import FixedPolicy
 from node.prover.settings import ProverSettings
+from node.proving.local_lean import LocalEnvironment
 
 TACTIC_SECONDS = 5.0
-
-
-class LocalEnvironment:
-    """`node.prover.environment.Environment` with the lean-proxy's own code in this process."""
-
-    def __init__(self, requests: Requests, theorem: Theorem) -> None:
-        self._requests = requests
-        self._theorem = theorem
-
-    async def open(self) -> str:
-        """The text of the root state. Raises BadStatement."""
-        return (await self._ask((), ())).state
-
-    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
-        """One outcome for every tactic."""
-        return dict(zip(tactics, (await self._ask(path, tuple(tactics))).outcomes, strict=True)) if tactics else {}
-
-    async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
-        reply = await self._requests.run(LeanRunRequest(self._theorem, path, tactics, TACTIC_SECONDS))
-        if not isinstance(reply, LeanRunReply):
-            raise BadStatement(str(reply))
-        return reply
 
 
 @asynccontextmanager
@@ -59,7 +38,7 @@ async def solve_all(theorems: Sequence[Theorem], simulations: int) -> list[bool]
     async with local_requests() as requests:
         for theorem in theorems:
             attempt = Attempt(theorem.name, theorem.name, theorem, Purpose.EVAL, simulations, seed=0)
-            environment = LocalEnvironment(requests, theorem)
+            environment = LocalEnvironment(requests, theorem, TACTIC_SECONDS)
             agent = Agent(attempt, FixedPolicy(), environment, prover_id="floors", leaves=1, parameters=parameters)
             solved.append((await agent.play()).outcome is AttemptOutcome.PROVED)
     return solved

@@ -42,7 +42,8 @@ from node.prover.exploration import ExploringPolicy
 from node.prover.policy import Advice, Policy
 from node.prover.prior import merge_samples
 from node.prover.settings import ProverSettings
-from scripts.bank.fixed_search import LocalEnvironment, local_requests
+from node.proving.local_lean import LocalEnvironment
+from scripts.bank.fixed_search import TACTIC_SECONDS, local_requests
 from scripts.bench._report import asked, machine, report
 
 T = TypeVar("T")
@@ -159,7 +160,7 @@ async def play(theorems: Sequence[Theorem], arguments: SolveBenchSettings) -> li
                 seed=arguments.seed,
                 samples=arguments.samples,
             )
-            environment = LocalEnvironment(requests, theorem)
+            environment = LocalEnvironment(requests, theorem, TACTIC_SECONDS)
             result = await Agent(attempt, policy, environment, prover_id="bench", leaves=leaves).play()
             progress.advance(task)
             return result

@@ -23,6 +23,8 @@ MAY_IMPORT = {
     "node.prover": {"common", "node.lean"},
     "node.lean_proxy": {"common", "node.lean"},
     "node.serve": {"common", "node.lean"},
+    # What uses the parts of roles in one process, without a mesh.
+    "node.proving": {"common", "node.inference", "node.lean", "node.model", "node.prover"},
 }
 """By package, the packages that it may import besides itself. `node.mesh` composes roles, and `scripts` measures them:
 both may import everything, and nothing here may import them."""
@@ -37,7 +39,7 @@ LEAN_MAY_IMPORT = {
     "worker": {"text", "process", "toolchain", "backend", "cache", "settings"},
     "olean": set(),
     "verify": {"text", "process", "toolchain", "olean"},
-    "files": {"text", "process", "toolchain", "olean", "verify"},
+    "files": {"text", "process", "toolchain", "olean", "settings", "verify"},
     "trace": {"text", "process", "toolchain"},
     "requests": {"text", "backend", "cache"},
     "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker", "trace"},

@@ -1,6 +1,8 @@
 """The text of a batch: many candidates in one Lean document, and where each of them stands. Pure.
 
-A document is a header, a preamble, and `example`s. An example has one of four forms, here from the fastest to the most
+A document is a frame (`frames.py`) and `example`s. A theorem that stands in a file takes the place of an example there:
+its command as it is, with the candidates in its gap; then a document holds one example only, because the command names
+what it declares. An example has one of four forms, here from the fastest to the most
 careful:
 - copies: the path once, then a copy of the goal for each candidate, each in a focused block of its own. Lean's time
   grows with the tactics that it reports on, so one `refine` makes all copies, and one sentinel stands behind them all.
@@ -25,43 +27,7 @@ from dataclasses import dataclass
 from common.lean import Step, Theorem
 from node.lean.text.script import INDENT, indent_tactic, path_lines
 from node.lean.text.statement import statement_lines
-
-COPY = "«proofmesh copy»"
-"""Name of the lemma that copies a goal. In guillemets, and refused by the text rules: no candidate can use it."""
-
-SENTINEL = "proofmesh"
-"""A sentinel's message."""
-
-
-def _preamble(name: str) -> str:
-    """The definition of COPY. With another variable `name` it is a changed command for Lean's server."""
-    return f"def {COPY} {{{name} : Sort _}} (a _ : {name}) : {name} := a"
-
-
-PREAMBLE = _preamble("p")
-"""Stands behind the header in every document: `refine COPY ?_ ?_` turns a goal into two of the same."""
-
-BRIEF_PREAMBLE = f"""{PREAMBLE}
-set_option internal.cmdlineSnapshots false -- {SENTINEL}: brief
-set_option internal.cmdlineSnapshots false
-set_option internal.cmdlineSnapshots true"""
-"""The preamble of a brief document, which holds a single example. Without command-line snapshots Lean keeps no record
-of the example for an editor and reports once, at the end. That saves a third of the CPU time; but while Lean runs, it
-does not show which candidate it is at.
-
-Lean's server is not made for switching this option inside a document. When the document is edited, the server no
-longer knows where a command ended that was elaborated under the option. It then takes the one or two commands before
-it (that depends on Lean's version) for unchanged, whatever they say now, and reads on from where they ended last time.
-So these must be commands that never change: the last two options here, behind a first one that stands in no other
-document. The header stands before all of them and is compared as usual.
-
-Two things follow. A brief document holds one example alone, since a second one would stand behind such a command. And
-it holds an echo, a message that names this very document: without the echo its messages are not believed. (A Lean that
-does not know the option reports an error in the option's line, where nothing is read.)"""
-
-RECALL_PREAMBLE = _preamble("r")
-"""The preamble of the document that makes Lean give up an example. Lean cancels what stands behind a changed command at
-once; a changed example itself only when a thread is free to look at it, and the example may hold the only thread."""
+from node.lean.worker.frames import COPY, SENTINEL, Frame, Opening
 
 _SENTINEL = f'trace "{SENTINEL}"'
 
@@ -114,6 +80,9 @@ class LeanExample:
     form: Form
     end: int = -1
     """Line of the sentinel behind all blocks; -1 when there is none."""
+    placed: bool = False
+    """Whether it is a command of a file. `statement` is then the line of the gap, and `last` the gap's own last line:
+    what the file says behind the gap comes after it."""
 
 
 @dataclass(frozen=True)
@@ -136,11 +105,13 @@ class LeanDocument:
 class Writer:
     """Writes a document example by example, counting lines."""
 
-    def __init__(self, header: str, *, brief: bool = False) -> None:
+    def __init__(self, frame: Frame, *, brief: bool = False) -> None:
         """`brief`: the document will have one example; Lean need not show which candidate it is at."""
         self._brief = brief
-        self._lines = opening(header, BRIEF_PREAMBLE if brief else PREAMBLE).split("\n")[:-1]
+        self._lines = frame.opening(Opening.BRIEF if brief else Opening.PLAIN).split("\n")[:-1]
         self._examples: list[LeanExample] = []
+        self._first = 0
+        """Line where the last example begins."""
 
     def document(self) -> LeanDocument:
         """The document as written so far. The echo is a digest of the text: equal echoes mean equal documents."""
@@ -196,7 +167,7 @@ class Writer:
     def probe(self, index: int, tactic: str) -> None:
         """A theorem whose name is taken: Lean parses the candidate, and elaborates nothing."""
         first = len(self._lines)
-        self._lines.append(f"theorem {COPY} : True := by")
+        self._lines.append(f"theorem _root_.{COPY} : True := by")
         spots: list[_Spot] = []
         self._lines += _block(spots, 0, index, tactic, INDENT, bulleted=False)
         self._examples.append(LeanExample(first, first, len(self._lines) - 1, (spots[0].block(first + 1),), Form.PROBE))
@@ -209,11 +180,11 @@ class Writer:
         `spots`: where `hole` writes the blocks, filled in when it is called. `ends`: the hole's last line but one is
         the sentinel behind all blocks.
         """
-        first = len(self._lines)
-        self._lines += statement_lines("example", theorem)
+        prefix = self._statement(theorem)
         statement = len(self._lines) - 1
+        first = self._first
         if self._brief:
-            self._lines.append(f'{INDENT}trace "{MARK}"')
+            self._lines.append(f'{prefix}trace "{MARK}"')
         length = 0
 
         def marked(prefix: str) -> list[str]:
@@ -222,7 +193,7 @@ class Writer:
             length = len(lines)
             return [prefix + MARK, *lines]
 
-        lines = path_lines(path, marked)
+        lines = path_lines(path, marked, prefix)
         # `path_lines` may have put the hole's first line behind a bullet. The mark shows where it went: there the
         # mark's line, with its bullets, and the hole's first line are made into one.
         start = next(number for number, line in enumerate(lines) if MARK in line)
@@ -231,7 +202,21 @@ class Writer:
         self._lines += lines
         blocks = tuple(spot.block(begin) for spot in spots)
         end = begin + length - 2 if ends else -1
-        self._examples.append(LeanExample(first, statement, len(self._lines) - 1, blocks, form, end))
+        last = len(self._lines) - 1
+        if theorem.place is not None:
+            self._lines += f"{prefix}){theorem.place.after}".rstrip("\n").split("\n")
+        self._examples.append(LeanExample(first, statement, last, blocks, form, end, placed=theorem.place is not None))
+
+    def _statement(self, theorem: Theorem) -> str:
+        """Add the lines above the path; returns the indentation of the path."""
+        self._first = len(self._lines)
+        place = theorem.place
+        if place is None:
+            self._lines += statement_lines("example", theorem)
+            return INDENT
+        # The parentheses make one tactic (or one term) of the whole script, whatever the gap stands behind.
+        self._lines += (place.before + ("(" if place.tactic else "(by")).split("\n")
+        return " " * (place.column + len(INDENT))
 
 
 _Hole = Callable[[str], list[str]]
@@ -292,8 +277,3 @@ def _joined(mark: str, line: str) -> str:
     """The first line of the hole, behind the bullets of the mark's line."""
     bullets = mark[: mark.index(MARK)]
     return bullets + line[len(bullets) :]
-
-
-def opening(header: str, preamble: str = PREAMBLE) -> str:
-    """The beginning of every document: the header and a preamble, each with a line break behind it."""
-    return f"{header}\n{preamble}\n" if header else f"{preamble}\n"

@@ -32,6 +32,8 @@ class WorkerOptions:
     """Seconds that a request waits for the import of its header, before the answer is Busy. The import goes on."""
     spares: int = 2
     """Processes kept beside the workers for headers that come again; the least recently used ends first."""
+    in_file: bool = False
+    """For the texts of files: Lean's own options hold there, for which these texts were written."""
     extra: tuple[str, ...] = ()
     """More arguments for `lean`."""
 
@@ -43,11 +45,11 @@ class WorkerOptions:
         options = {
             "server.reportDelayMs": REPORT_DELAY_MS,
             "maxErrors": 1_000_000,
-            "maxHeartbeats": self.heartbeats,
             "linter.all": "false",
-            # As in verification, where the statement is a term: a free name is an error, not one more binder.
-            "autoImplicit": "false",
         }
+        if not self.in_file:
+            # As in verification, where the statement is a term: a free name is an error, not one more binder.
+            options |= {"maxHeartbeats": self.heartbeats, "autoImplicit": "false"}
         # One task thread: there are as many workers as cores, and a second thread costs a third more CPU an edit.
         return ["--worker", "-j1", *(f"-D{name}={value}" for name, value in options.items()), *self.extra, URI]
 

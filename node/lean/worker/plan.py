@@ -15,6 +15,7 @@ from common.lean import Outcome, OutcomeKind, Step, Theorem
 from node.lean.process.child import Ending
 from node.lean.text.goals import may_share, split_goals, state_text
 from node.lean.worker.document import MOST_COPIES, STATE, LeanDocument, Writer
+from node.lean.worker.frames import Frame
 from node.lean.worker.reading import DocumentReading
 
 _NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?(?!_(?!\w))[^\W\d]")
@@ -85,7 +86,7 @@ class BatchPlan:
     def done(self) -> bool:
         return bool(self.bad_statement) or (self.state is not None and not self._pending and not self._alone)
 
-    def document(self, header: str) -> LeanDocument | None:
+    def document(self, frame: Frame) -> LeanDocument | None:
         """The next document to run; None when all is settled."""
         # Every document should bring the plan nearer to its end. The bound is for reports that nobody has foreseen.
         if not self.done and self._documents > 4 * len(self.candidates) + 8:
@@ -93,7 +94,7 @@ class BatchPlan:
         if self.done:
             return None
         self._documents += 1
-        writer = Writer(header, brief=self._brief and self._is_single())
+        writer = Writer(frame, brief=self._brief and self._is_single())
         if self._unprobed:
             self._running = sorted(self._unprobed)
             for index in self._running:
@@ -114,11 +115,16 @@ class BatchPlan:
         return few and (silent == 0 or (silent == len(self._pending) and self.state is not None))
 
     def _batch(self, writer: Writer) -> None:
-        """All pending candidates in one document, each in the fastest form that is safe for it."""
-        self._running = list(self._pending)
-        separate = [index for index in self._running if self._by_itself(index)]
-        silent = [index for index in self._running if index in self._silent and index not in separate]
-        copies = [index for index in self._running if index not in self._silent and index not in separate]
+        """All pending candidates in one document, each in the fastest form that is safe for it.
+
+        A command of a file stands in a document once: there, what needs another form waits for the next document.
+        """
+        separate = [index for index in self._pending if self._by_itself(index)]
+        silent = [index for index in self._pending if index in self._silent and index not in separate]
+        copies = [index for index in self._pending if index not in self._silent and index not in separate]
+        if self.theorem.place is not None:
+            copies, silent, separate = self._first_of(copies, silent, separate)
+        self._running = [index for index in self._pending if index in {*copies, *silent, *separate}]
         if self._separate:
             if self.state is None:
                 writer.separate(self.theorem, self.path, STATE, "skip")
@@ -130,6 +136,19 @@ class BatchPlan:
             writer.confirmation(self.theorem, self.path, self._texts(part))
         for index in separate:
             writer.separate(self.theorem, self.path, index, self.candidates[index])
+
+    def _first_of(
+        self, copies: list[int], silent: list[int], separate: list[int]
+    ) -> tuple[list[int], list[int], list[int]]:
+        """Of what is to be run, by form, only as much as one example holds.
+
+        The state of the gap itself is shown without candidates: what is wrong then is wrong with the file.
+        """
+        if self.state is None and (self._separate or not self.path):
+            return [], [], []
+        if copies or self.state is None:
+            return copies[:MOST_COPIES], [], []
+        return [], silent[:MOST_COPIES], [] if silent else separate[:1]
 
     def _texts(self, indices: Sequence[int]) -> list[tuple[int, str]]:
         return [(index, self.candidates[index]) for index in indices]
@@ -229,4 +248,6 @@ class BatchPlan:
             self.outcomes[index] = Outcome(OutcomeKind.LOST, message=reason)
         self._pending.clear()
         self._alone.clear()
+        if self.state is None and self.theorem.place is not None and not self.path:
+            self.bad_statement = f"Lean shows no goal at this place of the file ({reason})"
         self.state = self.state or ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from common.lean import BadStatement, Theorem
 from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch
@@ -44,6 +45,10 @@ about 4 ms when it is met in the batch; the probe costs one edit, and 0.2 ms for
 
 GARBAGE_AVERAGING = 0.02
 """Weight of a candidate in the running share of those that do not parse: about the last 50 count."""
+
+
+ANY_THEOREM = Theorem("ready", "", "True")
+"""Has the configured header."""
 
 
 class StillLoading(BackendFull):
@@ -88,6 +93,8 @@ class _PoolSlot:
 class Pool:
     """The worker backend: workers, started on demand. Used from one event loop."""
 
+    in_files: ClassVar[bool] = True
+
     toolchain: LeanToolchain
     options: WorkerOptions
     workers: int
@@ -126,7 +133,7 @@ class Pool:
         Returns its process. Raises BadHeader, WorkerEnded, OSError.
         """
         runner = self._slots[0].runner
-        await runner.load("")
+        await runner.load(ANY_THEOREM)
         assert runner.process is not None
         return runner.process
 
@@ -139,7 +146,7 @@ class Pool:
         """Have every idle worker load the configured header, in the background."""
         for slot in self._slots:
             if slot.job is None and slot.runner.process is None:
-                plan = BatchPlan(Theorem("ready", "", "True"), (), {})
+                plan = BatchPlan(ANY_THEOREM, (), {})
                 job = _Job(plan, 60.0, None, asyncio.get_running_loop().create_future())
                 # Nobody awaits this job: an error is marked as seen, or asyncio would log it.
                 job.done.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -235,7 +242,7 @@ class Pool:
 
     async def _work(self, slot: _PoolSlot, job: _Job) -> None:
         try:
-            if not slot.runner.has_loaded(job.plan.theorem.header):
+            if not slot.runner.has_loaded(job.plan.theorem):
                 await self._load(slot, job)
             seconds = 0.0 if job.done.done() else await slot.runner.run(job.plan, timeout=job.timeout)
         except asyncio.CancelledError:
@@ -260,7 +267,7 @@ class Pool:
         """
         timer = asyncio.get_running_loop().call_later(self.options.loading_seconds, job.answer_loading)
         try:
-            await slot.runner.load(job.plan.theorem.header)
+            await slot.runner.load(job.plan.theorem)
         finally:
             timer.cancel()
 
@@ -278,7 +285,7 @@ def choose(free: list[_PoolSlot], waiting: deque[_Job]) -> tuple[_PoolSlot, _Job
             if slot.warm_key == job.warm_key:
                 return slot, job
     oldest = waiting[0]
-    loaded = [slot for slot in free if slot.runner.has_loaded(oldest.plan.theorem.header)]
+    loaded = [slot for slot in free if slot.runner.has_loaded(oldest.plan.theorem)]
     idle = [slot for slot in free if slot.runner.process is None]
     start_another = loaded and idle and loaded[0].runner.start_seconds < CHEAP_START_SECONDS
     return min((idle if start_another else loaded) or idle or free, key=lambda slot: slot.last_used), oldest

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from common.lean import Outcome, OutcomeKind
 from node.lean.text.goals import factorise, split_goals
 from node.lean.text.statement import BY_COLUMN
-from node.lean.worker.document import SENTINEL, STATE, CandidateBlock, Form, LeanDocument, LeanExample
+from node.lean.worker.document import STATE, CandidateBlock, Form, LeanDocument, LeanExample
+from node.lean.worker.frames import SENTINEL
 from node.lean.worker.framing import Diagnostic
 
 _UNSOLVED = "unsolved goals"
@@ -72,7 +73,7 @@ class _Seen:
 
 def echoed(document: LeanDocument, diagnostics: Sequence[Diagnostic]) -> bool:
     """Whether the diagnostics are about this very document. (An error in its statement keeps the echo away, too.)"""
-    return not document.echo or any(item.message == document.echo for item in diagnostics)
+    return not document.echo or any(document.echo in item.message.split("\n") for item in diagnostics)
 
 
 def suspect_at(document: LeanDocument, lines: Sequence[int]) -> int | None:
@@ -117,7 +118,8 @@ def _sort(example: LeanExample, diagnostics: Sequence[Diagnostic]) -> _Seen:
     for item in diagnostics:
         line = item.lines[0]
         if not item.is_error:
-            if item.message == SENTINEL:
+            # Of a gap that runs on several goals, Lean makes one message of the same words.
+            if set(item.message.split("\n")) == {SENTINEL}:
                 seen.sentinels.add(line)
         elif (block := _left_open(example, item)) is not None:
             seen.goals[block.index] = item.message
@@ -127,8 +129,8 @@ def _sort(example: LeanExample, diagnostics: Sequence[Diagnostic]) -> _Seen:
             pass  # Lean stopped before the end of the path's innermost block, which the missing sentinels say as well
         elif example.form is Form.PROBE and ALREADY_DECLARED in item.message:
             pass  # the name is taken, as it should be
-        elif _is_whole(example, item):
-            seen.other_errors.append(item)
+        elif _is_whole(example, item) or (example.placed and line <= example.statement):
+            seen.other_errors.append(item)  # of a file's command, nothing above the gap is known to be at fault
         elif line <= example.statement:
             seen.statement_errors.append(item)
         elif line < min(block.first for block in example.blocks):
@@ -171,7 +173,7 @@ def _is_whole(example: LeanExample, item: Diagnostic) -> bool:
     start = (item.full_range or item.range).start
     if start.line == example.first and start.character == 0:
         return True
-    return start.line == example.statement and start.character >= BY_COLUMN
+    return not example.placed and start.line == example.statement and start.character >= BY_COLUMN
 
 
 def _read_probe(example: LeanExample, seen: _Seen, reading: DocumentReading) -> None:
@@ -188,6 +190,13 @@ def _read_example(example: LeanExample, seen: _Seen, reading: DocumentReading) -
     if seen.path_errors:
         reading.broken |= {block.index: _message(seen.path_errors) for block in example.blocks}
         return
+    if example.placed and [block.index for block in example.blocks] == [STATE]:
+        # Only the goal was asked for, so no candidate has caused an error above the gap.
+        above = [item for item in seen.other_errors if STATE not in seen.goals or not _is_whole(example, item)]
+        if above:
+            reading.bad_statement = reading.bad_statement or _message(above)
+            return
+        seen.other_errors.clear()
     if example.form is Form.SEPARATE:
         _read_alone(example.blocks[0], seen, reading)
     else:

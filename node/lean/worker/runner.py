@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from common.lean import Theorem
 from node.lean.process.child import Ending
-from node.lean.text.headers import import_lines, imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.document import RECALL_PREAMBLE, LeanDocument, opening
+from node.lean.worker.document import LeanDocument
+from node.lean.worker.frames import Frame, Opening
 from node.lean.worker.framing import Diagnostic
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
@@ -39,6 +40,13 @@ def header_problem(diagnostics: Sequence[Diagnostic]) -> str:
     return f"Lean refuses the header: {errors[0]}" if errors else ""
 
 
+def _refusal(frame: Frame, diagnostics: Sequence[Diagnostic]) -> str:
+    """Why Lean refuses a frame; empty when it does not. A file may have errors of its own, but it must be imported."""
+    if not frame.in_file:
+        return header_problem(diagnostics)
+    return header_problem([item for item in diagnostics if item.range.start.line < frame.import_lines])
+
+
 @dataclass
 class Runner:
     """Runs one plan at a time, on a process that is started when it is needed, for the header of the plan."""
@@ -50,8 +58,8 @@ class Runner:
     restarts: int = 0
     """Processes that ended on their own or were killed by a limit."""
     _process: LeanProcess | None = None
-    _header: str = ""
-    """The header that the process has elaborated."""
+    _frame: Frame = Frame("")  # noqa: RUF009
+    """What the process has elaborated."""
 
     @property
     def process(self) -> LeanProcess | None:
@@ -63,13 +71,19 @@ class Runner:
         """What the start of its process took, with the header; 0 without a process."""
         return self._process.started_in if self._process is not None else 0.0
 
-    def has_loaded(self, header: str) -> bool:
-        """Whether a theorem with this header needs no library that is not loaded here."""
-        return self._process is not None and imports(self._header) == imports(self.toolchain.header(header))
+    def frame(self, theorem: Theorem) -> Frame:
+        """What stands above a theorem. Raises BadContext."""
+        if theorem.place is None:
+            return Frame(self.toolchain.header(theorem.header))
+        return Frame(self.toolchain.header(theorem.place.context.text), self.options.heartbeats)
 
-    async def load(self, header: str) -> None:
-        """Get ready for theorems with this header. Raises BadHeader, WorkerEnded."""
-        await self._ready(self.toolchain.header(header))
+    def has_loaded(self, theorem: Theorem) -> bool:
+        """Whether a theorem needs no library that is not loaded here."""
+        return self._process is not None and self._frame.fits(self.frame(theorem))
+
+    async def load(self, theorem: Theorem) -> None:
+        """Get ready for a theorem, and others with the same frame. Raises BadHeader, WorkerEnded."""
+        await self._ready(self.frame(theorem))
 
     async def run(self, plan: BatchPlan, *, timeout: float) -> float:
         """Carry out a plan; returns the seconds that Lean worked. `timeout`: seconds for a candidate alone.
@@ -77,14 +91,14 @@ class Runner:
         Raises BadHeader, and WorkerEnded when no process can be started.
         """
         started = time.monotonic()
-        header = self.toolchain.header(plan.theorem.header)
-        while (document := plan.document(header)) is not None:
-            await self._step(plan, document, header, timeout)
+        frame = self.frame(plan.theorem)
+        while (document := plan.document(frame)) is not None:
+            await self._step(plan, document, frame, timeout)
         return time.monotonic() - started
 
-    async def _step(self, plan: BatchPlan, document: LeanDocument, header: str, timeout: float) -> None:
+    async def _step(self, plan: BatchPlan, document: LeanDocument, frame: Frame, timeout: float) -> None:
         """Run one document of a plan, and hand what Lean reports to the plan."""
-        process = await self._ready(header)
+        process = await self._ready(frame)
         blocks = max(1, len(document.blocks))
         # Lean shows each line that it finishes, so a candidate counts as stuck after its own time without progress.
         silence, limit, work = timeout, timeout * blocks, 0.0
@@ -93,7 +107,7 @@ class Runner:
         try:
             diagnostics = await process.edit(document.text, silence=silence, limit=limit, work=work)
         except WorkerEnded as end:
-            await self._recall_or_drop(process, end, header)
+            await self._recall_or_drop(process, end, frame)
             if document.brief:  # it does not show who is to blame
                 plan.stop_brief_documents()
                 return
@@ -107,59 +121,60 @@ class Runner:
             else:
                 plan.stop_brief_documents()
 
-    async def _recall_or_drop(self, process: LeanProcess, end: WorkerEnded, header: str) -> None:
+    async def _recall_or_drop(self, process: LeanProcess, end: WorkerEnded, frame: Frame) -> None:
         """After an edit without final diagnostics: keep the process if it is alive and gives up what it elaborates."""
-        if end.ending is Ending.TIMEOUT and await process.recall(opening(header, RECALL_PREAMBLE)):
+        if end.ending is Ending.TIMEOUT and await process.recall(frame.opening(Opening.RECALL)):
             return
         self.restarts += 1
         self._process = None
 
-    async def _ready(self, header: str) -> LeanProcess:
-        """A live process with this header. Raises BadHeader, WorkerEnded."""
+    async def _ready(self, frame: Frame) -> LeanProcess:
+        """A live process with this frame. Raises BadHeader, WorkerEnded."""
         if self._process is not None and (not self._process.alive or self._worn(self._process)):
             await self.stop()
-        if self._process is None or imports(header) != imports(self._header):
-            await self._swap(header)
-        if self._process is not None and header != self._header:
-            await self._replace_header(self._process, header)
-        return self._process or await self._start(header)
+        if self._process is None or not self._frame.fits(frame):
+            await self._swap(frame)
+        if self._process is not None and frame != self._frame:
+            await self._replace_frame(self._process, frame)
+        return self._process or await self._start(frame)
 
-    async def _swap(self, header: str) -> None:
-        """Park the process, and take a spare one that has loaded what this header imports, if there is one."""
-        parked, parked_header = self._process, self._header
-        self._process, self._header = self.spares.take(imports(header)) or (None, "")
+    async def _swap(self, frame: Frame) -> None:
+        """Park the process, and take a spare one that has loaded what this frame imports, if there is one."""
+        parked, parked_frame = self._process, self._frame
+        self._process, self._frame = self.spares.take(frame) or (None, Frame(""))
         if parked is not None:
-            await self.spares.park(parked, parked_header)
+            await self.spares.park(parked, parked_frame)
 
-    async def _start(self, header: str) -> LeanProcess:
+    async def _start(self, frame: Frame) -> LeanProcess:
         """A new process. Raises BadHeader, WorkerEnded."""
-        process = await LeanProcess.start(self.toolchain, self.options, opening(header))
-        self._process, self._header = process, header
-        if problem := header_problem(process.opening):
-            # Where Lean accepts the imports, the process stays: the next header replaces the rest of this one.
-            if any(item.is_error and item.range.start.line < import_lines(header) for item in process.opening):
+        options = replace(self.options, in_file=frame.in_file)
+        process = await LeanProcess.start(self.toolchain, options, frame.opening())
+        self._process, self._frame = process, frame
+        if problem := _refusal(frame, process.opening):
+            # Where Lean accepts the imports, the process stays: the next frame replaces the rest of this one.
+            if any(item.is_error and item.range.start.line < frame.import_lines for item in process.opening):
                 await self.stop()
             else:
-                self._header = "\n".join(imports(header))
+                self._frame = frame.without_commands()
             raise BadHeader(problem)
         return process
 
-    async def _replace_header(self, process: LeanProcess, header: str) -> None:
-        """Replace the process's header by one with the same imports, so that no library is imported again.
+    async def _replace_frame(self, process: LeanProcess, frame: Frame) -> None:
+        """Replace what the process has elaborated by a frame with the same imports: no library is imported again.
 
         If the process dies over it there is none afterwards. Raises BadHeader.
         """
         seconds = self.options.start_seconds
         try:
-            diagnostics = await process.edit(opening(header), silence=seconds, limit=seconds)
+            diagnostics = await process.edit(frame.opening(), silence=seconds, limit=seconds)
         except WorkerEnded as end:
-            await self._recall_or_drop(process, end, self._header)
+            await self._recall_or_drop(process, end, self._frame)
             if end.ending is not Ending.DIED:
                 raise BadHeader(f"Lean came to no end with the header: {end.reason}") from end
             return
-        if problem := header_problem(diagnostics):
+        if problem := _refusal(frame, diagnostics):
             raise BadHeader(problem)  # the process is as good as before: the next edit replaces the whole document
-        self._header = header
+        self._frame = frame
 
     def _worn(self, process: LeanProcess) -> bool:
         """Whether a process should be replaced before its next document."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from node.lean.text.headers import imports
+from node.lean.worker.frames import Frame
 from node.lean.worker.process import LeanProcess
 
 
@@ -13,20 +11,20 @@ class Spares:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._parked: list[tuple[LeanProcess, str]] = []
-        """With their headers, the least recently parked first."""
+        self._parked: list[tuple[LeanProcess, Frame]] = []
+        """With their frames, the least recently parked first."""
 
-    async def park(self, process: LeanProcess, header: str) -> None:
-        """Keep a process, whose document has this header, for later."""
-        self._parked.append((process, header))
+    async def park(self, process: LeanProcess, frame: Frame) -> None:
+        """Keep a process, whose document has this frame, for later."""
+        self._parked.append((process, frame))
         for old, _ in self._drop(len(self._parked) - self._most):
             await old.kill()
 
-    def take(self, needed_imports: Sequence[str]) -> tuple[LeanProcess, str] | None:
-        """A process with these imports, and its header; None when there is none. The caller owns it from then on."""
+    def take(self, needed: Frame) -> tuple[LeanProcess, Frame] | None:
+        """A process that fits a frame, and its own frame; None when there is none. The caller owns it from then on."""
         for index in reversed(range(len(self._parked))):
-            process, header = self._parked[index]
-            if process.alive and imports(header) == needed_imports:
+            process, frame = self._parked[index]
+            if process.alive and frame.fits(needed):
                 return self._parked.pop(index)
         return None
 
@@ -39,7 +37,7 @@ class Spares:
         for process, _ in self._drop(len(self._parked)):
             await process.kill()
 
-    def _drop(self, number: int) -> list[tuple[LeanProcess, str]]:
+    def _drop(self, number: int) -> list[tuple[LeanProcess, Frame]]:
         """Take out the `number` least recently parked ones."""
         dropped = self._parked[: max(0, number)]
         self._parked = self._parked[len(dropped) :]

@@ -15,7 +15,8 @@ def test_an_outcome_is_remembered_with_the_states_that_it_leads_to():
     assert cache.outcome(TRUE, (), "constructor") is GOALS
     assert cache.outcome(Theorem("other name", "", "True"), (), "constructor") is GOALS
     assert cache.state(TRUE, [Step("constructor", 1, GOALS.layout)]) == "⊢ B"
-    assert cache.parses("", "constructor") and not cache.parses("open Nat", "constructor")
+    assert cache.parses(TRUE, "constructor")
+    assert not cache.parses(Theorem("t", "", "True", "open Nat"), "constructor")
     assert cache.outcome(TRUE, [Step("constructor", 1, GOALS.layout)], "constructor") is None
 
 
@@ -29,7 +30,7 @@ def test_what_may_come_out_otherwise_next_time_is_not_remembered(kind):
 def test_a_failing_tactic_is_remembered_and_not_taken_to_parse():
     cache = OutcomeCache(10)
     cache.learn(TRUE, (), "exat 1", Outcome(OutcomeKind.ERROR))
-    assert cache.outcome(TRUE, (), "exat 1") is not None and not cache.parses("", "exat 1")
+    assert cache.outcome(TRUE, (), "exat 1") is not None and not cache.parses(TRUE, "exat 1")
 
 
 def test_the_least_recently_used_outcome_is_forgotten_first():

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import stamina
 import structlog
@@ -58,6 +59,8 @@ class _Again(Exception):
 @dataclass
 class LeanTreeBackend:
     """Runs batches on a LeanTree server. Used from one event loop."""
+
+    in_files: ClassVar[bool] = False
 
     url: str
     processes: int

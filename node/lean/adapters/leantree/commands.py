@@ -5,7 +5,8 @@ from __future__ import annotations
 from common.lean import Theorem
 from node.lean.adapters.repl.protocol import CommandPosition, ReplMessage, severity_name
 from node.lean.process.child import Ending
-from node.lean.worker.document import LeanDocument, opening
+from node.lean.worker.document import LeanDocument
+from node.lean.worker.frames import Frame
 from node.lean.worker.framing import Diagnostic
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.reading import DocumentReading
@@ -38,11 +39,11 @@ class TextPlan(BatchPlan):
         """Whether a declaration was left without a proof."""
         return any("declaration uses" in message.data and "sorry" in message.data for message in self.messages or ())
 
-    def document(self, header: str) -> LeanDocument | None:
+    def document(self, frame: Frame) -> LeanDocument | None:
         """The one document, until it is read."""
         if self.messages is not None or self.ending is not None:
             return None
-        before = opening(header)
+        before = frame.opening()
         if self.text:
             self._lines_before = before.count("\n")
         return LeanDocument(before + self.text + "\n", ())

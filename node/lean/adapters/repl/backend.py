@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from common.lean import Outcome, OutcomeKind
 from node.lean.adapters.places import Places
@@ -47,6 +48,8 @@ PASSED_ON = ("HOME", "PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "ELAN_HOME", "
 @dataclass
 class ReplBackend:
     """Runs batches on REPL processes, started on demand. Used from one event loop."""
+
+    in_files: ClassVar[bool] = False
 
     toolchain: LeanToolchain
     """What the REPL runs on: its environment, its folder, the header of theorems."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from node.lean.text.lexing import lex
 from node.lean.text.script import indent_tactic
-from node.lean.worker.document import SENTINEL
+from node.lean.worker.frames import SENTINEL
 from node.lean.worker.framing import Position
 
 _SORRY = re.compile(r"(?<![\w.'!?])sorry(?![\w'!?])")

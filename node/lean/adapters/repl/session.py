@@ -25,7 +25,7 @@ from node.lean.adapters.repl.protocol import (
 )
 from node.lean.adapters.repl.states import ProofState, status_around
 from node.lean.text.lexing import lex
-from node.lean.worker.document import SENTINEL
+from node.lean.worker.frames import SENTINEL
 from node.lean.worker.process import WorkerEnded
 
 

@@ -11,6 +11,6 @@ def test_a_theorems_header_comes_behind_the_configured_one_unless_it_imports():
 
 
 def test_the_lines_that_import():
-    header = "-- one\nimport A\nopen Nat\npublic import B\ndef important := 1"
-    assert imports(header) == ["import A", "public import B"] and import_lines(header) == 4
+    header = "-- one\nimport A\n/- import C\nimport D -/\n\npublic import B\ndef important := 1\n/-\nimport E\n-/"
+    assert imports(header) == ["import A", "public import B"] and import_lines(header) == 6
     assert import_lines("open Nat") == 0

@@ -9,7 +9,7 @@ from common.messages import LeanRunRequest
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests, screen
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.document import opening
+from node.lean.worker.frames import Frame
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import LeanProcess
@@ -45,7 +45,7 @@ async def batched(pool: Pool, cases: list[Case], together: int) -> dict[Case, Ou
 async def alone(case: Case, parentheses: bool, process: list[LeanProcess]) -> Outcome:
     """One candidate alone; a process that it ended is replaced."""
     if not process or not process[-1].alive:
-        process.append(await LeanProcess.start(LeanToolchain.pocket(), WorkerOptions(), opening("")))
+        process.append(await LeanProcess.start(LeanToolchain.pocket(), WorkerOptions(), Frame("").opening()))
     return await asked_alone(process[-1], case, parentheses=parentheses)
 
 

@@ -4,7 +4,8 @@ import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
 from node.lean.process.child import Ending
-from node.lean.worker.document import COPY, SENTINEL, STATE, Form, LeanDocument, Writer
+from node.lean.worker.document import STATE, Form, LeanDocument, Writer
+from node.lean.worker.frames import COPY, SENTINEL, Frame
 from node.lean.worker.framing import Diagnostic, Position, Range
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.reading import echoed, read, suspect_at
@@ -51,7 +52,7 @@ def forms(document: LeanDocument) -> list[tuple[Form, list[int]]]:
 
 
 def test_candidates_stand_on_copies_of_the_goal_and_the_goal_stands_last():
-    document = BatchPlan(AND, (LEFT,), {0: "simp", 1: "intro h\nexact h"}).document("open Nat")
+    document = BatchPlan(AND, (LEFT,), {0: "simp", 1: "intro h\nexact h"}).document(Frame("open Nat"))
     lines = document.text.split("\n")
     assert lines[0] == "open Nat" and document.text.count(COPY) == 1 + 2
     assert forms(document) == [(Form.COPIES, [0, 1, STATE])]
@@ -63,21 +64,21 @@ def test_candidates_stand_on_copies_of_the_goal_and_the_goal_stands_last():
 
 def test_a_known_state_is_not_shown_again():
     plan = BatchPlan(AND, (), {0: "simp"}, state=SHOWN)
-    document = plan.document("")
+    document = plan.document(Frame(""))
     assert forms(document) == [(Form.COPIES, [0])]
     plan.take(read(document, [error(document, 0, "no progress"), *sentinels(document)]))
-    assert plan.outcomes[0].kind is OutcomeKind.ERROR and plan.document("") is None
+    assert plan.outcomes[0].kind is OutcomeKind.ERROR and plan.document(Frame("")) is None
 
 
 def test_many_candidates_are_divided_and_the_state_is_shown_once():
-    document = BatchPlan(AND, (), {number: f"exact h{number}" for number in range(70)}).document("")
+    document = BatchPlan(AND, (), {number: f"exact h{number}" for number in range(70)}).document(Frame(""))
     assert [len(example.blocks) for example in document.examples] == [33, 32, 6]
     assert [block.index for block in document.blocks].count(STATE) == 1
 
 
 def test_what_a_block_says_at_its_own_place_is_its_outcome():
     plan = BatchPlan(AND, (), {0: "constructor", 1: "simp"})
-    document = plan.document("")
+    document = plan.document(Frame(""))
     two = "unsolved goals\ncase left\n⊢ p\n\ncase right\n⊢ q"
     plan.take(read(document, [goals(document, 0, two), error(document, 1, "no progress"), shown(document)]))
     assert plan.done and plan.state == SHOWN
@@ -87,20 +88,20 @@ def test_what_a_block_says_at_its_own_place_is_its_outcome():
 
 def test_goals_left_beside_an_error_are_an_error():
     plan = BatchPlan(AND, (), {0: "constructor\n· simp"}, state=SHOWN)
-    document = plan.document("")
+    document = plan.document(Frame(""))
     plan.take(read(document, [goals(document, 0, GOAL), error(document, 0, "no progress")]))
     assert plan.outcomes[0].kind is OutcomeKind.ERROR
 
 
 def test_silence_has_to_be_confirmed_in_an_example_without_errors():
     plan = BatchPlan(AND, (), {0: "simp", 1: "exact h", 2: "exact _"})
-    document = plan.document("")
+    document = plan.document(Frame(""))
     plan.take(read(document, [error(document, 0, "no"), shown(document)]))
     assert set(plan.outcomes) == {0}
-    document = plan.document("")
+    document = plan.document(Frame(""))
     assert forms(document) == [(Form.CONFIRMATION, [1, 2])]
     plan.take(read(document, [error(document, 2, "don't know how to synthesize placeholder"), *sentinels(document)]))
-    document = plan.document("")
+    document = plan.document(Frame(""))
     assert forms(document) == [(Form.SEPARATE, [1]), (Form.SEPARATE, [2])]
     plan.take(read(document, [error(document, 2, "don't know how to synthesize placeholder"), *sentinels(document)]))
     assert plan.done
@@ -109,33 +110,33 @@ def test_silence_has_to_be_confirmed_in_an_example_without_errors():
 
 def test_a_confirmation_without_a_sentinel_confirms_nothing():
     plan = BatchPlan(AND, (), {0: "exact h", 1: "exact h'"}, state=SHOWN)
-    document = plan.document("")
+    document = plan.document(Frame(""))
     plan.take(read(document, sentinels(document)))
-    document = plan.document("")
+    document = plan.document(Frame(""))
     plan.take(read(document, sentinels(document)[:1]))
-    assert not plan.outcomes and forms(plan.document(""))[0][0] is Form.SEPARATE
+    assert not plan.outcomes and forms(plan.document(Frame("")))[0][0] is Form.SEPARATE
 
 
 def test_what_stands_behind_a_candidate_that_does_not_parse_is_run_again():
     plan = BatchPlan(AND, (), {0: "constructor", 1: "exact (", 2: "simp", 3: "rfl"})
-    document = plan.document("")
+    document = plan.document(Frame(""))
     refused = error(document, 1, "unexpected token ')'; expected term")
     plan.take(read(document, [goals(document, 0, GOAL), refused, at(3, 7, GOAL, end=block(document, 1).last)]))
     assert plan.outcomes[0].kind is OutcomeKind.GOALS and plan.outcomes[1].kind is OutcomeKind.ERROR
     assert plan.unparsable == {1}
-    assert forms(plan.document("")) == [(Form.COPIES, [2, 3, STATE])]
+    assert forms(plan.document(Frame(""))) == [(Form.COPIES, [2, 3, STATE])]
 
 
 def test_a_runaway_candidate_and_those_behind_it_are_run_again_it_alone():
     plan = BatchPlan(AND, (), {0: "simp", 1: "loop", 2: "rfl"}, state=SHOWN)
-    document = plan.document("")
+    document = plan.document(Frame(""))
     out = "(deterministic) timeout at `whnf`, maximum number of heartbeats (40000) has been reached"
     plan.take(read(document, [error(document, 0, "no"), error(document, 1, out)]))
     assert set(plan.outcomes) == {0}
-    document = plan.document("")
+    document = plan.document(Frame(""))
     assert forms(document) == [(Form.COPIES, [2])]
     plan.take(read(document, [error(document, 2, "no"), *sentinels(document)]))
-    document = plan.document("")
+    document = plan.document(Frame(""))
     assert forms(document) == [(Form.SEPARATE, [1])]
     plan.take(read(document, [error(document, 1, out)]))
     assert plan.done and plan.outcomes[1].kind is OutcomeKind.TIMEOUT
@@ -143,66 +144,66 @@ def test_a_runaway_candidate_and_those_behind_it_are_run_again_it_alone():
 
 def test_goals_that_hold_metavariables_are_never_copied():
     several = BatchPlan(AND, (SHARED,), {0: "simp"})
-    assert forms(several.document("")) == [(Form.SEPARATE, [STATE]), (Form.SEPARATE, [0])]
+    assert forms(several.document(Frame(""))) == [(Form.SEPARATE, [STATE]), (Form.SEPARATE, [0])]
     known = BatchPlan(AND, (LEFT,), {0: "simp"}, state="⊢ ?m.1 = 1")
-    assert forms(known.document("")) == [(Form.SEPARATE, [0])]
+    assert forms(known.document(Frame(""))) == [(Form.SEPARATE, [0])]
     found = BatchPlan(AND, (LEFT,), {0: "simp"})
-    document = found.document("")
+    document = found.document(Frame(""))
     found.take(read(document, [error(document, 0, "no"), goals(document, STATE, "unsolved goals\n⊢ ?m.7 = 1")]))
-    assert not found.outcomes and forms(found.document("")) == [(Form.SEPARATE, [0])]
+    assert not found.outcomes and forms(found.document(Frame(""))) == [(Form.SEPARATE, [0])]
 
 
 @pytest.mark.parametrize("tactic", ["case left => simp", "case' left => skip", "exact ?left", "refine ?a"])
 def test_candidates_that_name_a_goal_have_an_example_of_their_own(tactic):
-    document = BatchPlan(AND, (), {0: tactic}, state=SHOWN).document("")
+    document = BatchPlan(AND, (), {0: tactic}, state=SHOWN).document(Frame(""))
     assert forms(document) == [(Form.SEPARATE, [0])]
 
 
 @pytest.mark.parametrize("tactic", ["refine ⟨?_, ?_⟩", "exact xs.get? 1", "cases h", "exact casework"])
 def test_other_candidates_are_copied(tactic):
-    assert forms(BatchPlan(AND, (), {0: tactic}, state=SHOWN).document("")) == [(Form.COPIES, [0])]
+    assert forms(BatchPlan(AND, (), {0: tactic}, state=SHOWN).document(Frame(""))) == [(Form.COPIES, [0])]
 
 
 def test_probes_come_first_and_keep_garbage_out_of_the_batch():
     plan = BatchPlan(AND, (), {0: "exact (", 1: "simp"}, state=SHOWN, probe=frozenset({0, 1}))
-    document = plan.document("")
+    document = plan.document(Frame(""))
     assert forms(document) == [(Form.PROBE, [0]), (Form.PROBE, [1])]
     taken = [at(example.first, 8, f"`{COPY}` has already been declared") for example in document.examples]
     plan.take(read(document, [error(document, 0, "unexpected token"), *taken]))
     assert plan.outcomes[0].kind is OutcomeKind.ERROR
-    assert forms(plan.document("")) == [(Form.COPIES, [1])]
+    assert forms(plan.document(Frame(""))) == [(Form.COPIES, [1])]
 
 
 def test_an_error_in_the_statement_or_the_path_is_no_outcome():
     plan = BatchPlan(AND, (LEFT,), {0: "simp"})
-    document = plan.document("")
+    document = plan.document(Frame(""))
     plan.take(read(document, [at(document.examples[0].first, 20, "Unknown identifier `q`")]))
     assert plan.done and plan.bad_statement == "Unknown identifier `q`"
 
     plan = BatchPlan(AND, (LEFT,), {0: "simp"})
-    document = plan.document("")
+    document = plan.document(Frame(""))
     plan.take(read(document, [at(document.examples[0].statement + 1, 2, "constructor failed")]))
     assert plan.done and plan.outcomes[0].kind is OutcomeKind.LOST and "constructor failed" in plan.outcomes[0].message
 
 
 def test_a_worker_that_was_stuck_in_a_candidate_makes_it_time_out():
     plan = BatchPlan(AND, (), {0: "simp", 1: "loop", 2: "rfl"})
-    document = plan.document("")
+    document = plan.document(Frame(""))
     running = suspect_at(document, [3, block(document, 1).first, block(document, STATE).first])
     assert running == 1
     plan.ended(Ending.TIMEOUT, "no answer in time", running, stuck=True)
     assert plan.outcomes[1].kind is OutcomeKind.TIMEOUT
-    assert forms(plan.document("")) == [(Form.COPIES, [0, 2, STATE])]
+    assert forms(plan.document(Frame(""))) == [(Form.COPIES, [0, 2, STATE])]
 
 
 def test_a_candidate_that_a_worker_died_with_is_run_alone_and_crashes_only_when_it_dies_twice_more():
     plan = BatchPlan(AND, (), {0: "simp", 1: "boom"}, state=SHOWN)
-    plan.document("")
+    plan.document(Frame(""))
     plan.ended(Ending.DIED, "killed", 1, stuck=False)
-    document = plan.document("")
+    document = plan.document(Frame(""))
     plan.take(read(document, [error(document, 0, "no"), *sentinels(document)]))
     for expected in (None, OutcomeKind.CRASHED):
-        assert forms(plan.document("")) == [(Form.SEPARATE, [1])]
+        assert forms(plan.document(Frame(""))) == [(Form.SEPARATE, [1])]
         plan.ended(Ending.DIED, "killed", 1, stuck=False)
         assert (plan.outcomes[1].kind if 1 in plan.outcomes else None) is expected
     assert plan.done
@@ -213,7 +214,7 @@ def test_a_candidate_that_a_worker_died_with_is_run_alone_and_crashes_only_when_
 )
 def test_limits_that_are_passed_alone_are_the_outcome(ending, kind):
     plan = BatchPlan(AND, (), {0: "boom"}, state=SHOWN, alone=frozenset({0}))
-    plan.document("")
+    plan.document(Frame(""))
     plan.ended(ending, "too much", None, stuck=False)
     assert plan.done and plan.outcomes[0].kind is kind
 
@@ -221,7 +222,7 @@ def test_limits_that_are_passed_alone_are_the_outcome(ending, kind):
 def test_a_plan_that_never_gets_a_clear_answer_ends_with_lost_candidates():
     plan = BatchPlan(AND, (), {0: "a", 1: "b"})
     for _ in range(100):
-        document = plan.document("")
+        document = plan.document(Frame(""))
         if document is None:
             break
         plan.take(read(document, []))
@@ -231,7 +232,7 @@ def test_a_plan_that_never_gets_a_clear_answer_ends_with_lost_candidates():
 
 def test_lines_of_nested_paths_are_counted_right():
     path = (LEFT, Step("cases h", 1, ((0,), (1,), (2,))), Step("have x := 1\nskip", 0))
-    writer = Writer("open Nat")
+    writer = Writer(Frame("open Nat"))
     writer.copies(AND, path, [(0, "simp"), (1, "a\nb")], show_state=False)
     document = writer.document()
     lines = document.text.split("\n")
@@ -243,13 +244,13 @@ def test_lines_of_nested_paths_are_counted_right():
 
 def test_a_brief_document_is_the_same_with_an_echo_of_its_own():
     plan, other = (BatchPlan(AND, (LEFT,), {0: tactic, 1: "a\nb"}, state=SHOWN) for tactic in ("simp", "rfl"))
-    brief, another = plan.document("open Nat"), other.document("open Nat")
+    brief, another = plan.document(Frame("open Nat")), other.document(Frame("open Nat"))
     assert brief.brief and "cmdlineSnapshots true" in brief.text
     assert brief.text.count(brief.echo) == 1 and brief.echo != another.echo
     assert not echoed(brief, [at(4, 2, another.echo, severity=3)]), "Lean speaks of another document"
     assert echoed(brief, [at(4, 2, brief.echo, severity=3)])
     plan.stop_brief_documents()
-    document = plan.document("open Nat")
+    document = plan.document(Frame("open Nat"))
     assert not document.brief and echoed(document, []) and "cmdlineSnapshots" not in document.text
     assert forms(document) == forms(brief) == [(Form.COPIES, [0, 1])]
     lines, brief_lines = document.text.split("\n"), brief.text.split("\n")
@@ -259,15 +260,15 @@ def test_a_brief_document_is_the_same_with_an_echo_of_its_own():
 
 def test_documents_with_more_than_one_example_are_not_brief():
     for tactics, path in ((["simp", "case left => skip"], ()), (["simp"] * 40, ()), (["simp", "rfl"], (SHARED,))):
-        document = BatchPlan(AND, path, dict(enumerate(tactics)), state=SHOWN).document("")
+        document = BatchPlan(AND, path, dict(enumerate(tactics)), state=SHOWN).document(Frame(""))
         assert len(document.examples) > 1 and not document.brief
     plan = BatchPlan(AND, (), {0: "simp", 1: "rfl"}, state=SHOWN, probe=frozenset({0, 1}))
-    assert not plan.document("").brief
+    assert not plan.document(Frame("")).brief
 
 
 def test_a_tactic_that_leaves_more_text_than_anybody_reads_is_an_error():
     plan = BatchPlan(AND, (), {0: "constructor"}, state=SHOWN)
-    document = plan.document("")
+    document = plan.document(Frame(""))
     huge = "unsolved goals\n" + "\n\n".join(f"h : {'x' * 5000}\n⊢ p" for _ in range(10))
     plan.take(read(document, [goals(document, 0, huge), *sentinels(document)]))
     assert plan.outcomes[0].kind is OutcomeKind.ERROR and "10 goals" in plan.outcomes[0].message

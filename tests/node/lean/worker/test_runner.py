@@ -8,7 +8,7 @@ from common.lean import OutcomeKind, Theorem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
-from node.lean.worker.runner import BadHeader, Runner, imports
+from node.lean.worker.runner import BadHeader, Runner
 
 pytestmark = pytest.mark.lean
 
@@ -106,7 +106,3 @@ async def test_two_headers_in_turn_cost_no_process_and_no_document_twice(runner)
     assert runner.process.pid == pid and runner.restarts == 0
     # A turn to the header, a batch, and a confirmation of what was proved.
     assert runner.process.edits - edits <= rounds * (3 + 3)
-
-
-def test_only_lines_that_import_count():
-    assert imports("import A\nopen Nat\npublic import B\ndef important := 1") == ["import A", "public import B"]

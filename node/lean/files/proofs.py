@@ -1,0 +1,92 @@
+"""Verifies any proof in fresh processes: of a statement that stands by itself, or at its place in a file."""
+
+from __future__ import annotations
+
+import textwrap
+
+from common.lean import Theorem
+from common.messages import FailureKind, LeanVerifyReply
+from common.places import BadContext, Place
+from node.lean.files.report import DeclarationVerdict, FileReport
+from node.lean.files.verifier import FileVerifier
+from node.lean.settings import LeanProcessSettings
+from node.lean.text.filling import filled
+from node.lean.text.rules import proof_problem
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.verifier import VerificationFailed, Verifier
+
+
+class ProofVerifier:
+    """Says whether a script proves a theorem. `stop` it in the end."""
+
+    def __init__(self, settings: LeanProcessSettings, toolchain: LeanToolchain) -> None:
+        self._settings = settings
+        self._toolchain = toolchain
+        self.statements = Verifier(
+            toolchain,
+            at_once=settings.resolved_verifications(),
+            seconds=settings.verify_seconds,
+            memory_mb=settings.verify_memory_mb,
+            batch=settings.verify_batch,
+        )
+        self._files: FileVerifier | None = None
+
+    @property
+    def files(self) -> FileVerifier:
+        """Verifies whole files; made when the first is verified."""
+        if self._files is None:
+            self._files = FileVerifier(
+                self._toolchain,
+                at_once=self._settings.resolved_verifications(),
+                seconds=self._settings.verify_seconds,
+                memory_mb=self._settings.verify_memory_mb,
+            )
+        return self._files
+
+    async def stop(self) -> None:
+        """End what is at work, and remove scratch folders."""
+        if self._files is not None:
+            self._files.close()
+        await self.statements.stop()
+
+    async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
+        """Whether `script`, a tactic block, proves the theorem; in a file: all of the command that it stands in.
+
+        Raises VerificationFailed.
+        """
+        if theorem.place is None:
+            return await self.statements.verify(theorem, script)
+        if problem := proof_problem(script):
+            return LeanVerifyReply(accepted=False, reason=problem)
+        try:
+            above = theorem.place.context.text
+        except BadContext as error:
+            raise VerificationFailed(str(error), FailureKind.BAD_STATEMENT) from error
+        report = await self.files.verify_text(above + _command(theorem.place, script))
+        return _reply(report, above.count("\n") + 1)
+
+
+def _command(place: Place, script: str) -> str:
+    lines = textwrap.dedent(script.strip("\n")).split("\n")
+    return filled(place, lines)
+
+
+def _reply(report: FileReport, first: int) -> LeanVerifyReply:
+    """The verdict on the declarations of the command that begins at line `first`."""
+    mine = [each for each in report.declarations if each.line >= first]
+    return LeanVerifyReply(
+        accepted=bool(mine) and not report.problem and all(each.accepted for each in mine),
+        reason=_reason(report, mine),
+        axioms=tuple(sorted({axiom for each in mine for axiom in each.axioms})),
+        lean_version=report.lean_version,
+        elapsed=report.seconds,
+        rechecked=bool(report.rechecked),
+    )
+
+
+def _reason(report: FileReport, mine: list[DeclarationVerdict]) -> str:
+    if report.problem:
+        return report.problem
+    if not mine:
+        return "the command declares no theorem"
+    return next((each.reason for each in mine if not each.accepted), "")
