@@ -9,6 +9,7 @@ from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunReq
 from common.places import BadContext
 from node.lean.backend import Backend, BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.cache import OutcomeCache
+from node.lean.contexts.modules import ContextModules
 from node.lean.text.lexing import lex
 from node.lean.text.rules import statement_problem, tactic_problem
 
@@ -44,6 +45,8 @@ class Requests:
     cache: OutcomeCache
     longest: float
     """Most seconds for a candidate, whatever a request asks for; the least is LEAST_SECONDS."""
+    contexts: ContextModules | None = None
+    """Makes modules of long texts above gaps; None: workers elaborate these as they stand."""
     counts: Counts = field(default_factory=Counts)
     problem: str | None = None
     """Why Lean does not start; None when it does."""
@@ -66,7 +69,7 @@ class Requests:
         elapsed = 0.0
         if unsettled or state is None:
             try:
-                result = await self.backend.attempt(self._batch(request, unsettled, state))
+                result = await self.backend.attempt(await self._batch(request, unsettled, state))
             except BackendFull as error:
                 return Busy(retry_after=error.retry_after, reason=str(error))
             except (BadStatement, BadContext) as error:
@@ -94,10 +97,11 @@ class Requests:
                 known[tactic] = outcome
         return known
 
-    def _batch(self, request: LeanRunRequest, tactics: list[str], state: str | None) -> TacticBatch:
+    async def _batch(self, request: LeanRunRequest, tactics: list[str], state: str | None) -> TacticBatch:
         parsed = frozenset(tactic for tactic in tactics if self.cache.parses(request.theorem, tactic))
         timeout = min(self.longest, max(LEAST_SECONDS, request.timeout))
-        return TacticBatch(request.theorem, request.path, tuple(tactics), timeout, state, parsed)
+        theorem = request.theorem if self.contexts is None else await self.contexts.shortened(request.theorem)
+        return TacticBatch(theorem, request.path, tuple(tactics), timeout, state, parsed)
 
     def _learn(self, request: LeanRunRequest, result: BatchResult, tactics: list[str]) -> None:
         if result.state:

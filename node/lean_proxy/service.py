@@ -67,11 +67,13 @@ def make_requests(settings: LeanProxySettings, toolchain: LeanToolchain) -> Requ
     """What answers `lean.run`: the configured backend, not started yet, with a cache."""
     from node.lean.backends import make_backend
     from node.lean.cache import OutcomeCache
+    from node.lean.contexts.making import context_modules
     from node.lean.requests import Requests
     from node.lean.worker.options import worker_options
 
-    backend = make_backend(settings, toolchain, worker_options(settings))
-    return Requests(backend, OutcomeCache(settings.cache), longest=settings.tactic_seconds)
+    contexts = context_modules(settings, toolchain)
+    backend = make_backend(settings, contexts.toolchain, worker_options(settings))
+    return Requests(backend, OutcomeCache(settings.cache), settings.tactic_seconds, contexts)
 
 
 def make_checker(settings: LeanProxySettings, toolchain: LeanToolchain) -> SnippetChecker:

@@ -11,6 +11,7 @@ from common.lean import BadStatement, Outcome, Step, Theorem
 from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, LeanVerifyReply
 from node.lean.backends import make_backend
 from node.lean.cache import OutcomeCache
+from node.lean.contexts.making import context_modules
 from node.lean.files.proofs import ProofVerifier
 from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings
@@ -78,9 +79,10 @@ async def local_lean(settings: LeanProcessSettings, toolchain: LeanToolchain) ->
     """Lean for as long as the block lasts. Its processes start on demand."""
     if settings.sandbox:
         toolchain = await toolchain.confined()
-    backend = make_backend(settings, toolchain, worker_options(settings))
+    contexts = context_modules(settings, toolchain)
+    backend = make_backend(settings, contexts.toolchain, worker_options(settings))
     backend.start()
-    requests = Requests(backend, OutcomeCache(settings.cache), longest=settings.tactic_seconds)
+    requests = Requests(backend, OutcomeCache(settings.cache), settings.tactic_seconds, contexts)
     verifier = ProofVerifier(settings, toolchain)
     try:
         yield LocalLean(requests, toolchain, settings, verifier)

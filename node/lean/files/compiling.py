@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -23,6 +23,9 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 PASSES = 8
 """Times that a file is compiled: each time without what failed before."""
+
+SECONDS_PER_LINE = 0.02
+"""That a process gets beyond its limit for each line: Lean takes 4 ms for a short theorem on an idle core."""
 
 PATIENCE = 3
 """Commands that may each take the whole limit before the rest of the file is given up."""
@@ -113,7 +116,7 @@ class Compiler:
             source.parent.mkdir(parents=True)
             (place / "out").mkdir()
             source.write_text(compiled.text.without(compiled.failed), encoding="utf-8")
-            finished = await self._lean(place, source, path)
+            finished = await self._lean(place, source, path, SECONDS_PER_LINE * text.count("\n"))
             limit = finished.cut
             out_of_limits += bool(limit)
             rows = _rows(finished.output)
@@ -140,7 +143,7 @@ class Compiler:
         self._give_up(compiled, "Lean does not get through the file, even without the commands that fail")
         return compiled
 
-    async def _lean(self, place: Path, source: Path, path: Sequence[Path]) -> WatchedProcess:
+    async def _lean(self, place: Path, source: Path, path: Sequence[Path], more_seconds: float) -> WatchedProcess:
         root = place / "source"
         out = place / "out"
         return await run_watched(
@@ -154,7 +157,7 @@ class Compiler:
             ],
             environment=self._toolchain.with_modules(path),
             folder=root,
-            limits=self._limits,
+            limits=replace(self._limits, seconds=self._limits.seconds + more_seconds),
             keeper=self._toolchain.protections.keeper([out]),
             output_bytes=OUTPUT_BYTES,
         )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from node.lean.files.commands import DATA, PROOFS, SYNTAX, UNTRACED, Command, Text
@@ -140,7 +142,9 @@ class LocalModule:
         if place is None:
             return None
         at = self.text.offset(*place)
-        return next((each for each in self.commands if each.start <= at < each.end), None)
+        before = bisect_right(self.commands, at, key=lambda each: each.start)  # commands are in the order of the text
+        command = self.commands[before - 1] if before else None
+        return command if command is not None and at < command.end else None
 
     def line_of(self, name: str) -> int:
         """The line where a constant, or what it was made up for, is declared; 0 where the file does not say."""
@@ -215,6 +219,14 @@ class LocalModule:
             waiting += below - seen
             seen |= below
 
+    @cached_property
+    def _variables(self) -> list[Command]:
+        return [each for each in self.commands if each.keyword == "variable"]
+
+    @cached_property
+    def _notation(self) -> list[Command]:
+        return [each for each in self.commands if each.keyword in SYNTAX]
+
     def _syntax(self, theorem: Constant) -> Iterator[LocalItem]:
         """Local notation and macros that the text of a statement can mean."""
         command = self.command_of(theorem.name)
@@ -222,12 +234,10 @@ class LocalModule:
             return
         statement = _statement(self.text.text, self.text.code, command)
         variables = " ".join(
-            self.text.text[each.start : each.end]
-            for each in self.commands
-            if each.keyword == "variable" and each.start < command.start
+            self.text.text[each.start : each.end] for each in self._variables if each.start < command.start
         )
-        for each in self.commands:
-            if each.keyword not in SYNTAX or each.start > command.start:
+        for each in self._notation:
+            if each.start > command.start:
                 continue
             atoms = self.text.atoms(each)
             used = [atom for atom in atoms if atom in statement or atom in variables]

@@ -88,5 +88,5 @@ def _reason(report: FileReport, mine: list[DeclarationVerdict]) -> str:
     if report.problem:
         return report.problem
     if not mine:
-        return "the command declares no theorem"
+        return "the command declares no theorem, or Lean did not get to it within the limits"
     return next((each.reason for each in mine if not each.accepted), "")

@@ -1,0 +1,13 @@
+"""Makes `ContextModules` from the settings of Lean processes."""
+
+from __future__ import annotations
+
+from node.lean.contexts.modules import ContextModules
+from node.lean.settings import LeanProcessSettings
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+
+def context_modules(settings: LeanProcessSettings, toolchain: LeanToolchain) -> ContextModules:
+    """Within the limits of a header: it is one, of a file."""
+    memory_mb = settings.verify_memory_mb + settings.memory_mb
+    return ContextModules(toolchain, seconds=settings.lean.header_seconds, memory_mb=memory_mb)

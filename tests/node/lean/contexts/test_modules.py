@@ -1,0 +1,97 @@
+"""Texts above gaps, compiled once: what stands behind the import means what it meant behind the text."""
+
+from pathlib import Path
+
+import pytest
+
+from common.lean import Theorem
+from common.places import Context, Place
+from node.lean.contexts.modules import ContextModules
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.frames import Frame
+from node.lean.worker.options import WorkerOptions
+from node.lean.worker.plan import BatchPlan
+from node.lean.worker.process import LeanProcess
+from node.lean.worker.runner import Runner
+
+pytestmark = pytest.mark.lean
+
+ORDINARY = Path(__file__).parents[1] / "toolchain/pocket/ordinary"
+
+SCOPES = """\
+set_option autoImplicit false
+universe u
+namespace A
+variable (p q : Prop) {α : Type u}
+private def two : Nat := 2
+local notation "⟪" x "⟫" => Nat.succ x
+theorem first (h : p) : p := h
+section Inner
+open Nat in
+theorem second : succ 0 = 1 := rfl
+variable (r : Prop)
+@[simp] theorem third : two = 1 + 1 := rfl
+theorem fourth (a : α) : a = a := rfl
+"""
+GAP = "theorem gap (h : p ∧ r) (a : α) : p ∧ ⟪two⟫ = 3 := by\n  "
+
+
+def placed(context: str, before: str = GAP) -> Theorem:
+    return Theorem("t", "", "?", place=Place(Context.of(context), before, "\n"))
+
+
+def modules(tmp_path: Path, step: int) -> ContextModules:
+    return ContextModules(LeanToolchain.pocket(), seconds=60, memory_mb=2048, folder=tmp_path / "m", step=step)
+
+
+async def test_everything_open_above_a_gap_is_open_behind_the_import(tmp_path):
+    contexts = modules(tmp_path, 3)
+    theorem = placed(SCOPES)
+    short = await contexts.shortened(theorem)
+    assert "import ProofmeshContext_" in short.place.context.text and "theorem first" not in short.place.context.text
+    tactics = ("exact ⟨h.1, rfl⟩", "exact ⟨first p h.1, by simp⟩", "exact ⟨h.2, rfl⟩", "exact r", "constructor")
+    seen = []
+    for lean, each in ((contexts.toolchain, short), (LeanToolchain.pocket(), theorem)):
+        runner = Runner(lean, WorkerOptions())
+        plan = BatchPlan(each, (), dict(enumerate(tactics)))
+        await runner.run(plan, timeout=20)
+        await runner.stop()
+        assert not plan.bad_statement
+        seen.append((plan.state, {index: outcome.kind for index, outcome in plan.outcomes.items()}))
+    assert seen[0] == seen[1]
+    assert [seen[0][1][index].value for index in range(5)] == ["proved", "proved", "error", "error", "goals"]
+
+
+async def test_a_module_is_found_again_and_a_longer_text_begins_with_it(tmp_path):
+    text = "".join(f"theorem t{number} : {number} = {number} := rfl\n" for number in range(10))
+    first = await modules(tmp_path, 4).shortened(placed(text))
+    made = sorted((tmp_path / "m").iterdir())
+    assert len(made) == 1 and first.place.context.text.count("theorem") == 2
+    again = await modules(tmp_path, 4).shortened(placed(text + "theorem t10 : True := trivial\n"))
+    assert sorted((tmp_path / "m").iterdir()) == made and again.place.context.text.count("theorem") == 3
+    longer = text + "theorem t10 : 1 = 1 := t1\ntheorem t11 : True := trivial\n"
+    assert (await modules(tmp_path, 4).shortened(placed(longer))).place.context.text.count("theorem") == 0
+    assert len(list((tmp_path / "m").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["theorem a : True := trivial\n", "theorem a : 1 = 2 := rfl\n" * 9, "local instance : Inhabited Nat := ⟨1⟩\n" * 9],
+)
+async def test_a_text_that_is_short_or_has_errors_stays_as_it_is(tmp_path, text):
+    theorem = placed(text)
+    assert await modules(tmp_path, 4).shortened(theorem) == theorem
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", sorted(ORDINARY.glob("*.lean")), ids=lambda file: file.stem)
+async def test_the_rest_of_a_file_elaborates_behind_the_import(tmp_path, file):
+    contexts = modules(tmp_path, 8)
+    text = file.read_text()
+    short = (await contexts.shortened(placed(text))).place.context.text
+    assert short != text
+    pieces = text.count("\n") - short.count("\n")
+    assert pieces > 0
+    process = await LeanProcess.start(contexts.toolchain, WorkerOptions(in_file=True), Frame(short, 40_000).opening())
+    await process.kill()
+    assert [item.message for item in process.opening if item.is_error] == []
