@@ -1,0 +1,87 @@
+"""The declarations of a Lean file by the look of its text: names, kinds, statements, constructors. Pure.
+
+This is a reading by eye, not a parser of Lean: it proposes names to try, and a wrong one costs a failed tactic.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from node.lean.text.lexing import blanked, outside_brackets
+
+PROOFS = frozenset({"theorem", "lemma", "axiom"})
+TYPES = frozenset({"inductive", "structure", "class", "coinductive"})
+
+_MODIFIERS = r"(?:(?:private|protected|public|noncomputable|nonrec|partial|unsafe|local|scoped)\s+)*"
+_KINDS = "theorem|lemma|axiom|def|abbrev|inductive|coinductive|structure|class|instance|opaque"
+_COMMAND = re.compile(
+    rf"^(?:@\[[^\]]*\]\s*)*{_MODIFIERS}"
+    rf"(?:(?P<kind>{_KINDS})\s+(?P<name>[^\s:(){{}}\[\]⦃⦄]+)"
+    r"|(?P<scope>namespace|section|end|mutual)\b[ \t]*(?P<of>[^\s]*)|\S)",
+    re.MULTILINE,
+)
+_CONSTRUCTOR = re.compile(r"^\s*\|\s*([^\W\d][\w'!?₀-₉]*)([^|]*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Constructor:
+    """Of an inductive type."""
+
+    name: str
+    """Without the type's name."""
+    signature: str
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a file declares."""
+
+    name: str
+    """With its namespace."""
+    kind: str
+    """Its keyword: theorem, def, inductive, ..."""
+    statement: str
+    """What stands between the name and the value."""
+    constructors: tuple[Constructor, ...] = ()
+
+    @property
+    def is_proof(self) -> bool:
+        return self.kind in PROOFS
+
+    @property
+    def is_type(self) -> bool:
+        return self.kind in TYPES
+
+
+def declarations(text: str) -> tuple[tuple[Declaration, ...], str]:
+    """Everything that a text declares, in its order, and the namespace that is open at its end."""
+    code = blanked(text)
+    found: list[Declaration] = []
+    scopes: list[str] = []
+    """Names of the open namespaces; empty for sections and `mutual` blocks."""
+    matches = list(_COMMAND.finditer(code))
+    ends = [match.start() for match in matches[1:]] + [len(code)]
+    for match, end in zip(matches, ends, strict=True):
+        if scope := match["scope"]:
+            parts = match["of"].split(".")
+            if scope == "end":
+                del scopes[max(0, len(scopes) - len(parts)) :]
+            else:
+                scopes += parts if scope == "namespace" else [""] * len(parts)
+        elif match["kind"]:
+            found.append(_declaration(text, code, match, end, [*filter(None, scopes)]))
+    return tuple(found), ".".join(filter(None, scopes))
+
+
+def _declaration(text: str, code: str, match: re.Match[str], end: int, namespace: list[str]) -> Declaration:
+    start = match.end("name")
+    behind = (at for at in outside_brackets(code, start, end) if re.compile(r":=|\bwhere\b|\n\s*\|").match(code, at))
+    stop = next(behind, end)
+    constructors: tuple[Constructor, ...] = ()
+    if match["kind"] in ("inductive", "coinductive"):
+        found = _CONSTRUCTOR.finditer(code, stop, end)
+        constructors = tuple(Constructor(each.group(1), each.group(2).strip()) for each in found)
+    name = match["name"].removeprefix("_root_.")
+    full = name if match["name"] != name else ".".join([*namespace, name])
+    return Declaration(full, match["kind"], " ".join(text[start:stop].split()), constructors)

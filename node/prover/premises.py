@@ -1,0 +1,231 @@
+"""What a file itself declares, as tactics: its lemmas applied, its definitions unfolded, its types taken apart.
+
+A theorem in a file is mostly about what stands above it, which no list of general tactics knows. Names are chosen by
+what they have in common with the goal; of equally good ones the later come first, as authors use what they have just
+proved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from node.lean.text.declarations import Declaration, declarations
+from node.prover.fixed_policy import value
+from node.prover.goal_text import Goal, Hypothesis, connective, operands, read_goal
+from node.prover.policy import Advice
+from node.prover.prior import Proposal
+
+LEMMAS = 6
+"""Tried by themselves at a state."""
+
+TOGETHER = 4
+"""Lemmas in one `simp`."""
+
+MOST_TACTICS = 40
+
+_NAME = re.compile(r"[^\W\d][\w'!?₀-₉]*(?:\.[^\W\d][\w'!?₀-₉]*)*")
+_COMMON = frozenset({"fun", "Prop", "Type", "Sort", "Nat", "Int", "List", "Bool", "true", "false", "True", "False"})
+
+
+@dataclass(frozen=True)
+class Premises:
+    """What stands above a gap."""
+
+    declared: tuple[Declaration, ...]
+    namespace: str
+    """That is open at the gap."""
+
+    @staticmethod
+    def of(text: str) -> Premises:
+        """Read off the text above a gap."""
+        return Premises(*declarations(text))
+
+    def short(self, name: str) -> str:
+        """A name as it may be written at the gap."""
+        parts = self.namespace.split(".") if self.namespace else []
+        while parts and not name.startswith(".".join(parts) + "."):
+            parts.pop()
+        return name[len(".".join(parts)) + 1 :] if parts else name
+
+
+class PremisePolicy:
+    """Proposes tactics with names of the file, behind the policy interface."""
+
+    def __init__(self, premises: Premises) -> None:
+        self._premises = premises
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """Neither the number of samples nor the seed matters: every candidate is proposed."""
+        tactics = candidates(read_goal(state), self._premises)
+        proposals = [Proposal(tactic, 1.0 - 0.5 * rank / len(tactics)) for rank, tactic in enumerate(tactics)]
+        return Advice(proposals, value(state), exhausted=True)
+
+
+def candidates(goal: Goal, premises: Premises) -> list[str]:
+    """Tactics for a goal, best guesses first, each once."""
+    if not premises.declared:
+        return []
+    definitions = _definitions(goal, premises)
+    lemmas = _lemmas(goal, premises)
+    sources: list[Callable[[], Iterator[str]]] = [
+        lambda: _simplifications(definitions, lemmas),
+        lambda: _applications(lemmas),
+        lambda: _constructions(goal, premises),
+        lambda: _eliminations(goal, premises, definitions),
+        lambda: _inductions(goal, definitions),
+    ]
+    return list(dict.fromkeys(tactic for source in sources for tactic in source()))[:MOST_TACTICS]
+
+
+def _definitions(goal: Goal, premises: Premises) -> list[str]:
+    """Definitions that the goal speaks of, those of the conclusion first."""
+    conclusion = names(goal.conclusion)
+    all_names = conclusion | {name for hypothesis in goal.hypotheses for name in names(hypothesis.type)}
+    defined = [each for each in reversed(premises.declared) if each.kind in ("def", "abbrev", "instance")]
+    spoken = [each for each in defined if _mentioned(each, all_names)]
+    spoken.sort(key=lambda each: not _mentioned(each, conclusion))
+    return [premises.short(each.name) for each in spoken][:LEMMAS]
+
+
+def _lemmas(goal: Goal, premises: Premises) -> list[str]:
+    """Theorems of the file, by what their statements have in common with the goal."""
+    conclusion = names(goal.conclusion)
+    hypotheses = {name for hypothesis in goal.proofs for name in names(hypothesis.type)}
+    own = {part for each in premises.declared for part in _names_of(each)}
+
+    def score(statement: str) -> float:
+        mentioned = names(statement)
+        weights = {name: 3.0 if name in own else 1.0 for name in mentioned}
+        shared = sum(weight for name, weight in weights.items() if name in conclusion)
+        return shared + 0.5 * sum(weight for name, weight in weights.items() if name in hypotheses - conclusion)
+
+    proofs = [each for each in reversed(premises.declared) if each.is_proof]
+    ranked = sorted(proofs, key=lambda each: -score(each.statement))
+    return [premises.short(each.name) for each in ranked if score(each.statement) > 0 or len(proofs) <= LEMMAS][:LEMMAS]
+
+
+def _simplifications(definitions: Sequence[str], lemmas: Sequence[str]) -> Iterator[str]:
+    if definitions:
+        yield f"simp [{', '.join(definitions)}]"
+        yield f"simp_all [{', '.join(definitions)}]"
+    together = ", ".join([*definitions, *lemmas[:TOGETHER]])
+    if lemmas:
+        yield f"simp [{together}]"
+        yield f"simp_all [{together}]"
+    if definitions:
+        yield f"unfold {definitions[0]}"
+        yield f"simp only [{', '.join(definitions)}]"
+
+
+def _applications(lemmas: Sequence[str]) -> Iterator[str]:
+    for name in lemmas:
+        yield f"exact {name} .."
+        yield f"apply {name}"
+        yield f"rw [{name}]"
+    for name in lemmas[:TOGETHER]:
+        yield f"rw [← {name}]"
+        yield f"simpa using {name} .."
+
+
+def _constructions(goal: Goal, premises: Premises) -> Iterator[str]:
+    """The constructors of the conclusion's own inductive predicate."""
+    predicate = _type_of(goal.conclusion, premises)
+    if predicate is not None:
+        yield "constructor"
+        for each in predicate.constructors:
+            yield f"apply {premises.short(predicate.name)}.{each.name}"
+
+
+def _eliminations(goal: Goal, premises: Premises, definitions: Sequence[str]) -> Iterator[str]:
+    """Cases and induction on what has a type of the file's own."""
+    simp_all = f"simp_all [{', '.join(definitions)}]" if definitions else "simp_all"
+    for hypothesis in reversed(goal.hypotheses):
+        declared = _type_of(hypothesis.type, premises)
+        if declared is None:
+            continue
+        name = hypothesis.name
+        if declared.constructors:
+            yield f"induction {name} with {_alternatives(declared, goal, recursive=True)}"
+            yield f"cases {name} with {_alternatives(declared, goal, recursive=False)}"
+        else:
+            yield f"cases {name}"
+        yield f"induction {name} <;> {simp_all}"
+        yield f"cases {name} <;> {simp_all}"
+
+
+def _inductions(goal: Goal, definitions: Sequence[str]) -> Iterator[str]:
+    """Induction along a definition of the file's own, and on what such a definition is applied to."""
+    for name in definitions[:2]:
+        simp_all = f"simp_all [{', '.join(definitions)}]"
+        application = re.search(rf"(?<![\w.']){re.escape(name.rpartition('.')[2])}((?: [\w']+)+)", goal.conclusion)
+        terms = application.group(1).split() if application else []
+        variables = [term for term in terms if any(each.name == term for each in goal.hypotheses)]
+        if terms and variables == terms:
+            yield f"fun_induction {name} {' '.join(terms)} <;> {simp_all}"
+        for variable in variables:
+            yield f"induction {variable} <;> {simp_all}"
+            yield f"cases {variable} <;> {simp_all}"
+
+
+def _alternatives(declared: Declaration, goal: Goal, *, recursive: bool) -> str:
+    """`| nil => ?_ | cons x xs ih => ?_`: a name for each explicit argument, then for each induction hypothesis."""
+    short = declared.name.rpartition(".")[2]
+    alternatives = []
+    for constructor in declared.constructors:
+        arguments = explicit_arguments(constructor.signature)
+        given = goal.fresh("a", len(arguments)) if arguments else []
+        own = [argument for argument in arguments if argument.type.split()[:1] == [short]]
+        hypotheses = goal.fresh("ih", len(own)) if recursive and own else []
+        alternatives.append(" ".join(["|", constructor.name, *given, *hypotheses, "=> ?_"]))
+    return " ".join(alternatives)
+
+
+def explicit_arguments(signature: str) -> list[Hypothesis]:
+    """The explicit arguments of a constructor by its signature: `(a : α) → Palindrome as → ...`."""
+    binders, _, type_ = signature.partition(":") if not signature.lstrip().startswith(":") else ("", ":", signature[1:])
+    if "(" in binders:  # the colon was one of a binder
+        match = re.match(r"((?:\s*[({\[][^)}\]]*[)}\]])*)\s*:?(.*)", signature, re.DOTALL)
+        binders, type_ = match.groups() if match else ("", signature)
+    found = [
+        Hypothesis(name, group.partition(":")[2].strip())
+        for group in re.findall(r"\(([^()]*:(?:[^()]|\([^()]*\))*)\)", binders)
+        for name in group.partition(":")[0].split()
+    ]
+    for operand in operands(type_.strip(), "→")[:-1]:
+        if operand.startswith(("{", "[", "⦃")):
+            continue
+        if operand.startswith("(") and " : " in operand:
+            inside = operand[1:].rpartition(")")[0]
+            found += [Hypothesis(name, inside.partition(" : ")[2]) for name in inside.partition(" : ")[0].split()]
+        else:
+            found.append(Hypothesis("a", operand))
+    return found
+
+
+def _type_of(type_: str, premises: Premises) -> Declaration | None:
+    """The file's own inductive type or structure that heads a type."""
+    if connective(type_):
+        return None
+    head = next(iter(_NAME.findall(type_)), "")
+    types = (each for each in reversed(premises.declared) if each.is_type)
+    return next(
+        (each for each in types if head and each.name.split(".")[-len(head.split(".")) :] == head.split(".")), None
+    )
+
+
+def names(text: str) -> set[str]:
+    """Names in a text, and the last parts of those with dots; variables of one letter do not count."""
+    found: set[str] = set()
+    for name in _NAME.findall(text):
+        found |= {name, name.rpartition(".")[2]}
+    return {name for name in found if len(name) > 1 and name not in _COMMON}
+
+
+def _mentioned(declared: Declaration, spoken: set[str]) -> bool:
+    return bool(_names_of(declared) & spoken)
+
+
+def _names_of(declared: Declaration) -> set[str]:
+    return {declared.name, declared.name.rpartition(".")[2]}
