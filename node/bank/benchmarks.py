@@ -151,9 +151,8 @@ def _folder_and_split(text: str) -> tuple[Path, str]:
 def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | None) -> Benchmark:
     """A split of a theorem bank. Raises BankError, BenchmarkError."""
     if not folder.is_dir():
-        raise BenchmarkError(
-            f"{folder}: there is no such folder; `proofmesh bank import SOURCE --out {folder}` makes one"
-        )
+        how = f"`proofmesh bank import SOURCE --out {folder}` makes a bank there"
+        raise BenchmarkError(f"{folder}: no such folder; {how}")
     said = bank.manifest_of(folder)
     for name, record in said.sources.items():
         if toolchain is not None and (problem := difference(record, toolchain)):

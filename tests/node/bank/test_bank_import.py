@@ -140,9 +140,7 @@ def test_lean_workbook_rows_are_read_from_json_and_parquet_alike(tmp_path):
 
     (tmp_path / "lean_workbook.json").write_text(json.dumps(workbook()))
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(workbook()), tmp_path / "workbook.parquet")
-    found = [
-        Reader("w").collect(read(str(tmp_path / name))) for name in ("lean_workbook.json", "workbook.parquet")
-    ]
+    found = [Reader("w").collect(read(str(tmp_path / name))) for name in ("lean_workbook.json", "workbook.parquet")]
     assert found[0] == found[1]
     assert [each.theorem.name for each in found[0].statements] == ["lean_workbook_1", "lean_workbook_2"]
     assert found[0].repeated == 1 and {each.split for each in found[0].statements} == {"train"}
