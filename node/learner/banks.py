@@ -133,7 +133,7 @@ def _named(each: BankTheorem, label: str, taken: set[str]) -> BankTheorem:
 def _leave_out(found: BankContent) -> None:
     """Take from the train statements what another bank is scored on, and what one before has stated already."""
     scored = {_stated(each) for each in found.scored}
-    seen: set[tuple[str, str, str]] = set()
+    first: dict[tuple[str, str, str], int] = {}
     kept = []
     leaked = repeated = 0
     for each, number in found.train:
@@ -141,10 +141,9 @@ def _leave_out(found: BankContent) -> None:
         whole = (theorem.header, theorem.binders, theorem.conclusion)
         if _stated(each) in scored:
             leaked += 1
-        elif whole in seen:
+        elif first.setdefault(whole, number) != number:
             repeated += 1
         else:
-            seen.add(whole)
             kept.append((each, number))
     found.train = kept
     if leaked:
