@@ -13,7 +13,7 @@ import asyncio
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 import tyro
 
-from common.cache import cache_directory
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 
@@ -30,13 +29,9 @@ if TYPE_CHECKING:
     from node.bank.manifest import SourceRecord
     from node.bank.reading import SourceReading
     from node.bank.sources import Source
-    from node.bank.whitelist import Whitelist
     from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 IMPORTED, NOTHING, UNUSABLE = 0, 1, 2
-
-JOB_MB = 6000
-"""Memory to count on for each Lean that has Mathlib loaded, if the machine is to choose how many there are."""
 
 FIRST_ERRORS = 5
 """Shown of each kind; all are in OUT/import.json."""
@@ -136,13 +131,8 @@ def import_source(settings: ImportSettings, command: str) -> int:
         record = _record(settings, source, reading, toolchain)
     except (SourceProblem, LeanProblem, PocketBuildError, BankError) as error:
         return unusable(str(error))
-    failed: list[tuple[str, str]] = []
-    good = reading.statements
-    if toolchain is not None:
-        whitelist = _checked(settings, toolchain, reading)
-        failed = _failed(toolchain, whitelist, reading)
-        bad = {each for each, _ in failed}
-        good = [each for each in reading.statements if each.theorem.name not in bad]
+    failed = _failed(settings, toolchain, reading) if toolchain is not None else {}
+    good = [each for each in reading.statements if each.theorem.name not in failed]
     try:
         written = write(good, settings.out, command, record) if good else None
         _report(settings, reading, failed, toolchain, written)
@@ -189,45 +179,39 @@ def _record(
     )
 
 
-def _checked(settings: ImportSettings, toolchain: LeanToolchain, reading: SourceReading) -> Whitelist:
-    """The toolchain's whitelist, with all of these statements in it."""
+def _failed(settings: ImportSettings, toolchain: LeanToolchain, reading: SourceReading) -> dict[str, str]:
+    """Names and errors of the statements that do not elaborate."""
     from rich.console import Console
     from rich.progress import Progress
 
-    from common.sizing import read_machine
-    from node.bank.whitelist import StatementElaborator, Whitelist, key
+    from node.bank.elaboration import elaboration_errors
     from node.lean.process.fresh import Limits
 
-    machine = read_machine()
-    jobs = settings.jobs or max(1, min(machine.cores, machine.memory_mb // JOB_MB))
-    limits = Limits(seconds=settings.seconds, memory_mb=settings.memory_mb)
-    whitelist = Whitelist.open(cache(), toolchain)
-    theorems = [each.theorem for each in reading.statements]
-    missing = {key(toolchain, theorem) for theorem in theorems} - whitelist.known.keys()
     with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task(f"elaborating under Lean {toolchain.version}", total=len(missing))
-        elaborator = StatementElaborator(toolchain, jobs, limits)
-        asyncio.run(elaborator.run(theorems, whitelist, lambda count: progress.advance(task, count)))
-    return whitelist
+        task = progress.add_task(f"elaborating under Lean {toolchain.version}")
+        errors = elaboration_errors(
+            [each.theorem for each in reading.statements],
+            toolchain,
+            folder=cache(),
+            jobs=settings.jobs,
+            limits=Limits(seconds=settings.seconds, memory_mb=settings.memory_mb),
+            begin=lambda count: progress.update(task, total=count),
+            report=lambda count: progress.advance(task, count),
+        )
+        return asyncio.run(errors)
 
 
 def cache() -> Path:
     """Where whitelists are kept."""
-    return cache_directory() / "whitelists"
+    from node.bank.elaboration import whitelists
 
-
-def _failed(toolchain: LeanToolchain, whitelist: Whitelist, reading: SourceReading) -> list[tuple[str, str]]:
-    """Names and errors of the statements that do not elaborate."""
-    from node.bank.whitelist import key
-
-    entries = [(each.theorem.name, whitelist.known[key(toolchain, each.theorem)]) for each in reading.statements]
-    return [(name, entry.error) for name, entry in entries if not entry.ok]
+    return whitelists()
 
 
 def _report(
     settings: ImportSettings,
     reading: SourceReading,
-    failed: Sequence[tuple[str, str]],
+    failed: Mapping[str, str],
     toolchain: LeanToolchain | None,
     written: Written | None,
 ) -> None:
@@ -237,7 +221,7 @@ def _report(
     _show("not read", [(each.name, each.reason) for each in reading.refused])
     if toolchain is not None:
         print(f"{read - len(failed)} of {read} elaborate under Lean {toolchain.version} ({toolchain.name})")
-        _show("do not elaborate", failed)
+        _show("do not elaborate", list(failed.items()))
     if written is not None:
         print(f"{settings.out}: " + ", ".join(f"{count} {split}" for split, count in written.counts.items()))
         if written.scored:
@@ -253,7 +237,7 @@ def _report(
         "elaborate": read - len(failed) if toolchain is not None else None,
         "lean_version": toolchain.version if toolchain is not None else "",
         "not_read": {each.name: each.reason for each in reading.refused},
-        "do_not_elaborate": dict(failed),
+        "do_not_elaborate": failed,
         "bank": written.counts if written is not None else {},
         "scored": written.scored if written is not None else 0,
     }

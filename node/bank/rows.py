@@ -93,7 +93,10 @@ def _text(path: Path) -> Iterator[Row]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SourceProblem(f"{path}: cannot be read as UTF-8 text ({error})") from error
-    yield from statements_of_lean(text) if path.suffix == ".lean" else statements_of_text(text)
+    if path.suffix == ".lean":
+        yield from ({**row, "file": str(path)} for row in statements_of_lean(text))
+    else:
+        yield from statements_of_text(text)
 
 
 def _document(path: Path) -> Iterator[Row]:

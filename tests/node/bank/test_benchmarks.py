@@ -9,9 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from common.lean_settings import LeanSettings
 from node.bank import bank, command, hub, manifest
 from node.bank.benchmarks import BenchmarkError, load_benchmark
+from node.bank.elaboration import elaboration_errors
 from node.bank.problems import SourceProblem
+from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.bank.stand_ins import MINIF2F, PROVERBENCH, PUTNAM, lines
 
@@ -205,6 +208,32 @@ def test_a_data_set_in_the_hubs_form_has_its_splits_in_its_rows(offline, tmp_pat
     assert {row["name"]: row["split"] for row in hub.rows(str(folder))} == {"train": "train", "test": "test"}
     with pytest.raises(SourceProblem, match="not to be had from the Hugging Face hub"):
         list(hub.rows(str(tmp_path / "nothing")))
+
+
+@pytest.mark.lean
+async def test_statements_that_lean_does_not_take_are_told_apart_once_for_all(tmp_path):
+    rows = [*MINE[:2], {"name": "bad", "statement": "theorem bad : nope = 1"}]
+    rows.append({"name": "far", "statement": "theorem far : 1 = 1", "header": "import Mathlib"})
+    found = load_benchmark(str(lines(tmp_path / "mine.jsonl", rows)))
+    asked: list[int] = []
+    toolchain = find(LeanSettings())
+    for _ in range(2):
+        errors = await elaboration_errors(
+            [each.theorem for each in found.statements], toolchain, folder=tmp_path / "kept", begin=asked.append
+        )
+        assert set(errors) == {"bad", "far"}
+        assert "Unknown identifier `nope`" in errors["bad"] and "its header: " in errors["far"]
+    assert asked == [4, 0]
+
+
+@pytest.mark.lean
+async def test_pocket_lean_takes_no_statement_that_needs_mathlib(tmp_path):
+    if not (DATA / "minif2f.jsonl").exists():
+        pytest.skip("../shared/data/minif2f.jsonl is not here: other people's data is not part of the project")
+    found = load_benchmark("minif2f:test", data=[DATA])
+    theorems = [each.theorem for each in found.statements]
+    errors = await elaboration_errors(theorems, find(LeanSettings()), folder=tmp_path)
+    assert len(errors) == 244 and all("Mathlib" in each for each in errors.values())
 
 
 @pytest.mark.parametrize(

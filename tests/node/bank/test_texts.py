@@ -81,7 +81,11 @@ def test_a_folder_of_lean_files_is_read_but_for_its_lakefile(tmp_path):
     (tmp_path / ".lake").mkdir()
     for name in ("src/b.lean", "src/a.lean", "lakefile.lean", ".lake/c.lean"):
         (tmp_path / name).write_text(f"theorem {name[4]} : 1 = 1 := sorry\n", encoding="utf-8")
-    assert [row["name"] for row in read(str(tmp_path))] == ["a", "b"]
+    rows = list(read(str(tmp_path)))
+    assert [(row["name"], row["file"]) for row in rows] == [
+        ("a", str(tmp_path / "src" / "a.lean")),
+        ("b", str(tmp_path / "src" / "b.lean")),
+    ]
 
 
 @pytest.mark.parametrize(
