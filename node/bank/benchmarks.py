@@ -179,15 +179,20 @@ def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | Non
 
 
 def _of_data_set(spec: str, source: Source, data_set: DataSet, split: str) -> Benchmark:
-    """A split of a known data set. Raises SourceProblem."""
-    reader = Reader(data_set.name, split=data_set.splits[0], known=data_set, repeats=True, extra=True)
-    reading = reader.collect(source.rows())
+    """A split of a known data set. Raises SourceProblem, BenchmarkError."""
+    single = data_set.splits[0] if len(data_set.splits) == 1 else ""
+    reading = Reader(data_set.name, split=single, known=data_set, repeats=True, extra=True).collect(source.rows())
+    if unsorted := [each.theorem.name for each in reading.statements if not each.split]:
+        raise BenchmarkError(
+            f"{source.origin}: {len(unsorted)} rows do not say which split of {data_set.name} they are of, first "
+            f"{unsorted[0]}; give the file itself to evaluate on all of it"
+        )
     return Benchmark(
         spec=spec,
         name=data_set.name,
         split=split,
         statements=tuple(_statement(each) for each in reading.statements if each.split == split),
-        unread=tuple(each for each in reading.refused if each.split == split),
+        unread=tuple(each for each in reading.refused if each.split in (split, "")),
         source=source.origin,
         revision=source.revision(),
         licence=data_set.licence,

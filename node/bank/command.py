@@ -149,11 +149,14 @@ def _read(settings: ImportSettings, source: Source) -> SourceReading:
     from node.bank.reading import Reader
 
     known = source.data_set
-    split = settings.split or (known.splits[0] if known is not None else "train")
+    split = settings.split or ("train" if known is None else known.splits[0] if len(known.splits) == 1 else "")
     reader = Reader(settings.name or source.name, split=split, header=settings.header, known=known)
     reading = reader.collect(source.rows(), settings.limit or None)
     if not reading.rows:
         raise SourceProblem(f"{source.origin}: there is nothing in it")
+    if unsorted := [each.theorem.name for each in reading.statements if not each.split]:
+        what = f"{len(unsorted)} rows do not say which split they are of, first {unsorted[0]}"
+        raise SourceProblem(f"{source.origin}: {what}; say it with --split")
     return reading
 
 

@@ -46,38 +46,38 @@ class Format:
 
 def _benchmark(row: Row) -> Raw:
     """miniF2F, ProofNet, ProverBench: name (or id), split, header, formal_statement."""
-    return Raw(_name(row, "name", "id"), _text(row, "header"), _text(row, "formal_statement"), _split(row))
+    return Raw(_name(row, "name", "id"), _text(row, "header"), _text(row, "formal_statement"), split_of(row))
 
 
 def _putnam(row: Row) -> Raw:
     """PutnamBench: name, lean4_statement; no splits."""
-    return Raw(_name(row, "name"), _text(row, "header"), _text(row, "lean4_statement"), _split(row))
+    return Raw(_name(row, "name"), _text(row, "header"), _text(row, "lean4_statement"), split_of(row))
 
 
 def _sharp(row: Row) -> Raw:
     """ProofNet#: id with the book before it, lean4_src_header, lean4_formalization."""
     header = _text(row, "lean4_src_header")
-    return Raw(_name(row, "id"), header, _text(row, "lean4_formalization"), _split(row))
+    return Raw(_name(row, "id"), header, _text(row, "lean4_formalization"), split_of(row))
 
 
 def _formalmath(row: Row) -> Raw:
     """FormalMATH: theorem_names, autoformalization with imports and all; no splits."""
-    return Raw(_name(row, "theorem_names"), "", _text(row, "autoformalization"), _split(row))
+    return Raw(_name(row, "theorem_names"), "", _text(row, "autoformalization"), split_of(row))
 
 
 def _numina(row: Row) -> Raw:
     """NuminaMath-LEAN: uuid, formal_statement with imports and all; no splits. The statement's name is the name."""
-    return Raw("", "", _text(row, "formal_statement"), _split(row))
+    return Raw("", "", _text(row, "formal_statement"), split_of(row))
 
 
 def _workbook(row: Row) -> Raw:
     """Lean-Workbook: id, formal_statement without header; `split` says which of its parts it is of."""
-    return Raw(_name(row, "id", "problem_id"), "", _text(row, "formal_statement"), _split(row))
+    return Raw(_name(row, "id", "problem_id"), "", _text(row, "formal_statement"), split_of(row))
 
 
 def _plain(row: Row) -> Raw:
     """A file of one's own: statement, and perhaps name, header and split."""
-    return Raw(_name(row, "name", "id"), _text(row, "header"), _text(row, "statement"), _split(row))
+    return Raw(_name(row, "name", "id"), _text(row, "header"), _text(row, "statement"), split_of(row))
 
 
 _STATED = "formal_statement"

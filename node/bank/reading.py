@@ -14,7 +14,7 @@ import msgspec
 from common.lean import Theorem
 from node.bank.answers import filled
 from node.bank.flaws import flaw_of
-from node.bank.formats import SPLITS, Format, NoFormat, format_of
+from node.bank.formats import Format, NoFormat, format_of, split_of
 from node.bank.known import DataSet
 from node.bank.statements import Refused
 from node.bank.statements import theorem as read_theorem
@@ -118,7 +118,7 @@ class Reader:
                 found = self._statement(row)
             except (NoFormat, Refused) as error:
                 name = str(row.get("name") or row.get("id") or f"row {reading.rows}")
-                reading.refused.append(Refusal(name, str(error), self._split(SPLITS.get(str(row.get("split")), ""))))
+                reading.refused.append(Refusal(name, str(error), self._split(split_of(row))))
                 continue
             said = (found.theorem.header, found.theorem.proposition)
             if said in seen and not self.repeats:

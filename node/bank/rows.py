@@ -23,6 +23,7 @@ TEXTS = (".txt", ".lean")
 NO_DATA = ("lakefile.lean", "import.json", "bank.json", "lake-manifest.json")
 """Files that lie beside data, and are none."""
 
+_SPLIT = re.compile(r"(train|valid|validation|dev|test)(?![a-z])")
 _HUGGING_FACE = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -32,15 +33,22 @@ def read(source: str, *, config: str = "", revision: str = "", files: str = "") 
     `config`, `revision`, `files`: of a Hugging Face dataset.
     """
     path = Path(source)
-    if path.is_dir():
-        for each in files_of(path):
-            yield from _file(each)
-    elif path.is_file():
-        yield from _file(path)
+    if path.exists():
+        for each in files_of(path) if path.is_dir() else [path]:
+            split = split_of(each.relative_to(path.parent))
+            yield from ({"split": split, **row} for row in _file(each)) if split else _file(each)
     elif _HUGGING_FACE.fullmatch(source) and not source.endswith((*SUFFIXES, *TEXTS)):
         yield from hub.rows(source, config, revision, files)
     else:
         raise SourceProblem(f"{source}: no such file or folder, and no Hugging Face id (OWNER/NAME)")
+
+
+def split_of(path: Path) -> str:
+    """The split that a file's name, or its folder's, says: `data/test-00000.parquet`, `MiniF2F/Valid.lean`."""
+    for part in reversed(path.parts):
+        if match := _SPLIT.match(part.lower()):
+            return match.group(1)
+    return ""
 
 
 def files_of(folder: Path) -> list[Path]:

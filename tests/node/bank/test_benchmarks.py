@@ -16,7 +16,7 @@ from node.bank.elaboration import elaboration_errors
 from node.bank.problems import SourceProblem
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.bank.stand_ins import MINIF2F, PROVERBENCH, PUTNAM, lines
+from tests.node.bank.stand_ins import MINIF2F, PROOFNET_SHARP, PROVERBENCH, PUTNAM, lines
 
 DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
 
@@ -95,6 +95,29 @@ def test_files_of_several_kinds_are_one_benchmark_with_each_name_once(tmp_path):
     found = load_benchmark(f"{mine},{tmp_path / 'more.txt'},{tmp_path / 'last.lean'}")
     assert names(found) == ["one", "two", "one_more", "three", "four"]
     assert found.name == "mine, more, last"
+
+
+def test_files_say_the_split_of_rows_that_do_not(tmp_path):
+    (tmp_path / "MiniF2F").mkdir()
+    for file, name in (("Valid", "a"), ("Test", "b")):
+        (tmp_path / "MiniF2F" / f"{file}.lean").write_text(f"theorem {name} : 1 = 1 := sorry\n", encoding="utf-8")
+    (tmp_path / "ProofNetSharp" / "data").mkdir(parents=True)
+    rows = [{key: value for key, value in PROOFNET_SHARP[0].items() if key != "split"}]
+    lines(tmp_path / "ProofNetSharp" / "data" / "valid-00000-of-00001.jsonl", rows)
+    assert names(load_benchmark("minif2f:valid", data=[tmp_path])) == ["a"]
+    assert names(load_benchmark("minif2f:test", data=[tmp_path])) == ["b"]
+    assert names(load_benchmark("proofnet:valid", data=[tmp_path])) == ["Artin_exercise_2_3_2"]
+
+
+def test_rows_of_no_split_are_in_none(tmp_path, capsys):
+    file = lines(tmp_path / "minif2f.jsonl", [{"name": "a", "formal_statement": "theorem a : 1 = 1", "header": ""}])
+    with pytest.raises(BenchmarkError, match="1 rows do not say which split of minif2f they are of, first a"):
+        load_benchmark("minif2f:test", data=[tmp_path])
+    assert names(load_benchmark(str(file))) == ["a"]
+    argv = ["import", str(file), "--no-check", "--out", str(tmp_path / "bank")]
+    assert command.main(argv) == 2
+    assert "say it with --split" in capsys.readouterr().err
+    assert command.main([*argv, "--split", "test"]) == 0
 
 
 def imported(tmp_path, source):
