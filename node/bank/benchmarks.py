@@ -17,7 +17,7 @@ from node.bank import bank
 from node.bank.known import KNOWN, DataSet
 from node.bank.library import difference
 from node.bank.problems import SourceProblem
-from node.bank.reading import LEVEL, Imported, Reader, Refusal, free_name
+from node.bank.reading import LEVEL, Imported, Names, Reader, Refusal
 from node.bank.rows import SUFFIXES, TEXTS
 from node.bank.sources import Source, find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -207,13 +207,12 @@ def _of_files(spec: str, files: Sequence[str]) -> Benchmark:
     statements: list[BenchmarkStatement] = []
     unread: list[Refusal] = []
     sources = [find(file) for file in files]
-    names: set[str] = set()
+    names = Names()
     for source in sources:
         reading = Reader(source.name, known=source.data_set, repeats=True, extra=True).collect(source.rows())
         unread += reading.refused
         for each in reading.statements:
-            unique = free_name(each.theorem.name, source.name, names)
-            names.add(unique)
+            unique = names.free(each.theorem.name, source.name)
             statements.append(_statement(replace(each, theorem=msgspec.structs.replace(each.theorem, name=unique))))
     known = [source.data_set for source in sources if source.data_set is not None]
     return Benchmark(

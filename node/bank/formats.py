@@ -117,5 +117,6 @@ def _text(row: Row, field: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _split(row: Row) -> str:
+def split_of(row: Row) -> str:
+    """The bank's name of the split that a row says; empty where it says none."""
     return SPLITS.get(_text(row, "split").lower(), "")

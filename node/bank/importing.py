@@ -14,7 +14,7 @@ from common.files import write_whole
 from node.bank import bank, manifest
 from node.bank.bank import SPLITS
 from node.bank.manifest import SourceRecord
-from node.bank.reading import Imported, free_name
+from node.bank.reading import Imported, Names
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,10 @@ def write(statements: Sequence[Imported], out: Path, command: str = "", record: 
     sources = {each.source for each in statements}
     files = {split: out / f"{split}.jsonl.gz" for split in SPLITS}
     rows = {split: [row for row in _rows(file) if row.get("source") not in sources] for split, file in files.items()}
-    taken = {str(row["name"]) for each in rows.values() for row in each}
+    names = Names(str(row["name"]) for each in rows.values() for row in each)
     for each in statements:
         row = each.row()
-        row["name"] = free_name(str(row["name"]), each.source, taken)
-        taken.add(row["name"])
-        rows[each.split].append(row)
+        rows[each.split].append(row | {"name": names.free(str(row["name"]), each.source)})
     scored = {_proposition(row) for split in ("valid", "test") for row in rows[split]}
     train = [row for row in rows["train"] if _proposition(row) not in scored]
     left_out = len(rows["train"]) - len(train)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -110,7 +110,7 @@ class Reader:
         """Read rows. Raises SourceProblem."""
         reading = SourceReading()
         seen: set[tuple[str, str]] = set()
-        names: set[str] = set()
+        names = Names()
         headers: dict[str, str] = {}
         for row in itertools.islice(rows, limit):
             reading.rows += 1
@@ -125,10 +125,8 @@ class Reader:
                 reading.repeated += 1
                 continue
             seen.add(said)
-            unique = free_name(found.theorem.name, "", names)
-            names.add(unique)
             header = headers.setdefault(found.theorem.header, found.theorem.header)  # one text for all that have it
-            theorem = msgspec.structs.replace(found.theorem, name=unique, header=header)
+            theorem = msgspec.structs.replace(found.theorem, name=names.free(found.theorem.name), header=header)
             reading.statements.append(replace(found, theorem=theorem))
         return reading
 
@@ -172,9 +170,21 @@ class Reader:
         return self.source
 
 
-def free_name(name: str, source: str, taken: Collection[str]) -> str:
-    """The name, or one made from it (and from the source's) that is not taken."""
-    tail = "".join(char if char.isalnum() else "_" for char in source)
-    candidates = itertools.chain([name], [f"{name}_{tail}"] if tail else [])
-    numbered = (f"{name}_{tail}_{number}" if tail else f"{name}_{number}" for number in itertools.count(2))
-    return next(each for each in itertools.chain(candidates, numbered) if each not in taken)
+class Names:
+    """Gives each name once. A name that is taken gets its source behind it, or a number."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._numbers: dict[str, int] = {}
+
+    def free(self, name: str, source: str = "") -> str:
+        """The name, or one made from it (and from the source's) that is not taken; it is taken then."""
+        tail = "".join(char if char.isalnum() else "_" for char in source)
+        base = f"{name}_{tail}" if tail else name
+        found = name if name not in self._taken else base
+        while found in self._taken:
+            # Thousands of statements may share a name: the numbers go on where they were.
+            self._numbers[base] = self._numbers.get(base, 1) + 1
+            found = f"{base}_{self._numbers[base]}"
+        self._taken.add(found)
+        return found

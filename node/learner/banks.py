@@ -13,6 +13,7 @@ import msgspec
 
 from node.bank import bank
 from node.bank.bank import BankTheorem, BankTransition
+from node.bank.reading import Names
 
 POCKET = "pocket"
 
@@ -84,13 +85,13 @@ def load(parts: Sequence[BankPart], split: str, *, scored: bool) -> BankContent:
         return _single(parts[0].directory, split, scored)
     found = BankContent()
     digests = []
-    names: set[str] = set()
+    names = Names()
     for number, part in enumerate(parts):
         there = bank.splits(part.directory)
         if not there:
             bank.load_statements("train", part.directory)  # says what is missing
         content = _single(part.directory, split if split in there else "", False, "train" in there)
-        label = "".join(char if char.isalnum() else "_" for char in part.directory.resolve().name)
+        label = part.directory.resolve().name
         found.train += [(_named(each, label, names), number) for each, _ in content.train]
         found.scored += [_named(each, label, names) for each in content.scored]
         found.transitions += content.transitions
@@ -117,14 +118,9 @@ def _single(directory: Path, split: str, scored: bool, train: bool = True) -> Ba
     return found
 
 
-def _named(each: BankTheorem, label: str, taken: set[str]) -> BankTheorem:
+def _named(each: BankTheorem, label: str, names: Names) -> BankTheorem:
     """The statement under a name that no bank before it has given."""
-    name = each.theorem.name
-    number = 1
-    while name in taken:
-        name = f"{each.theorem.name}_{label}" + (f"_{number}" if number > 1 else "")
-        number += 1
-    taken.add(name)
+    name = names.free(each.theorem.name, label)
     if name == each.theorem.name:
         return each
     return msgspec.structs.replace(each, theorem=msgspec.structs.replace(each.theorem, name=name))
