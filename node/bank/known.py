@@ -105,7 +105,7 @@ _ALL = (
         files=("PutnamBench/lean4/src", "PutnamBench", "putnam_bench"),
         header="import Mathlib\nopen BigOperators",
         open_answers=True,
-        note="answers that a statement leaves open are filled in from its comments; the repository has the headers",
+        note="answers that a statement leaves open are put in their place, from its comments",
     ),
     DataSet(
         name="proverbench",

@@ -137,7 +137,7 @@ class Reader:
         known = self.known
         text, header = raw.text, raw.header or self._default_header(form, raw.text)
         if (known is not None and known.open_answers) or "lean4_statement" in row:
-            text, header = filled(text), filled(header)
+            header, text = filled(header, text)
         found = read_theorem(text, header, raw.name)
         return Imported(
             theorem=found,

@@ -40,7 +40,9 @@ def read(source: str, *, config: str = "", revision: str = "", files: str = "") 
     elif _HUGGING_FACE.fullmatch(source) and not source.endswith((*SUFFIXES, *TEXTS)):
         yield from hub.rows(source, config, revision, files)
     else:
-        raise SourceProblem(f"{source}: no such file or folder, and no Hugging Face id (OWNER/NAME)")
+        raise SourceProblem(
+            f"{source}: no file, no folder, no known data set (`proofmesh bank list`), no hub id (OWNER/NAME)"
+        )
 
 
 def split_of(path: Path) -> str:

@@ -191,7 +191,7 @@ def test_a_let_in_a_statement_is_not_taken_for_its_proof():
         ("a.parquet", "no", "cannot be read as parquet"),
         ("a.csv", "x", "what format is it"),
         ("a.jsonl", "[1]", "an object was expected"),
-        (None, "", "no such file or folder"),
+        (None, "", "no file, no folder, no known data set"),
     ],
 )
 def test_sources_that_cannot_be_read_say_where_and_why(tmp_path, capsys, name, content, says):

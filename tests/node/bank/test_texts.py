@@ -88,19 +88,32 @@ def test_a_folder_of_lean_files_is_read_but_for_its_lakefile(tmp_path):
     ]
 
 
+STATED = "/-- Find it. -/\ntheorem t : a = 5 ∧ b.a = a' :=\nsorry\n"
+
+
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("opened", "value"),
     [
-        ("abbrev a : Nat → Nat := sorry\n-- fun n => n\n", "abbrev a : Nat → Nat := (fun n => n)\n\n"),
-        ("abbrev a : Nat := sorry -- 5\ntheorem", "abbrev a : Nat := (5)\n\ntheorem"),
-        (
-            "noncomputable abbrev a :\n  Nat := sorry\n-- 5 +\n-- 6\n",
-            "noncomputable abbrev a :\n  Nat := (5 +\n  6)\n\n",
-        ),
-        ("abbrev a : Nat := sorry\n", "abbrev a : Nat := sorry\n"),
-        ("theorem a : 1 = 1 := sorry -- no answer\n", "theorem a : 1 = 1 := sorry -- no answer\n"),
-        ("abbrev a : Nat := 5\n-- sorry\n", "abbrev a : Nat := 5\n-- sorry\n"),
+        ("abbrev a : Nat → Nat := sorry\n-- fun n => n\n", "((fun n => n) : Nat → Nat)"),
+        ("abbrev a : Nat := sorry -- 5\n", "((5) : Nat)"),
+        ("abbrev a :\n  Nat := sorry\n-- 5 +\n-- 6\n", "((5 +\n  6) : Nat)"),
+        ("noncomputable abbrev a : Nat :=\n  sorry\n-- 5\n", "((5) : Nat)"),
     ],
 )
-def test_answers_in_comments_are_put_in_their_place(text, expected):
-    assert filled(text) == expected
+def test_answers_in_comments_are_put_in_their_place(opened, value):
+    expected = STATED.replace(": a =", f": {value} =")
+    assert filled("open Nat\n", opened + STATED) == ("open Nat\n", expected)
+    assert filled("open Nat\n" + opened, STATED) == ("open Nat\n", expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "abbrev a : Nat := sorry\n",
+        "abbrev a (n : Nat) : Nat := sorry\n-- n\n",
+        "theorem a : 1 = 1 := sorry -- no answer\n",
+        "abbrev a : Nat := 5\n-- sorry\n",
+    ],
+)
+def test_what_is_no_answer_in_a_comment_stays_as_it_is(text):
+    assert filled(text, STATED) == (text, STATED)
