@@ -30,7 +30,9 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What its statements are called in a bank."""
+        """What it is called in a bank: as the data set that it is a copy of, or as its file or hub id."""
+        if self.data_set is not None:
+            return self.data_set.name
         return Path(self.origin).name.split(".")[0] if self.local else self.origin
 
     @property
@@ -54,9 +56,9 @@ def find(source: str, data: Sequence[Path] = (), *, config: str = "", revision: 
     `data`: folders with local copies; the one that $PROOFMESH_DATA names comes last. The name of a known data set that
     none of them has is the hub's copy.
     """
-    if Path(source).exists():
-        return Source(source, known(source))
     data_set = known(source)
+    if Path(source).exists():
+        return Source(str(_statements_below(Path(source), data_set)), data_set)
     if data_set is None or source.lower() not in KNOWN:
         return Source(source, data_set, local=False, config=config, wanted_revision=revision)
     if (copy := local_copy(data_set, data)) is not None:
@@ -73,6 +75,12 @@ def local_copy(data_set: DataSet, data: Sequence[Path]) -> Path | None:
                 if (path := folder / f"{name}{ending}").exists():
                     return path
     return None
+
+
+def _statements_below(path: Path, data_set: DataSet | None) -> Path:
+    """Where in a checkout of a data set's repository its statements lie; the path itself where it is none."""
+    inner = (path / name.partition("/")[2] for name in (data_set.files if data_set is not None else ()) if "/" in name)
+    return next((each for each in inner if each.exists()), path)
 
 
 def is_bank(path: Path) -> bool:

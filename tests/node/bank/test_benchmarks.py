@@ -109,6 +109,19 @@ def test_files_say_the_split_of_rows_that_do_not(tmp_path):
     assert names(load_benchmark("proofnet:valid", data=[tmp_path])) == ["Artin_exercise_2_3_2"]
 
 
+def test_of_a_repository_the_folder_with_the_statements_is_read(tmp_path):
+    for folder in ("lean4/src", "informal"):
+        (tmp_path / "PutnamBench" / folder).mkdir(parents=True)
+    lines(tmp_path / "PutnamBench" / "informal" / "putnam.jsonl", [{"problem_name": "putnam_1900_a1"}])
+    file = tmp_path / "PutnamBench" / "lean4" / "src" / "putnam_1900_a1.lean"
+    file.write_text("open Nat\n\n" + PUTNAM[0]["lean4_statement"], encoding="utf-8")
+    for spec in ("putnambench", str(tmp_path / "PutnamBench")):
+        [found] = load_benchmark(spec, data=[tmp_path]).statements
+        assert (found.theorem.name, found.theorem.header) == ("putnam_1900_a1", "open Nat")
+        assert found.theorem.conclusion == "n * 2 = ((fun n : Nat => n + n) : Nat → Nat) n"
+        assert found.extra["file"] == str(file)
+
+
 def test_rows_of_no_split_are_in_none(tmp_path, capsys):
     file = lines(tmp_path / "minif2f.jsonl", [{"name": "a", "formal_statement": "theorem a : 1 = 1", "header": ""}])
     with pytest.raises(BenchmarkError, match="1 rows do not say which split of minif2f they are of, first a"):
