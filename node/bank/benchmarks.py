@@ -16,10 +16,11 @@ from common.lean import Theorem
 from node.bank import bank
 from node.bank.known import KNOWN, DataSet
 from node.bank.library import difference
+from node.bank.manifest import Manifest
 from node.bank.problems import SourceProblem
 from node.bank.reading import LEVEL, Imported, Names, Reader, Refusal
 from node.bank.rows import SUFFIXES, TEXTS
-from node.bank.sources import Source, find
+from node.bank.sources import Source, find, is_bank
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 POCKET = "pocket"
@@ -116,7 +117,8 @@ def _load(spec: str, data: Sequence[Path], toolchain: LeanToolchain | None, revi
         return _of_bank(spec, folder, split, toolchain)
     files = [part.strip() for part in spec.split(",") if part.strip()]
     if files and all(Path(file).exists() for file in files):
-        return _of_files(spec, files)
+        only_bank = len(files) == 1 and is_bank(Path(files[0]))
+        return _of_bank(spec, Path(files[0]), TEST, toolchain) if only_bank else _of_files(spec, files)
     data_set = KNOWN.get(name.lower())
     if data_set is None:
         raise BenchmarkError(_unknown(spec, files))
@@ -160,8 +162,6 @@ def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | Non
     found = bank.load_statements(split, folder)
     sources = list(said.sources.values())
     only = sources[0] if len(sources) == 1 else None
-    in_bank = sum(len(bank.load_statements(each, folder)) for each in bank.splits(folder)) if sources else 0
-    left_out = sum(record.statements for record in sources) - in_bank
     return Benchmark(
         spec=spec,
         name=folder.name,
@@ -172,10 +172,20 @@ def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | Non
         licence=", ".join(dict.fromkeys(record.licence for record in sources if record.licence)),
         homepage=only.homepage if only is not None else "",
         paper=only.paper if only is not None else "",
-        notes=(f"{left_out} statements of its sources are not in the bank, in any split (see import.json)",)
-        if left_out > 0
-        else (),
+        notes=_notes_of_bank(folder, said),
     )
+
+
+def _notes_of_bank(folder: Path, said: Manifest) -> tuple[str, ...]:
+    """What a reader of results on a bank has to know. Raises BankError."""
+    notes = []
+    if said.digest and bank.digest(folder) != said.digest:
+        notes.append("its content is not what was written (`proofmesh bank check` says more)")
+    if said.sources:
+        in_bank = sum(len(bank.load_statements(split, folder)) for split in bank.splits(folder))
+        if (left_out := sum(record.statements for record in said.sources.values()) - in_bank) > 0:
+            notes.append(f"{left_out} statements of its sources are not in the bank, in any split (see import.json)")
+    return tuple(notes)
 
 
 def _of_data_set(spec: str, source: Source, data_set: DataSet, split: str) -> Benchmark:

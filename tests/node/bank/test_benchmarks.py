@@ -146,6 +146,7 @@ def test_a_bank_is_a_benchmark_with_its_flaws_and_its_source(data, tmp_path):
     assert [each.theorem.name for each in found.flawed] == ["mathd_algebra_314"]
     assert (found.licence, found.source, found.notes) == ("MIT", str(data / "minif2f.jsonl"), ())
     assert names(load_benchmark(f"bank:{out}:valid")) == ["mathd_algebra_1"]
+    assert load_benchmark(str(out)).statements == found.statements
     assert found.digest == load_benchmark("minif2f:test", data=[data]).digest
 
 
@@ -208,6 +209,13 @@ def test_a_damaged_or_empty_file_is_one_clear_line(tmp_path, name, content, says
     with pytest.raises(BenchmarkError, match=says) as error:
         load_benchmark(str(tmp_path / name))
     assert "\n" not in str(error.value) and name in str(error.value)
+
+
+def test_a_bank_that_was_changed_says_so(data, tmp_path):
+    out = imported(tmp_path, data / "minif2f.jsonl")
+    rows = gzip.decompress((out / "test.jsonl.gz").read_bytes())
+    (out / "test.jsonl.gz").write_bytes(gzip.compress(rows.replace(b"n = n", b"n + 0 = n")))
+    assert any("not what was written" in note for note in load_benchmark(f"bank:{out}").notes)
 
 
 def test_a_damaged_bank_is_named(data, tmp_path):
