@@ -12,6 +12,7 @@ import random
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +27,9 @@ DIRECTORY = bundled_bank()
 SPLITS = ("train", "valid", "test")
 TRANSITIONS = "transitions"
 
+PART = 1 << 20
+"""Bytes of a file that are held at a time."""
+
 T = TypeVar("T")
 
 
@@ -39,6 +43,8 @@ class BankTheorem(msgspec.Struct, frozen=True):
     theorem: Theorem
     family: str
     level: int
+    flaw: str = ""
+    """What is known to be wrong with it, and who says so; empty where nothing is."""
 
 
 class BankTransition(msgspec.Struct, frozen=True):
@@ -60,15 +66,22 @@ class _Statement(msgspec.Struct, frozen=True):
     level: int
     header: str = ""
     """Of imported statements (`proofmesh bank import`): imports, opens, definitions."""
+    flaw: str = ""
 
 
 def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem]:
     """The statements of `train`, `valid` or `test`. Raises BankError."""
     if split not in SPLITS:
         raise BankError(f"no split {split!r}; there are {', '.join(SPLITS)}")
-    rows = _decode(_file(directory, split), _Statement)
+    repeated: dict[str, str] = {}  # one text for all rows that have it: headers are long, and few
     return [
-        BankTheorem(Theorem(row.name, row.binders, row.conclusion, row.header), row.family, row.level) for row in rows
+        BankTheorem(
+            Theorem(row.name, row.binders, row.conclusion, repeated.setdefault(row.header, row.header)),
+            repeated.setdefault(row.family, row.family),
+            row.level,
+            repeated.setdefault(row.flaw, row.flaw),
+        )
+        for row in decode(_file(directory, split), _Statement)
     ]
 
 
@@ -86,7 +99,7 @@ def load_transitions(directory: Path = DIRECTORY, *, warm_start: bool = False) -
     if not path.exists() and not _bundled(directory):
         return []
     rule = manifest_of(directory).warm_start if warm_start else None
-    return [row for row in _decode(path, BankTransition) if rule is None or rule.takes(row.level, row.tactic)]
+    return [row for row in decode(path, BankTransition) if rule is None or rule.takes(row.level, row.tactic)]
 
 
 def manifest_of(directory: Path = DIRECTORY) -> Manifest:
@@ -122,7 +135,7 @@ def digest(directory: Path = DIRECTORY) -> str:
     for name in (*SPLITS, TRANSITIONS):
         path = _file(directory, name)
         if path.exists():
-            total.update(path.name.encode() + b"\0" + hashlib.blake2b(_read(path)).digest())
+            total.update(path.name.encode() + b"\0" + _content_digest(path))
     rule = manifest_of(directory).warm_start
     total.update(repr((sorted(rule.levels), rule.held_out) if rule is not None else None).encode())
     return total.hexdigest()
@@ -150,9 +163,12 @@ def _remedy(directory: Path) -> str:
     return f"make the bank anew with {anew}" if anew else "restore it, or make a bank with `proofmesh bank import`"
 
 
-def _read(path: Path) -> bytes:
+@contextmanager
+def _opened(path: Path) -> Iterator[gzip.GzipFile]:
+    """The unpacked content of a file. Raises BankError, also for what is found in the middle of it."""
     try:
-        return gzip.decompress(path.read_bytes())
+        with gzip.open(path) as file:
+            yield file
     except FileNotFoundError:
         there = ", ".join(splits(path.parent)) or "none"
         raise BankError(f"{path}: no such file (splits in this bank: {there}); {_remedy(path.parent)}") from None
@@ -160,11 +176,23 @@ def _read(path: Path) -> bytes:
         raise BankError(f"{path}: cannot be read ({error}); {_remedy(path.parent)}") from error
 
 
-def _decode(path: Path, kind: type[T]) -> Iterator[T]:
-    """The rows of a file. Raises BankError."""
+def decode(path: Path, kind: type[T]) -> Iterator[T]:
+    """The rows of a file of a bank, one after the other. Raises BankError."""
     decoder = msgspec.json.Decoder(kind)
-    for number, line in enumerate(_read(path).splitlines(), start=1):
-        try:
-            yield decoder.decode(line)
-        except msgspec.DecodeError as error:
-            raise BankError(f"{path}, line {number}: {error}; {_remedy(path.parent)}") from error
+    with _opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                yield decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise BankError(f"{path}, line {number}: {error}; {_remedy(path.parent)}") from error
+
+
+def _content_digest(path: Path) -> bytes:
+    """Of what a file holds unpacked."""
+    found = hashlib.blake2b()
+    with _opened(path) as file:
+        while part := file.read(PART):
+            found.update(part)
+    return found.digest()

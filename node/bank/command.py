@@ -1,7 +1,7 @@
 """`proofmesh bank import SOURCE`: statements of a dataset into a theorem bank, those that elaborate under this Lean.
 
-SOURCE: a JSON, JSONL or parquet file, a folder of these, or a Hugging Face id. Formats: miniF2F, ProofNet,
-Lean-Workbook, NuminaMath-LEAN. Train on it with `[learner] bank = "OUT"`; it has no proofs to begin with, so
+SOURCE: the name of a known data set (`proofmesh bank list`), a .json, .jsonl, .parquet, .txt or .lean file, a folder of
+these, or a Hugging Face id. Train on it with `[learner] bank = "OUT"`; it has no proofs to begin with, so
 `[learner.warm_start] checkpoint` names a network.
 
 Exit code: 0 statements were imported, 1 none of them elaborates, 2 the source or the Lean cannot be used.
@@ -13,7 +13,7 @@ import asyncio
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,19 +21,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 import tyro
 
-from common.cache import cache_directory
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 
 if TYPE_CHECKING:
-    from node.bank.importing import SourceReading, Written
-    from node.bank.whitelist import Whitelist
+    from node.bank.importing import Written
+    from node.bank.manifest import SourceRecord
+    from node.bank.reading import SourceReading
+    from node.bank.sources import Source
     from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 IMPORTED, NOTHING, UNUSABLE = 0, 1, 2
-
-JOB_MB = 6000
-"""Memory to count on for each Lean that has Mathlib loaded, if the machine is to choose how many there are."""
 
 FIRST_ERRORS = 5
 """Shown of each kind; all are in OUT/import.json."""
@@ -46,7 +44,8 @@ class ImportSettings:
     """Import the statements of a dataset into a theorem bank."""
 
     source: Annotated[str, tyro.conf.Positional]
-    """File (.json, .jsonl, .parquet; .gz), folder of such files, or Hugging Face id (OWNER/NAME)."""
+    """Known data set (`proofmesh bank list`), file (.json, .jsonl, .parquet, .txt, .lean), folder of such files, or
+    Hugging Face id (OWNER/NAME)."""
 
     out: Path = Path("bank")
     """Folder of the bank. What it holds of other sources stays."""
@@ -54,11 +53,17 @@ class ImportSettings:
     name: str = ""
     """What the source is called in the bank; by default, the file's name or the id."""
 
-    split: Literal["train", "valid", "test"] = "train"
-    """For statements of which the dataset says nothing."""
+    split: Literal["", "train", "valid", "test"] = ""
+    """For statements of which the dataset says nothing; by default what is known of it, or `train`."""
 
     header: str = ""
     """Header for statements that come without one (Lean-Workbook's; by default its own, with Mathlib)."""
+
+    data: list[Path] = field(default_factory=list)
+    """Folders with local copies of known data sets; $PROOFMESH_DATA names one, too. Else the hub's copy is taken."""
+
+    licence: str = ""
+    """Licence to record for the source; by default what is known of it."""
 
     check: bool = True
     """Leave out statements that do not elaborate under this Lean."""
@@ -85,13 +90,24 @@ class ImportSettings:
     """Which Lean: statements of these datasets need a Lake project with Mathlib (--lean.project)."""
 
 
+USAGE = """proofmesh bank import SOURCE [OPTIONS]    statements of a data set into a theorem bank
+proofmesh bank list [FOLDER ...]          data sets that are known by name, and theorem banks
+proofmesh bank stats BANK                 what a bank holds: splits, families, sources, licences
+proofmesh bank check BANK [OPTIONS]       is it whole, and does it belong to the Lean at hand?
+Each says more with --help."""
+
+
 def main(argv: Sequence[str]) -> int:
     """Entry point of `proofmesh bank`; returns the exit code."""
     if not argv or argv[0] in ("-h", "--help"):
-        print("proofmesh bank import SOURCE [OPTIONS]    statements of a dataset into a theorem bank (see --help)")
+        print(USAGE)
         return IMPORTED if argv else UNUSABLE
+    if argv[0] in ("list", "stats", "check"):
+        from node.bank import looking
+
+        return looking.main(argv)
     if argv[0] != "import":
-        return _unusable(f"no command `{argv[0]}`; there is `proofmesh bank import SOURCE`")
+        return unusable(f"no command `{argv[0]}`; there are import, list, stats and check")
     settings = tyro.cli(ImportSettings, args=list(argv[1:]), prog="proofmesh bank import")
     return import_source(settings, shlex.join(["proofmesh", "bank", *argv]))
 
@@ -99,92 +115,122 @@ def main(argv: Sequence[str]) -> int:
 def import_source(settings: ImportSettings, command: str) -> int:
     """Read, check, write, tell. Returns the exit code. `command`: the command line, for the bank's manifest."""
     from node.bank.bank import BankError
-    from node.bank.importing import collect, write
-    from node.bank.manifest import ManifestError
-    from node.bank.rows import SourceProblem, read
+    from node.bank.importing import write
+    from node.bank.problems import SourceProblem
+    from node.bank.sources import find as find_source
     from node.lean.toolchain.find import find
     from node.lean.toolchain.pocket.build import PocketBuildError
     from node.lean.toolchain.problems import LeanProblem
 
-    name = (
-        settings.name or Path(settings.source).name.split(".")[0] if Path(settings.source).exists() else settings.source
-    )
+    source = find_source(settings.source, settings.data, config=settings.config, revision=settings.revision)
+    if source.is_bank:
+        return unusable(f"{source.origin} is a theorem bank already: learn from it with [learner] bank")
     try:
-        rows = read(settings.source, config=settings.config, revision=settings.revision)
-        reading = collect(rows, name, split=settings.split, header=settings.header, limit=settings.limit or None)
+        reading = _read(settings, source)
         toolchain = find(settings.lean) if settings.check else None
+        record = _record(settings, source, reading, toolchain)
     except (SourceProblem, LeanProblem, PocketBuildError, BankError) as error:
-        return _unusable(str(error))
-    failed: list[tuple[str, str]] = []
-    good = reading.statements
-    if toolchain is not None:
-        whitelist = _checked(settings, toolchain, reading)
-        failed = _failed(toolchain, whitelist, reading)
-        bad = {each for each, _ in failed}
-        good = [each for each in reading.statements if each.theorem.name not in bad]
+        return unusable(str(error))
+    failed = _failed(settings, toolchain, reading) if toolchain is not None else {}
+    good = [each for each in reading.statements if each.theorem.name not in failed]
     try:
-        written = write(good, settings.out, command) if good else None
+        written = write(good, settings.out, command, record) if good else None
         _report(settings, reading, failed, toolchain, written)
-    except ManifestError as error:
-        return _unusable(str(error))
+    except BankError as error:
+        return unusable(str(error))
     except OSError as error:
-        return _unusable(f"{settings.out}: cannot be written ({error.strerror})")
+        return unusable(f"{settings.out}: cannot be written ({error.strerror})")
     return IMPORTED if good else NOTHING
 
 
-def _checked(settings: ImportSettings, toolchain: LeanToolchain, reading: SourceReading) -> Whitelist:
-    """The toolchain's whitelist, with all of these statements in it."""
+def _read(settings: ImportSettings, source: Source) -> SourceReading:
+    """The statements of the source. Raises SourceProblem, also when it has no rows."""
+    from node.bank.problems import SourceProblem
+    from node.bank.reading import Reader
+
+    known = source.data_set
+    split = settings.split or ("train" if known is None else known.splits[0] if len(known.splits) == 1 else "")
+    reader = Reader(settings.name or source.name, split=split, header=settings.header, known=known)
+    reading = reader.collect(source.rows(), settings.limit or None)
+    if not reading.rows:
+        raise SourceProblem(f"{source.origin}: there is nothing in it")
+    if unsorted := [each.theorem.name for each in reading.statements if not each.split]:
+        what = f"{len(unsorted)} rows do not say which split they are of, first {unsorted[0]}"
+        raise SourceProblem(f"{source.origin}: {what}; say it with --split")
+    return reading
+
+
+def _record(
+    settings: ImportSettings, source: Source, reading: SourceReading, toolchain: LeanToolchain | None
+) -> SourceRecord:
+    """What the bank's manifest says of the source. Raises SourceProblem."""
+    from node.bank.library import library
+    from node.bank.manifest import SourceRecord
+
+    known = source.data_set
+    return SourceRecord(
+        origin=source.origin,
+        revision=source.revision(),
+        licence=settings.licence or (known.licence if known is not None else ""),
+        homepage=known.source if known is not None else "",
+        paper=known.paper if known is not None else "",
+        digest=reading.digest(),
+        rows=reading.rows,
+        statements=len(reading.statements),
+        lean=toolchain.version if toolchain is not None else "",
+        library=library(toolchain) if toolchain is not None else {},
+    )
+
+
+def _failed(settings: ImportSettings, toolchain: LeanToolchain, reading: SourceReading) -> dict[str, str]:
+    """Names and errors of the statements that do not elaborate."""
     from rich.console import Console
     from rich.progress import Progress
 
-    from common.sizing import read_machine
-    from node.bank.whitelist import StatementElaborator, Whitelist, key
+    from node.bank.elaboration import elaboration_errors
     from node.lean.process.fresh import Limits
 
-    machine = read_machine()
-    jobs = settings.jobs or max(1, min(machine.cores, machine.memory_mb // JOB_MB))
-    limits = Limits(seconds=settings.seconds, memory_mb=settings.memory_mb)
-    whitelist = Whitelist.open(cache(), toolchain)
-    theorems = [each.theorem for each in reading.statements]
-    missing = {key(toolchain, theorem) for theorem in theorems} - whitelist.known.keys()
     with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task(f"elaborating under Lean {toolchain.version}", total=len(missing))
-        elaborator = StatementElaborator(toolchain, jobs, limits)
-        asyncio.run(elaborator.run(theorems, whitelist, lambda count: progress.advance(task, count)))
-    return whitelist
+        task = progress.add_task(f"elaborating under Lean {toolchain.version}")
+        errors = elaboration_errors(
+            [each.theorem for each in reading.statements],
+            toolchain,
+            folder=cache(),
+            jobs=settings.jobs,
+            limits=Limits(seconds=settings.seconds, memory_mb=settings.memory_mb),
+            begin=lambda count: progress.update(task, total=count),
+            report=lambda count: progress.advance(task, count),
+        )
+        return asyncio.run(errors)
 
 
 def cache() -> Path:
     """Where whitelists are kept."""
-    return cache_directory() / "whitelists"
+    from node.bank.elaboration import whitelists
 
-
-def _failed(toolchain: LeanToolchain, whitelist: Whitelist, reading: SourceReading) -> list[tuple[str, str]]:
-    """Names and errors of the statements that do not elaborate."""
-    from node.bank.whitelist import key
-
-    entries = [(each.theorem.name, whitelist.known[key(toolchain, each.theorem)]) for each in reading.statements]
-    return [(name, entry.error) for name, entry in entries if not entry.ok]
+    return whitelists()
 
 
 def _report(
     settings: ImportSettings,
     reading: SourceReading,
-    failed: Sequence[tuple[str, str]],
+    failed: Mapping[str, str],
     toolchain: LeanToolchain | None,
     written: Written | None,
 ) -> None:
     """Tell what became of the rows; all of it goes to OUT/import.json."""
     read = len(reading.statements)
     print(f"{settings.source}: {reading.rows} rows, {read} statements ({reading.repeated} repeated)")
-    _show("not read", reading.refused)
+    _show("not read", [(each.name, each.reason) for each in reading.refused])
     if toolchain is not None:
         print(f"{read - len(failed)} of {read} elaborate under Lean {toolchain.version} ({toolchain.name})")
-        _show("do not elaborate", failed)
+        _show("do not elaborate", list(failed.items()))
     if written is not None:
         print(f"{settings.out}: " + ", ".join(f"{count} {split}" for split, count in written.counts.items()))
         if written.scored:
             print(f"{written.scored} left out of train: valid or test has them, too")
+    flawed = [(each.theorem.name, each.flaw) for each in reading.statements if each.flaw]
+    _show("are known to be flawed, and marked", flawed)
     settings.out.mkdir(parents=True, exist_ok=True)
     found = {
         "source": settings.source,
@@ -193,8 +239,8 @@ def _report(
         "statements": read,
         "elaborate": read - len(failed) if toolchain is not None else None,
         "lean_version": toolchain.version if toolchain is not None else "",
-        "not_read": dict(reading.refused),
-        "do_not_elaborate": dict(failed),
+        "not_read": {each.name: each.reason for each in reading.refused},
+        "do_not_elaborate": failed,
         "bank": written.counts if written is not None else {},
         "scored": written.scored if written is not None else 0,
     }
@@ -215,7 +261,8 @@ def _show(title: str, problems: Sequence[tuple[str, str]]) -> None:
         print(f"  {count:6d}  {reason}  (first: {first[reason]})")
 
 
-def _unusable(message: str) -> int:
+def unusable(message: str) -> int:
+    """Say why nothing can be done; returns the exit code."""
     print(f"proofmesh bank: {message}", file=sys.stderr)
     return UNUSABLE
 

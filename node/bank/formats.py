@@ -1,20 +1,19 @@
-"""Which fields of a dataset's rows are what: miniF2F and ProofNet, Lean-Workbook, NuminaMath-LEAN. Pure."""
+"""Which fields of a dataset's rows are what, by the form of its rows. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from node.bank.rows import Row
+from node.bank.known import MINIF2F_HEADER
+from node.bank.texts import Row
 
 SPLITS = {"train": "train", "valid": "valid", "validation": "valid", "dev": "valid", "test": "test"}
 """Names of splits, and the bank's."""
 
-WORKBOOK_HEADER = """import Mathlib
-import Aesop
-set_option maxHeartbeats 400000
-open BigOperators Real Nat Topology Rat"""
-"""What Lean-Workbook's statements are written under: its rows have no header."""
+_NO_NAME = re.compile(r"[^\w.']+")
+"""What no name of a theorem holds, as in ProofNet#'s `Artin|exercise_2_3_2`."""
 
 
 class NoFormat(ValueError):
@@ -46,24 +45,54 @@ class Format:
 
 
 def _benchmark(row: Row) -> Raw:
-    """miniF2F, ProofNet: name, split, header, formal_statement."""
-    return Raw(_text(row, "name"), _text(row, "header"), _text(row, "formal_statement"), _split(row))
+    """miniF2F, ProofNet, ProverBench: name (or id), split, header, formal_statement."""
+    return Raw(_name(row, "name", "id"), _text(row, "header"), _text(row, "formal_statement"), split_of(row))
+
+
+def _putnam(row: Row) -> Raw:
+    """PutnamBench: name, lean4_statement; no splits."""
+    return Raw(_name(row, "name"), _text(row, "header"), _text(row, "lean4_statement"), split_of(row))
+
+
+def _sharp(row: Row) -> Raw:
+    """ProofNet#: id with the book before it, lean4_src_header, lean4_formalization."""
+    header = _text(row, "lean4_src_header")
+    return Raw(_name(row, "id"), header, _text(row, "lean4_formalization"), split_of(row))
+
+
+def _formalmath(row: Row) -> Raw:
+    """FormalMATH: theorem_names, autoformalization with imports and all; no splits."""
+    return Raw(_name(row, "theorem_names"), "", _text(row, "autoformalization"), split_of(row))
 
 
 def _numina(row: Row) -> Raw:
     """NuminaMath-LEAN: uuid, formal_statement with imports and all; no splits. The statement's name is the name."""
-    return Raw("", "", _text(row, "formal_statement"), _split(row))
+    return Raw("", "", _text(row, "formal_statement"), split_of(row))
 
 
 def _workbook(row: Row) -> Raw:
     """Lean-Workbook: id, formal_statement without header; `split` says which of its parts it is of."""
-    return Raw(_text(row, "id") or _text(row, "problem_id"), "", _text(row, "formal_statement"), _split(row))
+    return Raw(_name(row, "id", "problem_id"), "", _text(row, "formal_statement"), split_of(row))
 
+
+def _plain(row: Row) -> Raw:
+    """A file of one's own: statement, and perhaps name, header and split."""
+    return Raw(_name(row, "name", "id"), _text(row, "header"), _text(row, "statement"), split_of(row))
+
+
+_STATED = "formal_statement"
 
 FORMATS = (
-    Format("benchmark", frozenset({"name", "header", "formal_statement"}), _benchmark),
-    Format("numina", frozenset({"uuid", "formal_statement"}), _numina),
-    Format("workbook", frozenset({"natural_language_statement", "formal_statement"}), _workbook, WORKBOOK_HEADER),
+    Format("benchmark", frozenset({"name", "header", _STATED}), _benchmark),
+    Format("benchmark by id", frozenset({"id", "header", _STATED}), _benchmark),
+    Format("putnambench", frozenset({"lean4_statement"}), _putnam),
+    Format("proofnet-sharp", frozenset({"id", "lean4_formalization"}), _sharp),
+    Format("formalmath", frozenset({"autoformalization"}), _formalmath),
+    Format("numina", frozenset({"uuid", _STATED}), _numina),
+    Format("workbook", frozenset({"natural_language_statement", _STATED}), _workbook, MINIF2F_HEADER),
+    Format("minif2f-numina", frozenset({"name", "informal_prefix", _STATED}), _benchmark, MINIF2F_HEADER),
+    Format("plain", frozenset({"statement"}), _plain),
+    Format("plain benchmark", frozenset({"name", _STATED}), _benchmark),
 )
 """The first that fits is taken."""
 
@@ -77,10 +106,17 @@ def format_of(row: Row) -> Format:
     raise NoFormat(f"a row with the fields {', '.join(sorted(row))} is of no known format ({known})")
 
 
+def _name(row: Row, *fields: str) -> str:
+    """The first of these fields that says something, as the name of a theorem."""
+    found = next((text for field in fields if (text := _text(row, field))), "")
+    return _NO_NAME.sub("_", found).strip("_.")
+
+
 def _text(row: Row, field: str) -> str:
     value = row.get(field)
     return value if isinstance(value, str) else ""
 
 
-def _split(row: Row) -> str:
+def split_of(row: Row) -> str:
+    """The bank's name of the split that a row says; empty where it says none."""
     return SPLITS.get(_text(row, "split").lower(), "")

@@ -1,89 +1,20 @@
-"""From rows to a bank: read, named, sorted into splits, with the statements that do not elaborate left out. Pure."""
+"""From statements to a bank: sorted into splits, each name once, and none to train on that is scored."""
 
 from __future__ import annotations
 
 import gzip
-import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from common.files import write_whole
-from common.lean import Theorem
-from node.bank import manifest
+from node.bank import bank, manifest
 from node.bank.bank import SPLITS
-from node.bank.formats import NoFormat, format_of
-from node.bank.rows import Row
-from node.bank.statements import Refused, theorem
-
-LEVEL = 1
-"""Levels tell the bank's own statements by the length of their proofs: nothing is known of these."""
-
-
-@dataclass(frozen=True)
-class Imported:
-    """A statement of a dataset."""
-
-    theorem: Theorem
-    split: str
-    source: str
-
-    def row(self) -> dict[str, Any]:
-        """Its line in the bank."""
-        return {
-            "name": self.theorem.name,
-            "binders": self.theorem.binders,
-            "conclusion": self.theorem.conclusion,
-            "family": self.source,
-            "level": LEVEL,
-            "header": self.theorem.header,
-            "statement": self.theorem.signature,
-            "source": self.source,
-        }
-
-
-@dataclass
-class SourceReading:
-    """What was read of a source."""
-
-    statements: list[Imported] = field(default_factory=list)
-    rows: int = 0
-    repeated: int = 0
-    """Rows that say again what an earlier one said."""
-    refused: list[tuple[str, str]] = field(default_factory=list)
-    """Names (or numbers of rows) and reasons."""
-
-
-def collect(
-    rows: Iterable[Row], source: str, *, split: str, header: str = "", limit: int | None = None
-) -> SourceReading:
-    """Read rows. `split`, `header`: where the dataset says nothing. Raises SourceProblem."""
-    reading = SourceReading()
-    seen: dict[tuple[str, str], None] = {}
-    names: set[str] = set()
-    for row in rows:
-        if limit is not None and reading.rows >= limit:
-            break
-        reading.rows += 1
-        try:
-            form = format_of(row)
-            raw = form.read(row)
-            found = theorem(raw.text, raw.header or header or form.header, raw.name)
-        except (NoFormat, Refused) as error:
-            reading.refused.append((str(row.get("name") or row.get("id") or f"row {reading.rows}"), str(error)))
-            continue
-        if (found.header, found.proposition) in seen:
-            reading.repeated += 1
-            continue
-        seen[found.header, found.proposition] = None
-        unique = _free(found.name, "", names)
-        names.add(unique)
-        found = Theorem(unique, found.binders, found.conclusion, found.header)
-        reading.statements.append(Imported(found, raw.split or split, source))
-    return reading
+from node.bank.manifest import SourceRecord
+from node.bank.reading import Imported, Names
 
 
 @dataclass(frozen=True)
@@ -96,23 +27,21 @@ class Written:
     """Statements left out of `train` because `valid` or `test` has them, too: what is scored is never trained on."""
 
 
-def write(statements: Sequence[Imported], out: Path, command: str = "") -> Written:
+def write(statements: Sequence[Imported], out: Path, command: str = "", record: SourceRecord | None = None) -> Written:
     """Write a bank's files. Statements of other sources that are there stay; those of these sources are replaced.
 
-    No name is there twice, in whatever splits: learners know statements by name. `command`: what makes this part of the
-    bank anew, for its manifest. Raises ManifestError, OSError.
+    No name is there twice, in whatever splits: learners know statements by name. `command`, what makes this part of the
+    bank anew, and `record`, where it is from, are for the manifest. Raises BankError, OSError.
     """
     out.mkdir(parents=True, exist_ok=True)
-    found = manifest.read(out)
+    found = bank.manifest_of(out)
     sources = {each.source for each in statements}
     files = {split: out / f"{split}.jsonl.gz" for split in SPLITS}
     rows = {split: [row for row in _rows(file) if row.get("source") not in sources] for split, file in files.items()}
-    taken = {str(row["name"]) for each in rows.values() for row in each}
+    names = Names(str(row["name"]) for each in rows.values() for row in each)
     for each in statements:
         row = each.row()
-        row["name"] = _free(str(row["name"]), each.source, taken)
-        taken.add(row["name"])
-        rows[each.split].append(row)
+        rows[each.split].append(row | {"name": names.free(str(row["name"]), each.source)})
     scored = {_proposition(row) for split in ("valid", "test") for row in rows[split]}
     train = [row for row in rows["train"] if _proposition(row) not in scored]
     left_out = len(rows["train"]) - len(train)
@@ -121,9 +50,11 @@ def write(statements: Sequence[Imported], out: Path, command: str = "") -> Writt
         _write(file, rows[split])
     if not (out / "transitions.jsonl.gz").exists():
         _write(out / "transitions.jsonl.gz", [])
-    if command:
-        commands = found.commands | dict.fromkeys(sources, command)
-        manifest.write(out, msgspec.structs.replace(found, commands=commands))
+    commands = found.commands | (dict.fromkeys(sources, command) if command else {})
+    records = found.sources | (dict.fromkeys(sources, record) if record is not None else {})
+    # The manifest is written last: a bank that is cut off before does not have the digest that it says.
+    digest = bank.digest(out)
+    manifest.write(out, msgspec.structs.replace(found, commands=commands, sources=records, digest=digest))
     return Written({split: len(each) for split, each in rows.items()}, left_out)
 
 
@@ -132,18 +63,11 @@ def _proposition(row: Mapping[str, Any]) -> tuple[str, str]:
     return str(row["binders"]), str(row["conclusion"])
 
 
-def _free(name: str, source: str, taken: Collection[str]) -> str:
-    """The name, or one made from it (and from the source's) that is not taken."""
-    tail = "".join(char if char.isalnum() else "_" for char in source)
-    candidates = itertools.chain([name], [f"{name}_{tail}"] if tail else [])
-    numbered = (f"{name}_{tail}_{number}" if tail else f"{name}_{number}" for number in itertools.count(2))
-    return next(each for each in itertools.chain(candidates, numbered) if each not in taken)
-
-
 def _rows(path: Path) -> list[dict[str, Any]]:
+    """The lines of a bank's file, as they are. Raises BankError."""
     if not path.exists():
         return []
-    return [msgspec.json.decode(line) for line in gzip.decompress(path.read_bytes()).splitlines() if line.strip()]
+    return list(bank.decode(path, dict[str, Any]))
 
 
 def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

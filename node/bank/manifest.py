@@ -27,6 +27,28 @@ class WarmStartRule(msgspec.Struct, frozen=True):
         return level in self.levels and not any(text in tactic for text in self.held_out)
 
 
+class SourceRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where statements of a bank are from, and under which Lean they elaborate."""
+
+    origin: str
+    """The file, the folder or the id on the Hugging Face hub."""
+    revision: str = ""
+    """Of the hub's copy: its commit."""
+    licence: str = ""
+    """As the data set states it; empty where nobody knows."""
+    homepage: str = ""
+    paper: str = ""
+    digest: str = ""
+    """Names the statements that were read of it."""
+    rows: int = 0
+    statements: int = 0
+    """Of the rows: those that were read, whether they elaborate or not."""
+    lean: str = ""
+    """Version of the Lean under which the bank's statements elaborate; empty: it was not tried."""
+    library: dict[str, str] = {}
+    """Commits of the packages that this Lean found, and of its project (`node.bank.library`)."""
+
+
 class Manifest(msgspec.Struct, frozen=True):
     """What a bank says of itself. A bank without the file has an empty one."""
 
@@ -34,6 +56,10 @@ class Manifest(msgspec.Struct, frozen=True):
     """What makes the bank anew: a command for each source."""
     warm_start: WarmStartRule | None = None
     """None: all transitions belong to the warm start."""
+    sources: dict[str, SourceRecord] = {}
+    """By the name that statements have as their source."""
+    digest: str = ""
+    """`node.bank.bank.digest` of the bank as it was written; empty: nobody noted it."""
 
 
 def read(directory: Path) -> Manifest:

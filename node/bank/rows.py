@@ -1,72 +1,118 @@
-"""Reads datasets as rows: JSON, JSON lines, parquet, folders of these, or a Hugging Face id."""
+"""Reads datasets as rows: JSON, JSON lines, parquet, plain text, Lean files, folders of these, or a Hugging Face id."""
 
 from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import msgspec
 
-Row = dict[str, Any]
+from node.bank import hub
+from node.bank.problems import SourceProblem
+from node.bank.texts import Row, statements_of_lean, statements_of_text
 
 SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
+TEXTS = (".txt", ".lean")
+"""Files without fields."""
 
+NO_DATA = ("lakefile.lean", "import.json", "bank.json", "lake-manifest.json")
+"""Files that lie beside data, and are none."""
+
+_SPLIT = re.compile(r"(train|valid|validation|dev|test)(?![a-z])")
 _HUGGING_FACE = re.compile(r"[\w.-]+/[\w.-]+")
 
 
-class SourceProblem(ValueError):
-    """A source cannot be read; the message says where and why."""
-
-
-def read(source: str, *, config: str = "", revision: str = "") -> Iterator[Row]:
+def read(source: str, *, config: str = "", revision: str = "", files: str = "") -> Iterator[Row]:
     """The rows of a source; `split` is filled in from a Hugging Face dataset's splits. Raises SourceProblem.
 
-    `config`, `revision`: of a Hugging Face dataset.
+    `config`, `revision`, `files`: of a Hugging Face dataset.
     """
     path = Path(source)
-    if path.is_dir():
-        files = sorted(each for each in path.rglob("*") if each.name.endswith(SUFFIXES))
-        if not files:
-            raise SourceProblem(f"{source}: no {', '.join(SUFFIXES)} in this folder")
-        for each in files:
-            yield from _file(each)
-    elif path.is_file():
-        yield from _file(path)
-    elif _HUGGING_FACE.fullmatch(source) and not source.endswith(SUFFIXES):
-        yield from _hugging_face(source, config, revision)
+    if path.exists():
+        for each in files_of(path) if path.is_dir() else [path]:
+            split = split_of(each.relative_to(path.parent))
+            yield from ({"split": split, **row} for row in _file(each)) if split else _file(each)
+    elif _HUGGING_FACE.fullmatch(source) and not source.endswith((*SUFFIXES, *TEXTS)):
+        yield from hub.rows(source, config, revision, files)
     else:
-        raise SourceProblem(f"{source}: no such file or folder, and no Hugging Face id (OWNER/NAME)")
+        raise SourceProblem(
+            f"{source}: no file, no folder, no known data set (`proofmesh bank list`), no hub id (OWNER/NAME)"
+        )
+
+
+def split_of(path: Path) -> str:
+    """The split that a file's name, or its folder's, says: `data/test-00000.parquet`, `MiniF2F/Valid.lean`."""
+    for part in reversed(path.parts):
+        if match := _SPLIT.match(part.lower()):
+            return match.group(1)
+    return ""
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The data files of a folder; its Lean files where it has no others. Raises SourceProblem for one without any."""
+    everything = sorted(each for each in folder.rglob("*") if each.name not in NO_DATA and not _hidden(each, folder))
+    files = [each for each in everything if each.name.endswith(SUFFIXES)]
+    files = files or [each for each in everything if each.suffix == ".lean"]
+    if not files:
+        raise SourceProblem(f"{folder}: no {', '.join((*SUFFIXES, '.lean'))} in this folder")
+    return files
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    """Whether a path leads through a folder with a dot: `.lake`, `.git`, `.cache`."""
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def _file(path: Path) -> Iterator[Row]:
     if path.suffix == ".parquet":
         yield from _parquet(path)
-        return
-    if not path.name.endswith(SUFFIXES):
-        raise SourceProblem(f"{path}: what format is it? There are {', '.join(SUFFIXES)}")
-    try:
-        data = path.read_bytes()
-        data = gzip.decompress(data) if path.suffix == ".gz" else data
-    except (OSError, EOFError) as error:
-        raise SourceProblem(f"{path}: cannot be read ({error})") from error
-    if ".jsonl" in path.name:
-        yield from _lines(path, data)
+    elif path.suffix in TEXTS:
+        yield from _text(path)
+    elif not path.name.endswith(SUFFIXES):
+        raise SourceProblem(f"{path}: what format is it? There are {', '.join((*SUFFIXES, *TEXTS))}")
+    elif ".jsonl" in path.name:
+        yield from _lines(path)
     else:
-        yield from _document(path, data)
+        yield from _document(path)
 
 
-def _lines(path: Path, data: bytes) -> Iterator[Row]:
-    for number, line in enumerate(data.splitlines(), start=1):
-        if line.strip():
-            yield _row(f"{path}, line {number}", _decoded(f"{path}, line {number}", line))
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """The content of a file, unpacked. Raises SourceProblem, also for what is found in the middle of it."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield cast(BinaryIO, file)
+    except (OSError, EOFError, zlib.error) as error:
+        raise SourceProblem(f"{path}: cannot be read ({error}); is it damaged?") from error
 
 
-def _document(path: Path, data: bytes) -> Iterator[Row]:
+def _lines(path: Path) -> Iterator[Row]:
+    with _opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                yield _row(f"{path}, line {number}", _decoded(f"{path}, line {number}", line))
+
+
+def _text(path: Path) -> Iterator[Row]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceProblem(f"{path}: cannot be read as UTF-8 text ({error})") from error
+    if path.suffix == ".lean":
+        yield from ({**row, "file": str(path)} for row in statements_of_lean(text))
+    else:
+        yield from statements_of_text(text)
+
+
+def _document(path: Path) -> Iterator[Row]:
     """A list of rows, or lists of rows by split (or under one name, such as `data`)."""
-    found = _decoded(str(path), data)
+    with _opened(path) as file:
+        found = _decoded(str(path), file.read())
     if isinstance(found, list):
         for number, row in enumerate(found):
             yield _row(f"{path}, entry {number}", row)
@@ -88,19 +134,6 @@ def _parquet(path: Path) -> Iterator[Row]:
                 yield from batch.to_pylist()
     except (OSError, pyarrow.ArrowException) as error:
         raise SourceProblem(f"{path}: cannot be read as parquet ({error})") from error
-
-
-def _hugging_face(name: str, config: str, revision: str) -> Iterator[Row]:
-    import datasets
-
-    try:
-        found = datasets.load_dataset(name, config or None, revision=revision or None)
-    except Exception as error:  # the library raises what its many parts raise
-        told = str(error).split("\n")[0]
-        raise SourceProblem(f"{name}: not to be had from Hugging Face ({type(error).__name__}: {told})") from error
-    for split, rows in found.items():
-        for row in rows:
-            yield {"split": split, **row}
 
 
 def _decoded(where: str, data: bytes) -> Any:

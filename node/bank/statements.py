@@ -19,6 +19,8 @@ _START = re.compile(
 _DATA = re.compile(r"\s*(noncomputable\s+)?(def|abbrev|instance)\b")
 _BY = re.compile(r":=\s*by\b")
 _UNPROVED = re.compile(r"\b(sorry|admit|axiom)\b")
+_ONLY_HERE = re.compile(r"^([ \t]*(?:set_option|open|omit|include|variable)\b[^\n]*?)[ \t]+in\s*\Z", re.MULTILINE)
+"""A command that holds for the theorem behind it alone: before the only theorem it may as well hold for all."""
 _BLANK_LINES = re.compile(r"\n\s*\n+")
 
 
@@ -35,6 +37,8 @@ def theorem(text: str, header: str = "", name: str = "") -> Theorem:
     if not starts:
         raise Refused("no theorem in it: a line that begins with `theorem` was looked for")
     before, statement = code[: starts[-1].start()], code[starts[-1].end() :]
+    while scoped := _ONLY_HERE.search(before):
+        before = before[: scoped.start()] + scoped.group(1)
     header = _tidy(f"{_without_comments(header)}\n{before}")
     if problem := header_problem(header):
         raise Refused(problem)

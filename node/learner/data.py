@@ -1,16 +1,17 @@
-"""The bank as the learner uses it: train statements to attempt, test statements to score, transitions to learn from."""
+"""The banks as the learner uses them: statements to attempt, statements to score, transitions to learn from."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.messages import Transition
 from common.seeds import SEEDS, derive_seed
 from node.bank import bank
-from node.bank.bank import BankTransition
+from node.bank.bank import BankTheorem, BankTransition
+from node.learner import banks
 from node.learner.errors import DataError
 from node.learner.replay.replay import Ref
 from node.learner.replay.segments import SegmentWriter, data_path, index_path
@@ -29,80 +30,77 @@ class Data:
     """What a run works with."""
 
     digest: str
-    """Of the whole bank: keys the cache of warm starts."""
+    """Of all banks: keys the cache of warm starts."""
     train: list[TheoremRow]
     test: list[TheoremRow]
     supervised: list[Ref]
     """Transitions of the warm start; part of every batch later."""
     validation: list[Ref]
     """Transitions of held-out theorems."""
+    factors: list[float] | None = None
+    """Of each train statement's weight, for the matchmaker; none: 1 for all."""
+    notes: list[str] = field(default_factory=list)
+    """What of the banks was left out, for the log."""
 
 
 def load(settings: LearnerSettings, folder: Path) -> Data:
-    """Read the bank; transitions become segments in `folder`, for the trainer's ranks.
+    """Read the banks; transitions become segments in `folder`, for the trainer's ranks.
 
     Raises DataError: missing or corrupt files, no statements, a test statement among the train statements, no
     transitions where the plan needs some.
     """
-    directory = Path(settings.bank) if settings.bank else bank.DIRECTORY
     split = settings.evaluation.split
     try:
-        train = _rows("train", directory)
-        wanted = settings.plan.evaluate or split in bank.splits(directory)
-        scored = bank.load_statements(split, directory) if wanted else []
-        # The seed of the bank's sample is fixed: runs with different seeds are scored on the same statements.
-        chosen = bank.stratified(scored, min(settings.evaluation.statements, len(scored)), SAMPLE_SEED)
-        transitions = bank.load_transitions(directory, warm_start=True)
-        digest = bank.digest(directory)
-    except bank.BankError as error:
+        parts = banks.parts_of(settings.bank, settings.banks)
+        content = banks.load(parts, split, scored=settings.plan.evaluate)
+    except (bank.BankError, banks.BanksError) as error:
         raise DataError(str(error)) from error
-    forbidden = {(each.theorem.binders, each.theorem.conclusion) for each in scored}
-    leaked = [row.theorem.name for row in train if (row.theorem.binders, row.theorem.conclusion) in forbidden]
-    if leaked:
-        raise DataError(f"{len(leaked)} train statements are {split} statements too, first {leaked[0]}: fix the bank")
+    # The seed of the banks' sample is fixed: runs with different seeds are scored on the same statements.
+    chosen = bank.stratified(content.scored, min(settings.evaluation.statements, len(content.scored)), SAMPLE_SEED)
+    train = content.train
     if settings.statements:
         random.Random(derive_seed(settings.seed, "statements")).shuffle(train)
         train = train[: settings.statements]
-    names = Counter(row.theorem.name for row in train) + Counter(each.theorem.name for each in chosen)
+    names = Counter(each.theorem.name for each, _ in train) + Counter(each.theorem.name for each in chosen)
+    where = ", ".join(str(part.directory) for part in parts)
     if repeated := [name for name, count in names.items() if count > 1]:
-        raise DataError(f"{directory}: {len(repeated)} names stand for several statements, first {repeated[0]}")
-    first, second = split_held_out(transitions, settings.warm_start.theorems)
-    _check_enough(settings, directory, len(train), len(scored), (len(first), len(second)))
+        raise DataError(f"{where}: {len(repeated)} names stand for several statements, first {repeated[0]}")
+    first, second = split_held_out(content.transitions, settings.warm_start.theorems)
+    _check_enough(settings, where, len(train), len(content.scored), (len(first), len(second)))
     return Data(
-        digest=digest,
-        train=train,
-        test=[TheoremRow(each.theorem, split, each.family, each.level) for each in chosen],
+        digest=content.digest,
+        train=[_row(each, "train") for each, _ in train],
+        test=[_row(each, split) for each in chosen],
         supervised=_segment(folder / "supervised", first),
         validation=_segment(folder / "validation", second),
+        factors=banks.factors(parts, [number for _, number in train]),
+        notes=content.notes,
     )
 
 
-def _check_enough(
-    settings: LearnerSettings, directory: Path, train: int, scored: int, transitions: tuple[int, int]
-) -> None:
-    """Whether the bank has what the plan needs. `transitions`: to train on, held out. Raises DataError."""
+def _check_enough(settings: LearnerSettings, where: str, train: int, scored: int, transitions: tuple[int, int]) -> None:
+    """Whether the banks have what the plan needs. `transitions`: to train on, held out. Raises DataError."""
     split = settings.evaluation.split
-    how = f"`proofmesh bank import SOURCE --out {directory} --split"
+    how = f"`proofmesh bank import SOURCE --out {where} --split"
     if not train:
-        raise DataError(f"{directory} has no train statements, so there is nothing to attempt; {how} train` adds some")
+        raise DataError(f"{where} has no train statements, so there is nothing to attempt; {how} train` adds some")
     if settings.plan.evaluate and not scored:
         raise DataError(
-            f"{directory} has no {split} statements to evaluate on: {how} {split}` adds some; or choose another split "
+            f"{where} has no {split} statements to evaluate on: {how} {split}` adds some; or choose another split "
             "([learner.evaluation] split), or do not evaluate ([learner.plan] evaluate)"
         )
     if not settings.warm_start.checkpoint and not all(transitions):
         raise DataError(
-            f"{directory} has too few transitions for a warm start ({transitions[0]} to train on, {transitions[1]} to "
+            f"{where} has too few transitions for a warm start ({transitions[0]} to train on, {transitions[1]} to "
             "measure it): name a network to begin with, [learner.warm_start] checkpoint, such as one that "
             "`proofmesh train` made"
         )
     if settings.plan.control_steps and not transitions[0]:
-        raise DataError(f"{directory} has no transitions: the control's supervised steps have nothing to train on")
+        raise DataError(f"{where} has no transitions: the control's supervised steps have nothing to train on")
 
 
-def _rows(split: str, directory: Path) -> list[TheoremRow]:
-    statements = bank.load_statements(split, directory)
-    return [TheoremRow(each.theorem, split, each.family, each.level) for each in statements]
+def _row(each: BankTheorem, split: str) -> TheoremRow:
+    return TheoremRow(each.theorem, split, each.family, each.level)
 
 
 def split_held_out(transitions: list[BankTransition], share: float = 1.0) -> tuple[list[Transition], list[Transition]]:

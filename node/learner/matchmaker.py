@@ -6,9 +6,9 @@ number) and the outcomes so far, never from a clock.
 
 from __future__ import annotations
 
-from collections import deque
+from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from common.limits import Factor, Growth, Natural, Positive, Share
 from common.messages import AttemptOutcome
 from common.seeds import derive_seed
 from node.learner.store.records import Match
+from node.learner.sum_tree import SumTree
 
 
 @dataclass
@@ -55,7 +56,7 @@ class Choice:
     """Candidates of the prover's fixed list that join each expansion."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Standing:
     """What is known about one theorem."""
 
@@ -67,20 +68,30 @@ class Standing:
     refused: bool = False
     """Lean does not accept the statement."""
     outstanding: int = 0
-    recent: deque[bool] = field(default_factory=deque)
-    """Whether the latest attempts to prove it did, oldest first."""
+    in_a_row: int = 0
+    """Of the latest attempts to prove it, those that did, since the last one that did not."""
 
 
 class Matchmaker:
     """Chooses among theorems. One attempt per theorem is outstanding at a time."""
 
-    def __init__(self, theorem_ids: Sequence[str], settings: MatchmakerSettings, seed: int) -> None:
+    def __init__(
+        self,
+        theorem_ids: Sequence[str],
+        settings: MatchmakerSettings,
+        seed: int,
+        factors: Sequence[float] | None = None,
+    ) -> None:
+        """`factors`: of each theorem's weight, for mixtures of banks; 1 for all where there are none."""
         self.settings = settings
         self.seed = seed
         self._ids = list(theorem_ids)
         self._index = {theorem_id: index for index, theorem_id in enumerate(self._ids)}
         self._standings = [Standing() for _ in self._ids]
-        self._weights = np.ones(len(self._ids))
+        self._factors = array("d", factors if factors is not None else [1.0] * len(self._ids))
+        if len(self._factors) != len(self._ids):
+            raise ValueError(f"{len(self._factors)} factors for {len(self._ids)} theorems")
+        self._weights = SumTree(self._factors)
 
     def restore(self, history: Iterable[Match]) -> None:
         """Take in what an earlier process dispatched and recorded (`Store.history`)."""
@@ -91,11 +102,10 @@ class Matchmaker:
 
     def choose(self, number: int) -> Choice | None:
         """The attempt with this number; None when nothing is left to attempt now. Changes nothing."""
-        total = self._weights.sum()
-        if total <= 0:
+        if self._weights.total <= 0:
             return None
         generator = np.random.default_rng(derive_seed(self.seed, "match", number))
-        index = int(np.searchsorted(np.cumsum(self._weights), generator.random() * total, side="right"))
+        index = self._weights.find(generator.random() * self._weights.total)
         standing = self._standings[index]
         undecided = not (standing.proved or standing.disproved)
         disproof = undecided and generator.random() < self.settings.disprove_chance
@@ -117,15 +127,16 @@ class Matchmaker:
             return
         standing = self._standings[index]
         standing.outstanding = max(0, standing.outstanding - 1)
-        learn(standing, disproof, outcome, self.settings.streak)
-        self._weights[index] = 0.0 if standing.outstanding else weight(standing, self.settings)
+        learn(standing, disproof, outcome)
+        chance = 0.0 if standing.outstanding else weight(standing, self.settings)
+        self._weights[index] = chance * self._factors[index]
 
     def standing(self, theorem_id: str) -> Standing:
         """What is known about a theorem. Raises KeyError."""
         return self._standings[self._index[theorem_id]]
 
 
-def learn(standing: Standing, disproof: bool, outcome: str, streak: int) -> None:
+def learn(standing: Standing, disproof: bool, outcome: str) -> None:
     """Fold one outcome into what is known; one that is not decided says nothing about the theorem."""
     if not AttemptOutcome(outcome).decided:
         return
@@ -139,9 +150,7 @@ def learn(standing: Standing, disproof: bool, outcome: str, streak: int) -> None
         standing.disproved |= success
         return
     standing.proved |= success
-    standing.recent.append(success)
-    while len(standing.recent) > streak:
-        standing.recent.popleft()
+    standing.in_a_row = standing.in_a_row + 1 if success else 0
 
 
 def weight(standing: Standing, settings: MatchmakerSettings) -> float:
@@ -150,8 +159,7 @@ def weight(standing: Standing, settings: MatchmakerSettings) -> float:
     if standing.disproved or standing.refused:
         return 0.0
     if standing.proved:
-        learned = len(standing.recent) >= settings.streak and all(standing.recent)
-        return settings.learned_weight if learned else 1.0
+        return settings.learned_weight if standing.in_a_row >= settings.streak else 1.0
     return 1.0 if standing.attempts < settings.trust else settings.hard_weight
 
 

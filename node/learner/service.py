@@ -73,7 +73,10 @@ async def _in_directory(
     )
     try:
         await store.call(Store.add_theorems, [*loaded.train, *loaded.test])
-        matchmaker = Matchmaker([row.theorem.name for row in loaded.train], settings.matchmaker, settings.seed)
+        for note in loaded.notes:
+            ctx.log.info(note)
+        names = [row.theorem.name for row in loaded.train]
+        matchmaker = Matchmaker(names, settings.matchmaker, settings.seed, loaded.factors)
         matchmaker.restore(await store.call(Store.history))
         try:
             with explained(directory.replay):

@@ -8,6 +8,7 @@ from typing import Literal
 from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Timeout
 from common.sampling import SAMPLES
 from common.sizing import read_machine
+from node.learner.banks import parts_of
 from node.learner.matchmaker import MatchmakerSettings
 from node.learner.replay.replay import ReplaySettings
 from node.learner.schedule import ScheduleSettings
@@ -128,6 +129,9 @@ class LearnerSettings:
     """Seed of the run."""
     bank: str = ""
     """Folder of the theorem bank; empty: the one that comes with proofmesh."""
+    banks: list[str] = field(default_factory=list)
+    """Several banks in place of one, each FOLDER*WEIGHT (`pocket`: the one that comes with proofmesh). New theorems are
+    attempted in the proportion of the weights; evaluations draw from all."""
     statements: Natural = 0
     """Train statements to use, chosen by seed; 0: all."""
     samples: Positive = SAMPLES
@@ -165,3 +169,7 @@ class LearnerSettings:
     """The evaluations."""
     model: ModelConfig = field(default_factory=ModelConfig)
     """Shape of the network."""
+
+    def check(self) -> None:
+        """Raises ValueError for banks that are named in no known form."""
+        parts_of(self.bank, self.banks)

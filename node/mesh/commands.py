@@ -49,7 +49,7 @@ TOOLS: dict[str, Command] = {
     "serve": Command("a verification service: Kimina Lean Server's HTTP API over Lean", "node.serve.service:main"),
     "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.status:main"),
     "trace": Command("every tactic of Lean files, with the states before and after it", "node.mesh.trace:main"),
-    "bank": Command("import a dataset's statements into a theorem bank", "node.bank.command:main"),
+    "bank": Command("theorem banks: import data sets, list, stats, check", "node.bank.command:main"),
     "replay": Command("make a run's replay buffer anew from its records", "node.learner.replay.command:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
     "repl": Command(

@@ -19,9 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from common.lean import ProofTree, Theorem
 from common.seeds import derive_seed
 from node.bank import manifest
+from node.bank.bank import digest
 from node.bank.manifest import Manifest, WarmStartRule
 from node.lean.text.script import proof_script
 from scripts.bank import lean_check
@@ -335,7 +338,9 @@ def build(
             report(f"{task.__name__} {family}: {len(future.result())}")
     items = thin(merge(future.result() for future in futures), seed)
     write(items, out, seed)
-    manifest.write(out, manifest_of(scale, seed))
+    said = manifest_of(scale, seed)
+    manifest.write(out, said)  # the digest is of the choice of the warm start, too
+    manifest.write(out, msgspec.structs.replace(said, digest=digest(out)))
     return items
 
 

@@ -8,7 +8,7 @@ from common.lean import Theorem
 from common.messages import Attempt, AttemptOutcome, Transition
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TheoremRow:
     """A theorem of the run. Its name is its id."""
 

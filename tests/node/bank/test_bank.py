@@ -76,10 +76,10 @@ def test_a_missing_file_is_named_with_the_splits_that_are_there_and_what_makes_t
 
 def test_only_the_bundled_bank_is_restored_from_the_checkout(small):
     with pytest.raises(BankError) as missing:
-        bank._read(small / "missing.jsonl.gz")
+        list(bank.decode(small / "missing.jsonl.gz", dict))
     assert "git checkout" not in str(missing.value) and "proofmesh bank import" in str(missing.value)
     with pytest.raises(BankError, match="git checkout -- data/pocket"):
-        bank._read(bank.DIRECTORY / "missing.jsonl.gz")
+        list(bank.decode(bank.DIRECTORY / "missing.jsonl.gz", dict))
 
 
 def test_a_damaged_manifest_is_named(ruled):

@@ -8,9 +8,10 @@ import pytest
 from common.lean import Theorem
 from node.bank import command, manifest
 from node.bank.bank import BankError, load_statements, load_transitions
-from node.bank.formats import WORKBOOK_HEADER
-from node.bank.importing import collect
-from node.bank.rows import SourceProblem, read
+from node.bank.known import MINIF2F_HEADER
+from node.bank.problems import SourceProblem
+from node.bank.reading import Reader
+from node.bank.rows import read
 from node.bank.statements import Refused, theorem
 from node.bank.whitelist import Whitelist, key
 from node.lean.text.lexing import lex
@@ -139,13 +140,11 @@ def test_lean_workbook_rows_are_read_from_json_and_parquet_alike(tmp_path):
 
     (tmp_path / "lean_workbook.json").write_text(json.dumps(workbook()))
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(workbook()), tmp_path / "workbook.parquet")
-    found = [
-        collect(read(str(tmp_path / name)), "w", split="train") for name in ("lean_workbook.json", "workbook.parquet")
-    ]
+    found = [Reader("w").collect(read(str(tmp_path / name))) for name in ("lean_workbook.json", "workbook.parquet")]
     assert found[0] == found[1]
     assert [each.theorem.name for each in found[0].statements] == ["lean_workbook_1", "lean_workbook_2"]
     assert found[0].repeated == 1 and {each.split for each in found[0].statements} == {"train"}
-    assert {each.theorem.header for each in found[0].statements} == {WORKBOOK_HEADER}
+    assert {each.theorem.header for each in found[0].statements} == {MINIF2F_HEADER}
 
 
 @pytest.mark.lean
@@ -158,7 +157,7 @@ def test_lean_workbook_can_be_imported_under_another_header(tmp_path, cache):
 
 
 def test_numina_statements_lose_comments_and_proof_and_keep_what_they_need(tmp_path):
-    [found] = collect(read(str(lines(tmp_path / "n.jsonl", numina()))), "n", split="train").statements
+    [found] = Reader("n").collect(read(str(lines(tmp_path / "n.jsonl", numina())))).statements
     assert (found.theorem.name, found.theorem.binders) == ("number_theory_7", "(n : Nat) (h₀ : n = 1)")
     assert found.theorem.conclusion == "n + n = 2"
     assert found.theorem.header.startswith("import Mathlib\nopen Nat\n\nlemma helper : 1 = 1 := by\n  rfl")
@@ -190,9 +189,9 @@ def test_a_let_in_a_statement_is_not_taken_for_its_proof():
         ("a.jsonl", '{"name": "a"}\n{', "line 2"),
         ("a.json", "3", "a list of statements was expected"),
         ("a.parquet", "no", "cannot be read as parquet"),
-        ("a.txt", "x", "what format is it"),
+        ("a.csv", "x", "what format is it"),
         ("a.jsonl", "[1]", "an object was expected"),
-        (None, "", "no such file or folder"),
+        (None, "", "no file, no folder, no known data set"),
     ],
 )
 def test_sources_that_cannot_be_read_say_where_and_why(tmp_path, capsys, name, content, says):
@@ -204,15 +203,15 @@ def test_sources_that_cannot_be_read_say_where_and_why(tmp_path, capsys, name, c
 
 
 def test_rows_of_no_known_format_are_counted_with_their_fields(tmp_path):
-    reading = collect(read(str(lines(tmp_path / "a.jsonl", [{"question": "x"}]))), "a", split="train")
-    assert reading.statements == [] and "question" in reading.refused[0][1]
+    reading = Reader("a").collect(read(str(lines(tmp_path / "a.jsonl", [{"question": "x"}]))))
+    assert reading.statements == [] and "question" in reading.refused[0].reason
 
 
 def test_a_folder_and_lists_by_split_are_read(tmp_path):
     rows = {"validation": [BENCHMARK[0] | {"split": None}], "test": [{**BENCHMARK[1], "split": "test"}]}
     (tmp_path / "a.json").write_text(json.dumps(rows))
     lines(tmp_path / "b.jsonl", BENCHMARK[4:5])
-    reading = collect(read(str(tmp_path)), "a", split="train")
+    reading = Reader("a").collect(read(str(tmp_path)))
     assert [each.theorem.name for each in reading.statements] == ["first", "second", "behind_it"]
     with pytest.raises(SourceProblem, match="in this folder"):
         (tmp_path / "empty").mkdir()
@@ -263,9 +262,9 @@ def test_all_statements_of_the_real_benchmarks_are_read(name, rows, statements, 
     path = DATA / f"{name}.jsonl"
     if not path.exists():
         pytest.skip(f"../shared/data/{name}.jsonl is not here: other people's data is not part of the project")
-    reading = collect(read(str(path)), name, split="train")
+    reading = Reader(name).collect(read(str(path)))
     assert (reading.rows, len(reading.statements) + reading.repeated) == (rows, statements)
-    assert all("defines data" in reason for _, reason in reading.refused)
+    assert all("defines data" in each.reason for each in reading.refused)
     if splits:
         found = [each.split for each in reading.statements]
         assert {split: found.count(split) for split in splits} == splits

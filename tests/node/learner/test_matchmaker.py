@@ -13,7 +13,7 @@ SETTINGS = MatchmakerSettings()
 def told(*outcomes: str, disproof: bool = False) -> Standing:
     standing = Standing()
     for outcome in outcomes:
-        learn(standing, disproof, outcome, SETTINGS.streak)
+        learn(standing, disproof, outcome)
     return standing
 
 

@@ -1,0 +1,242 @@
+"""Reads what `proofmesh eval` is evaluated on: `pocket:test`, `bank:FOLDER`, `minif2f:test` and other known data sets,
+or files. Every row is accounted for: a statement, or one that could not be read, with the reason."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from common.lean import Theorem
+from node.bank import bank
+from node.bank.known import KNOWN, DataSet
+from node.bank.library import difference
+from node.bank.manifest import Manifest
+from node.bank.problems import SourceProblem
+from node.bank.reading import LEVEL, Imported, Names, Reader, Refusal
+from node.bank.rows import SUFFIXES, TEXTS
+from node.bank.sources import Source, find, is_bank
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+POCKET = "pocket"
+BANK = "bank:"
+TEST = "test"
+
+
+class BenchmarkError(ValueError):
+    """A benchmark cannot be used; the message says which, why, and what to do."""
+
+
+@dataclass(frozen=True)
+class BenchmarkStatement:
+    """A statement to be proved. Its theorem's name is its id: no two of a benchmark have the same."""
+
+    theorem: Theorem
+    family: str
+    level: int
+    flaw: str = ""
+    """What is known to be wrong with it, and who says so; empty where nothing is."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """The other fields of its row."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What is evaluated on, and where it is from."""
+
+    spec: str
+    """As it was asked for."""
+    name: str
+    split: str
+    """Empty for files, of which all rows are taken."""
+    statements: tuple[BenchmarkStatement, ...]
+    unread: tuple[Refusal, ...] = ()
+    """Rows that are no statements: neither solved nor unsolved, but counted."""
+    source: str = ""
+    """Files, a folder, or an id of the hub."""
+    revision: str = ""
+    """Of the hub's copy: its commit."""
+    licence: str = ""
+    homepage: str = ""
+    paper: str = ""
+    notes: tuple[str, ...] = ()
+    """What a reader of the results has to know."""
+
+    @property
+    def rows(self) -> int:
+        """Rows in all."""
+        return len(self.statements) + len(self.unread)
+
+    @property
+    def flawed(self) -> tuple[BenchmarkStatement, ...]:
+        """Statements that are known to be flawed: results are reported with and without them."""
+        return tuple(each for each in self.statements if each.flaw)
+
+    @property
+    def digest(self) -> str:
+        """Names the content: statements with their names and headers, in order, and the rows that were not read. Equal
+        content has equal digests, whatever file or copy it came from."""
+        total = hashlib.blake2b(digest_size=16)
+        for each in self.statements:
+            theorem = each.theorem
+            total.update(repr((theorem.name, theorem.header, theorem.binders, theorem.conclusion)).encode())
+        total.update(repr([each.name for each in self.unread]).encode())
+        return total.hexdigest()
+
+
+def load_benchmark(
+    spec: str, *, data: Sequence[Path] = (), toolchain: LeanToolchain | None = None, revision: str = ""
+) -> Benchmark:
+    """Read a benchmark: `pocket[:SPLIT]`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a known data set, `FILE[,FILE]`.
+
+    SPLIT is `test` where none is given. `data`: folders with local copies of data sets; `revision`: of the hub's copy.
+    With a toolchain, a bank whose statements were tried under another Lean is refused. Raises BenchmarkError.
+    """
+    try:
+        found = _load(spec.strip(), data, toolchain, revision)
+    except (SourceProblem, bank.BankError) as error:
+        raise BenchmarkError(str(error)) from error
+    if not found.statements:
+        first = f": {found.unread[0].name}: {found.unread[0].reason}" if found.unread else ""
+        raise BenchmarkError(f"{spec}: there is no statement in it ({found.rows} rows{first})")
+    return found
+
+
+def _load(spec: str, data: Sequence[Path], toolchain: LeanToolchain | None, revision: str) -> Benchmark:
+    name, _, split = spec.partition(":")
+    if name == POCKET:
+        found = _of_bank(spec, bank.DIRECTORY, split or TEST, None)
+        return replace(found, source="comes with proofmesh", licence="MIT")
+    if spec.startswith(BANK):
+        folder, split = _folder_and_split(spec.removeprefix(BANK))
+        return _of_bank(spec, folder, split, toolchain)
+    files = [part.strip() for part in spec.split(",") if part.strip()]
+    if files and all(Path(file).exists() for file in files):
+        only_bank = len(files) == 1 and is_bank(Path(files[0]))
+        return _of_bank(spec, Path(files[0]), TEST, toolchain) if only_bank else _of_files(spec, files)
+    data_set = KNOWN.get(name.lower())
+    if data_set is None:
+        raise BenchmarkError(_unknown(spec, files))
+    split = split or (TEST if TEST in data_set.splits else data_set.splits[0])
+    if split not in data_set.splits:
+        raise BenchmarkError(f"{spec}: {data_set.name} has no split {split!r}, but {' and '.join(data_set.splits)}")
+    source = find(data_set.name, data, revision=revision)
+    if source.is_bank:
+        return replace(_of_bank(spec, Path(source.origin), split, toolchain), name=data_set.name)
+    return _of_data_set(spec, source, data_set, split)
+
+
+def _unknown(spec: str, files: Sequence[str]) -> str:
+    """Why nothing is meant by a benchmark's name, and what it may have been."""
+    missing = [file for file in files if not Path(file).exists()]
+    if any(file.endswith((*SUFFIXES, *TEXTS)) or "/" in file for file in missing):
+        return f"{missing[0]}: no such file"
+    near = difflib.get_close_matches(spec.partition(":")[0].lower(), [POCKET, *KNOWN], n=1)
+    meant = f" (did you mean `{near[0]}`?)" if near else ""
+    endings = ", ".join((*SUFFIXES, *TEXTS))
+    return f"no benchmark `{spec}`{meant}: there are pocket, {', '.join(KNOWN)}, bank:FOLDER, and files ({endings})"
+
+
+def _folder_and_split(text: str) -> tuple[Path, str]:
+    """A bank's folder, and the split behind it, if one is named."""
+    folder, _, split = text.rpartition(":")
+    if folder and split in bank.SPLITS and not Path(text).exists():
+        return Path(folder), split
+    return Path(text), TEST
+
+
+def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | None) -> Benchmark:
+    """A split of a theorem bank. Raises BankError, BenchmarkError."""
+    if not folder.is_dir():
+        how = f"`proofmesh bank import SOURCE --out {folder}` makes a bank there"
+        raise BenchmarkError(f"{folder}: no such folder; {how}")
+    said = bank.manifest_of(folder)
+    for name, record in said.sources.items():
+        if toolchain is not None and (problem := difference(record, toolchain)):
+            raise BenchmarkError(f"{folder}, {name}: {problem}; import it again with the Lean at hand")
+    found = bank.load_statements(split, folder)
+    sources = list(said.sources.values())
+    only = sources[0] if len(sources) == 1 else None
+    return Benchmark(
+        spec=spec,
+        name=folder.name,
+        split=split,
+        statements=tuple(BenchmarkStatement(each.theorem, each.family, each.level, each.flaw) for each in found),
+        source=only.origin if only is not None else str(folder),
+        revision=only.revision if only is not None else "",
+        licence=", ".join(dict.fromkeys(record.licence for record in sources if record.licence)),
+        homepage=only.homepage if only is not None else "",
+        paper=only.paper if only is not None else "",
+        notes=_notes_of_bank(folder, said),
+    )
+
+
+def _notes_of_bank(folder: Path, said: Manifest) -> tuple[str, ...]:
+    """What a reader of results on a bank has to know. Raises BankError."""
+    notes = []
+    if said.digest and bank.digest(folder) != said.digest:
+        notes.append("its content is not what was written (`proofmesh bank check` says more)")
+    if said.sources:
+        in_bank = sum(len(bank.load_statements(split, folder)) for split in bank.splits(folder))
+        if (left_out := sum(record.statements for record in said.sources.values()) - in_bank) > 0:
+            notes.append(f"{left_out} statements of its sources are not in the bank, in any split (see import.json)")
+    return tuple(notes)
+
+
+def _of_data_set(spec: str, source: Source, data_set: DataSet, split: str) -> Benchmark:
+    """A split of a known data set. Raises SourceProblem, BenchmarkError."""
+    single = data_set.splits[0] if len(data_set.splits) == 1 else ""
+    reading = Reader(data_set.name, split=single, known=data_set, repeats=True, extra=True).collect(source.rows())
+    if unsorted := [each.theorem.name for each in reading.statements if not each.split]:
+        raise BenchmarkError(
+            f"{source.origin}: {len(unsorted)} rows do not say which split of {data_set.name} they are of, first "
+            f"{unsorted[0]}; give the file itself to evaluate on all of it"
+        )
+    return Benchmark(
+        spec=spec,
+        name=data_set.name,
+        split=split,
+        statements=tuple(_statement(each) for each in reading.statements if each.split == split),
+        unread=tuple(each for each in reading.refused if each.split in (split, "")),
+        source=source.origin,
+        revision=source.revision(),
+        licence=data_set.licence,
+        homepage=data_set.source,
+        paper=data_set.paper,
+        notes=(data_set.note,) if data_set.note else (),
+    )
+
+
+def _of_files(spec: str, files: Sequence[str]) -> Benchmark:
+    """All statements of some files. Raises SourceProblem."""
+    statements: list[BenchmarkStatement] = []
+    unread: list[Refusal] = []
+    sources = [find(file) for file in files]
+    names = Names()
+    for source in sources:
+        reading = Reader(source.name, known=source.data_set, repeats=True, extra=True).collect(source.rows())
+        unread += reading.refused
+        for each in reading.statements:
+            unique = names.free(each.theorem.name, source.name)
+            statements.append(_statement(replace(each, theorem=msgspec.structs.replace(each.theorem, name=unique))))
+    known = [source.data_set for source in sources if source.data_set is not None]
+    return Benchmark(
+        spec=spec,
+        name=", ".join(source.name for source in sources),
+        split="",
+        statements=tuple(statements),
+        unread=tuple(unread),
+        source=", ".join(files),
+        licence=", ".join(dict.fromkeys(each.licence for each in known if each.licence)),
+        homepage=known[0].source if len(known) == 1 else "",
+        paper=known[0].paper if len(known) == 1 else "",
+    )
+
+
+def _statement(each: Imported) -> BenchmarkStatement:
+    return BenchmarkStatement(each.theorem, each.family, LEVEL, each.flaw, each.extra)

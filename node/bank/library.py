@@ -1,0 +1,74 @@
+"""Which Lean a bank's statements elaborate under, as its manifest says it, compared with the Lean at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from node.bank.manifest import SourceRecord
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+PROJECT = "project"
+"""In place of a package's name: the project itself, such as a clone of Mathlib."""
+
+SHOWN = 12
+"""Characters of a commit in messages."""
+
+
+class _Package(msgspec.Struct):
+    name: str = ""
+    rev: str = ""
+
+
+class _Packages(msgspec.Struct):
+    packages: list[_Package] = []
+
+
+def library(toolchain: LeanToolchain) -> dict[str, str]:
+    """The commits of a project and of its packages, by name; empty without a project, or where they are not known."""
+    if not toolchain.project:
+        return {}
+    project = Path(toolchain.project)
+    try:
+        found = msgspec.json.decode((project / "lake-manifest.json").read_bytes(), type=_Packages)
+    except (OSError, msgspec.DecodeError):
+        found = _Packages()
+    commits = {each.name: each.rev for each in found.packages if each.rev}
+    if head := _head(project / ".git"):
+        commits[PROJECT] = head
+    return commits
+
+
+def difference(record: SourceRecord, toolchain: LeanToolchain) -> str:
+    """How the Lean at hand is another than the one that a bank's statements were tried under; empty where it is not, or
+    where they were not tried at all."""
+    if not record.lean:
+        return ""
+    if record.lean != toolchain.version:
+        return f"its statements were tried under Lean {record.lean}, and this is Lean {toolchain.version}"
+    here = library(toolchain)
+    for name in sorted(record.library.keys() | here.keys()):
+        there, now = record.library.get(name, ""), here.get(name, "")
+        if there != now:
+            return f"{name} was {_said(there)} when its statements were tried, and is {_said(now)} now"
+    return ""
+
+
+def _said(commit: str) -> str:
+    return f"at {commit[:SHOWN]}" if commit else "absent"
+
+
+def _head(git: Path) -> str:
+    """The commit that a working tree is at; empty where that is not to be seen."""
+    try:
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        if not head.startswith("ref: "):
+            return head
+        name = head.removeprefix("ref: ")
+        if (git / name).is_file():
+            return (git / name).read_text(encoding="utf-8").strip()
+        packed = (git / "packed-refs").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return next((line.split()[0] for line in packed if line.endswith(f" {name}")), "")

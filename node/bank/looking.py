@@ -1,0 +1,201 @@
+"""`proofmesh bank list`, `stats` and `check`: which data sets are known, what a bank holds, and whether it is whole.
+
+Exit code: 0 all is well, 1 `check` found something, 2 there is no such bank, or it cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from common.lean_settings import LeanSettings
+from node.bank.command import unusable
+
+if TYPE_CHECKING:
+    from node.bank.bank import BankTheorem
+    from node.bank.manifest import Manifest
+
+FINE, FOUND = 0, 1
+
+POCKET = "pocket"
+
+
+@dataclass
+class ListSettings:
+    """List the data sets that are known by name, and theorem banks."""
+
+    folders: Annotated[list[Path], tyro.conf.Positional] = field(default_factory=lambda: [Path()])
+    """Where to look for banks: folders that are one, or hold some. By default the folder that you are in."""
+
+    data: list[Path] = field(default_factory=list)
+    """Folders with local copies of known data sets; $PROOFMESH_DATA names one, too."""
+
+
+@dataclass
+class StatsSettings:
+    """Say what a theorem bank holds."""
+
+    bank: Annotated[str, tyro.conf.Positional]
+    """Its folder, or `pocket`, the one that comes with proofmesh."""
+
+
+@dataclass
+class CheckSettings:
+    """Check that a theorem bank is whole, and belongs to the Lean at hand."""
+
+    bank: Annotated[str, tyro.conf.Positional]
+    """Its folder, or `pocket`, the one that comes with proofmesh."""
+
+    lean: LeanSettings = field(default_factory=LeanSettings)
+    """The Lean to compare with the one under which its statements were tried (--lean.project)."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one of these commands; returns the exit code."""
+    name, rest = argv[0], list(argv[1:])
+    prog = f"proofmesh bank {name}"
+    if name == "list":
+        return list_all(tyro.cli(ListSettings, args=rest, prog=prog))
+    if name == "stats":
+        return show_stats(tyro.cli(StatsSettings, args=rest, prog=prog))
+    return check(tyro.cli(CheckSettings, args=rest, prog=prog))
+
+
+def list_all(settings: ListSettings) -> int:
+    """Print a line for each data set and each bank."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from node.bank import bank
+    from node.bank.known import KNOWN
+    from node.bank.sources import is_bank, local_copy
+
+    known = Table("name", "statements", "splits", "licence", "to be had from", title="known data sets", expand=False)
+    for each in KNOWN.values():
+        copy = local_copy(each, settings.data)
+        where = str(copy) if copy is not None else f"hub: {each.hub.id}"
+        known.add_row(each.name, str(each.statements), ", ".join(each.splits), each.licence or "not stated", where)
+    banks = Table("bank", "statements", "sources", title="theorem banks", expand=False)
+    below = (path for folder in settings.folders if folder.is_dir() for path in [folder, *sorted(folder.iterdir())])
+    folders = [(POCKET, bank.DIRECTORY), *((str(path), path) for path in below if path.is_dir() and is_bank(path))]
+    for name, folder in folders:
+        try:
+            counts = {split: len(bank.load_statements(split, folder)) for split in bank.splits(folder)}
+            sources = ", ".join(bank.manifest_of(folder).sources)
+        except bank.BankError as error:
+            banks.add_row(name, f"[red]{error}[/red]", "")
+            continue
+        banks.add_row(name, ", ".join(f"{count} {split}" for split, count in counts.items()), sources)
+    for column in (*known.columns, *banks.columns):
+        column.overflow = "fold"
+    Console().print(known, banks, sep="\n")
+    return FINE
+
+
+def folder_of(name: str) -> Path:
+    """A bank's folder. Raises BankError where there is none."""
+    from node.bank import bank
+
+    folder = bank.DIRECTORY if name == POCKET else Path(name)
+    if not bank.splits(folder):
+        raise bank.BankError(
+            f"{folder}: no theorem bank (no {', '.join(f'{split}.jsonl.gz' for split in bank.SPLITS)} in it); "
+            "`proofmesh bank import SOURCE` makes one, `proofmesh bank list` lists those that are there"
+        )
+    return folder
+
+
+def show_stats(settings: StatsSettings) -> int:
+    """Print what a bank holds."""
+    from node.bank import bank
+
+    try:
+        folder = folder_of(settings.bank)
+        said = bank.manifest_of(folder)
+        print(f"{settings.bank}: digest {bank.digest(folder)}")
+        for split in bank.splits(folder):
+            _show_split(split, bank.load_statements(split, folder))
+        print(f"transitions: {len(bank.load_transitions(folder))}")
+    except bank.BankError as error:
+        return unusable(str(error))
+    for name, record in said.sources.items():
+        lean = f"tried under Lean {record.lean}" if record.lean else "not tried under any Lean"
+        revision = f" at {record.revision}" if record.revision else ""
+        print(f"source {name}: {record.statements} statements of {record.rows} rows of {record.origin}{revision}")
+        print(f"  licence {record.licence or 'not known'}; {lean}; digest {record.digest}")
+        for package, commit in record.library.items():
+            print(f"  {package} {commit}")
+    return FINE
+
+
+def _show_split(split: str, statements: Sequence[BankTheorem]) -> None:
+    headers = Counter(each.theorem.header for each in statements)
+    sizes = sorted(len(each.theorem.signature) for each in statements)
+    print(f"{split}: {len(statements)} statements, {len(headers)} headers", end="")
+    print(f", {sizes[len(sizes) // 2]} characters in the middle, {sizes[-1]} at most" if sizes else "")
+    for title, counts in (
+        ("families", Counter(each.family for each in statements)),
+        ("levels", Counter(str(each.level) for each in statements)),
+    ):
+        if counts:
+            print(f"  {title}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
+    if flawed := [each.theorem.name for each in statements if each.flaw]:
+        print(f"  known to be flawed: {', '.join(flawed)}")
+
+
+def check(settings: CheckSettings) -> int:
+    """Compare a bank with what its manifest says of it, and with the Lean at hand."""
+    from node.bank import bank
+    from node.bank.library import difference
+    from node.lean.toolchain.find import find
+    from node.lean.toolchain.pocket.build import PocketBuildError
+    from node.lean.toolchain.problems import LeanProblem
+
+    try:
+        folder = folder_of(settings.bank)
+        said = bank.manifest_of(folder)
+        problems = _content_problems(folder, said)
+        toolchain = find(settings.lean) if any(each.lean for each in said.sources.values()) else None
+    except (bank.BankError, LeanProblem, PocketBuildError) as error:
+        return unusable(str(error))
+    for name, record in said.sources.items():
+        if toolchain is not None and (problem := difference(record, toolchain)):
+            problems.append(f"{name}: {problem}; import it again, or name its Lean with --lean.project")
+        elif not record.lean:
+            print(f"{name}: its statements were not tried under any Lean")
+    for problem in problems:
+        print(f"{settings.bank}: {problem}")
+    if not problems:
+        under = f", of Lean {toolchain.version}" if toolchain is not None else ""
+        print(
+            f"{settings.bank}: whole{under}" if said.digest else f"{settings.bank}: readable; nobody noted its digest"
+        )
+    return FOUND if problems else FINE
+
+
+def _content_problems(folder: Path, said: Manifest) -> list[str]:
+    """What is wrong with a bank's content. Raises BankError for a file that cannot be read."""
+    from node.bank import bank
+
+    problems = []
+    names: Counter[str] = Counter()
+    stated: dict[str, set[tuple[str, str]]] = {}
+    for split in bank.splits(folder):
+        statements = bank.load_statements(split, folder)
+        names.update(each.theorem.name for each in statements)
+        stated[split] = {(each.theorem.binders, each.theorem.conclusion) for each in statements}
+    bank.load_transitions(folder)
+    digest = bank.digest(folder)
+    if said.digest and digest != said.digest:
+        problems.append(f"its content is not what was written: its digest is {digest}, and was {said.digest}")
+    if repeated := [name for name, count in names.items() if count > 1]:
+        problems.append(f"{len(repeated)} names stand for several statements, first {repeated[0]}")
+    scored = stated.get("valid", set()) | stated.get("test", set())
+    if leaked := stated.get("train", set()) & scored:
+        problems.append(f"{len(leaked)} train statements are valid or test statements, too")
+    return problems

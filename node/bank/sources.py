@@ -1,0 +1,88 @@
+"""Finds a source of statements: a local file or folder, a known data set by its name, or an id of the hub."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from node.bank import bank, hub, manifest
+from node.bank.known import KNOWN, DataSet, known
+from node.bank.rows import SUFFIXES, TEXTS, read
+from node.bank.texts import Row
+
+VARIABLE = "PROOFMESH_DATA"
+"""Names a folder with local copies of data sets, besides those that a command is given."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where statements come from."""
+
+    origin: str
+    """A path, or an id of the hub."""
+    data_set: DataSet | None = None
+    """What is known of it."""
+    local: bool = True
+    config: str = ""
+    wanted_revision: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called in a bank: as the data set that it is a copy of, or as its file or hub id."""
+        if self.data_set is not None:
+            return self.data_set.name
+        return Path(self.origin).name.split(".")[0] if self.local else self.origin
+
+    @property
+    def is_bank(self) -> bool:
+        """Whether it is a theorem bank already."""
+        return self.local and is_bank(Path(self.origin))
+
+    def rows(self) -> Iterator[Row]:
+        """Its rows. Raises SourceProblem."""
+        files = self.data_set.hub.files if self.data_set is not None and not self.config and not self.local else ""
+        return read(self.origin, config=self.config, revision=self.wanted_revision, files=files)
+
+    def revision(self) -> str:
+        """The commit of the hub's copy; empty for local files. Raises SourceProblem."""
+        return "" if self.local else hub.revision_of(self.origin, self.wanted_revision) or self.wanted_revision
+
+
+def find(source: str, data: Sequence[Path] = (), *, config: str = "", revision: str = "") -> Source:
+    """What is meant by a path, the name of a known data set, or an id of the hub. Nothing is read yet.
+
+    `data`: folders with local copies; the one that $PROOFMESH_DATA names comes last. The name of a known data set that
+    none of them has is the hub's copy.
+    """
+    data_set = known(source)
+    if Path(source).exists():
+        return Source(str(_statements_below(Path(source), data_set)), data_set)
+    if data_set is None or source.lower() not in KNOWN:
+        return Source(source, data_set, local=False, config=config, wanted_revision=revision)
+    if (copy := local_copy(data_set, data)) is not None:
+        return Source(str(copy), data_set)
+    return Source(data_set.hub.id, data_set, local=False, config=config, wanted_revision=revision)
+
+
+def local_copy(data_set: DataSet, data: Sequence[Path]) -> Path | None:
+    """The copy of a data set in these folders, files before folders; None where there is none."""
+    named = os.environ.get(VARIABLE)
+    for folder in [*data, *([Path(named)] if named else [])]:
+        for name in (data_set.name, *data_set.files):
+            for ending in (*SUFFIXES, *TEXTS, ""):
+                if (path := folder / f"{name}{ending}").exists():
+                    return path
+    return None
+
+
+def _statements_below(path: Path, data_set: DataSet | None) -> Path:
+    """Where in a checkout of a data set's repository its statements lie; the path itself where it is none."""
+    inner = (path / name.partition("/")[2] for name in (data_set.files if data_set is not None else ()) if "/" in name)
+    return next((each for each in inner if each.exists()), path)
+
+
+def is_bank(path: Path) -> bool:
+    """Whether a folder is a theorem bank."""
+    return (path / manifest.FILE).is_file() and bool(bank.splits(path))

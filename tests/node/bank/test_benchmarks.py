@@ -1,0 +1,302 @@
+"""What `proofmesh eval` reads: pocket, banks, known data sets, files; and what it says when it cannot."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from common.lean_settings import LeanSettings
+from node.bank import bank, command, hub, manifest
+from node.bank.benchmarks import BenchmarkError, load_benchmark
+from node.bank.elaboration import elaboration_errors
+from node.bank.problems import SourceProblem
+from node.lean.toolchain.find import find
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.bank.stand_ins import MINIF2F, PROOFNET_SHARP, PROVERBENCH, PUTNAM, lines
+
+DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
+
+MINE = [
+    {"name": "one", "statement": "theorem one (n : Nat) : n = n := by sorry", "source": "me", "points": 7},
+    {"name": "two", "statement": "theorem two : 1 + 1 = 2"},
+    {"name": "no", "statement": "def no : Nat := 3"},
+]
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A folder with local copies of data sets."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    lines(folder / "minif2f.jsonl", MINIF2F)
+    lines(folder / "putnam_bench.jsonl", PUTNAM)
+    (folder / "DeepSeek-ProverBench").mkdir()
+    lines(folder / "DeepSeek-ProverBench" / "proverbench.jsonl", PROVERBENCH)
+    return folder
+
+
+def names(benchmark):
+    return [each.theorem.name for each in benchmark.statements]
+
+
+def test_pocket_is_a_benchmark():
+    found = load_benchmark("pocket:test")
+    assert names(found) == [each.theorem.name for each in bank.load_statements("test")]
+    assert (found.name, found.split, found.licence, found.flawed) == ("pocket", "test", "MIT", ())
+    assert load_benchmark("pocket").digest == found.digest != load_benchmark("pocket:valid").digest
+
+
+def test_a_known_data_set_is_read_from_a_folder_by_split(data):
+    valid, test = (load_benchmark(f"minif2f:{split}", data=[data]) for split in ("valid", "test"))
+    assert names(valid) == ["mathd_algebra_1"] and names(test) == ["amc12a_2001_p1", "mathd_algebra_314"]
+    assert [each.theorem.name for each in test.flawed] == ["mathd_algebra_314"]
+    assert (test.name, test.split, test.licence, test.rows) == ("minif2f", "test", "MIT", 2)
+    assert test.source == str(data / "minif2f.jsonl") and "2109.00110" in test.paper
+    assert names(load_benchmark("MiniF2F", data=[data])) == names(test)
+    assert names(load_benchmark("putnambench", data=[data])) == ["putnam_1900_a1"]
+    assert names(load_benchmark("proverbench:test", data=[data])) == ["small_problem"]
+
+
+def test_the_folder_of_data_sets_may_come_from_the_environment(data, monkeypatch):
+    monkeypatch.setenv("PROOFMESH_DATA", str(data))
+    assert len(load_benchmark("minif2f:test").statements) == 2
+
+
+def test_equal_content_has_the_same_digest_in_whatever_file(data, tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    (tmp_path / "other").mkdir()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(MINIF2F), tmp_path / "other" / "minif2f.parquet")
+    first, second = (load_benchmark("minif2f:test", data=[folder]) for folder in (data, tmp_path / "other"))
+    assert first.digest == second.digest
+    lines(data / "minif2f.jsonl", [*MINIF2F[:2], {**MINIF2F[2], "header": "open List\n"}])
+    assert load_benchmark("minif2f:test", data=[data]).digest != first.digest
+
+
+def test_a_file_of_ones_own_keeps_its_other_fields_and_counts_what_is_no_statement(tmp_path):
+    found = load_benchmark(str(lines(tmp_path / "mine.jsonl", MINE)))
+    assert names(found) == ["one", "two"] and found.rows == 3
+    assert found.statements[0].extra == {"source": "me", "points": 7}
+    [unread] = found.unread
+    assert unread.name == "no" and "defines data" in unread.reason
+
+
+def test_files_of_several_kinds_are_one_benchmark_with_each_name_once(tmp_path):
+    mine = lines(tmp_path / "mine.jsonl", MINE)
+    (tmp_path / "more.txt").write_text("theorem one : 1 = 1\ntheorem three : 3 = 3 := by sorry\n", encoding="utf-8")
+    (tmp_path / "last.lean").write_text(
+        "theorem four : 4 = 4 := sorry\ntheorem five : 5 = 5 := rfl\n", encoding="utf-8"
+    )
+    found = load_benchmark(f"{mine},{tmp_path / 'more.txt'},{tmp_path / 'last.lean'}")
+    assert names(found) == ["one", "two", "one_more", "three", "four"]
+    assert found.name == "mine, more, last"
+
+
+def test_files_say_the_split_of_rows_that_do_not(tmp_path):
+    (tmp_path / "MiniF2F").mkdir()
+    for file, name in (("Valid", "a"), ("Test", "b")):
+        (tmp_path / "MiniF2F" / f"{file}.lean").write_text(f"theorem {name} : 1 = 1 := sorry\n", encoding="utf-8")
+    (tmp_path / "ProofNetSharp" / "data").mkdir(parents=True)
+    rows = [{key: value for key, value in PROOFNET_SHARP[0].items() if key != "split"}]
+    lines(tmp_path / "ProofNetSharp" / "data" / "valid-00000-of-00001.jsonl", rows)
+    assert names(load_benchmark("minif2f:valid", data=[tmp_path])) == ["a"]
+    assert names(load_benchmark("minif2f:test", data=[tmp_path])) == ["b"]
+    assert names(load_benchmark("proofnet:valid", data=[tmp_path])) == ["Artin_exercise_2_3_2"]
+
+
+def test_of_a_repository_the_folder_with_the_statements_is_read(tmp_path):
+    for folder in ("lean4/src", "informal"):
+        (tmp_path / "PutnamBench" / folder).mkdir(parents=True)
+    lines(tmp_path / "PutnamBench" / "informal" / "putnam.jsonl", [{"problem_name": "putnam_1900_a1"}])
+    file = tmp_path / "PutnamBench" / "lean4" / "src" / "putnam_1900_a1.lean"
+    file.write_text("open Nat\n\n" + PUTNAM[0]["lean4_statement"], encoding="utf-8")
+    for spec in ("putnambench", str(tmp_path / "PutnamBench")):
+        [found] = load_benchmark(spec, data=[tmp_path]).statements
+        assert (found.theorem.name, found.theorem.header) == ("putnam_1900_a1", "open Nat")
+        assert found.theorem.conclusion == "n * 2 = ((fun n : Nat => n + n) : Nat → Nat) n"
+        assert found.extra["file"] == str(file)
+
+
+def test_rows_of_no_split_are_in_none(tmp_path, capsys):
+    file = lines(tmp_path / "minif2f.jsonl", [{"name": "a", "formal_statement": "theorem a : 1 = 1", "header": ""}])
+    with pytest.raises(BenchmarkError, match="1 rows do not say which split of minif2f they are of, first a"):
+        load_benchmark("minif2f:test", data=[tmp_path])
+    assert names(load_benchmark(str(file))) == ["a"]
+    argv = ["import", str(file), "--no-check", "--out", str(tmp_path / "bank")]
+    assert command.main(argv) == 2
+    assert "say it with --split" in capsys.readouterr().err
+    assert command.main([*argv, "--split", "test"]) == 0
+
+
+def imported(tmp_path, source):
+    out = tmp_path / "bank"
+    assert command.main(["import", str(source), "--no-check", "--out", str(out)]) == 0
+    return out
+
+
+def test_a_bank_is_a_benchmark_with_its_flaws_and_its_source(data, tmp_path):
+    out = imported(tmp_path, data / "minif2f.jsonl")
+    found = load_benchmark(f"bank:{out}")
+    assert names(found) == ["amc12a_2001_p1", "mathd_algebra_314"]
+    assert [each.theorem.name for each in found.flawed] == ["mathd_algebra_314"]
+    assert (found.licence, found.source, found.notes) == ("MIT", str(data / "minif2f.jsonl"), ())
+    assert names(load_benchmark(f"bank:{out}:valid")) == ["mathd_algebra_1"]
+    assert load_benchmark(str(out)).statements == found.statements
+    assert found.digest == load_benchmark("minif2f:test", data=[data]).digest
+
+
+def test_an_imported_bank_may_stand_for_a_data_set_and_says_what_it_lacks(data, tmp_path):
+    out = imported(tmp_path, data / "minif2f.jsonl")
+    said = manifest.read(out)
+    record = msgspec.structs.replace(said.sources["minif2f"], statements=5)
+    manifest.write(out, msgspec.structs.replace(said, sources={"minif2f": record}))
+    out.rename(tmp_path / "minif2f")
+    found = load_benchmark("minif2f:test", data=[tmp_path])
+    assert found.name == "minif2f" and len(found.statements) == 2
+    assert found.notes == ("2 statements of its sources are not in the bank, in any split (see import.json)",)
+
+
+def test_a_bank_of_another_lean_is_refused(data, tmp_path):
+    out = imported(tmp_path, data / "minif2f.jsonl")
+    said = manifest.read(out)
+    record = msgspec.structs.replace(said.sources["minif2f"], lean="4.9.0", library={"mathlib": "0123456789abcdef"})
+    manifest.write(out, msgspec.structs.replace(said, sources={"minif2f": record}))
+    with pytest.raises(BenchmarkError, match=r"tried under Lean 4\.9\.0, and this is Lean 4\.35\.0; import it again"):
+        load_benchmark(f"bank:{out}", toolchain=LeanToolchain(("lean",), version="4.35.0"))
+    with pytest.raises(BenchmarkError, match=r"mathlib was at 0123456789ab when .* and is absent now"):
+        load_benchmark(f"bank:{out}", toolchain=LeanToolchain(("lean",), version="4.9.0"))
+    assert load_benchmark(f"bank:{out}").statements
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("minif2g:test", r"no benchmark `minif2g:test` \(did you mean `minif2f`\?\): there are pocket"),
+        ("", "no benchmark ``"),
+        ("missing.jsonl", r"missing\.jsonl: no such file"),
+        ("minif2f:train", "minif2f has no split 'train', but valid and test"),
+        ("pocket:dev", "no split 'dev'"),
+        ("bank:nowhere", "nowhere: no such folder"),
+    ],
+)
+def test_an_unknown_benchmark_is_one_clear_line(spec, says):
+    with pytest.raises(BenchmarkError, match=says) as error:
+        load_benchmark(spec)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("empty.jsonl", b"", "there is no statement in it"),
+        ("empty.lean", b"theorem a : 1 = 1 := rfl", "there is no statement in it"),
+        ("empty.txt", b"\n\n", "there is no statement in it"),
+        ("no.jsonl", b'{"name": "x", "statement": "def x := 1"}', "no statement in it .1 rows: x: it defines data"),
+        ("cut.jsonl", b'{"name": "x"', "line 1"),
+        ("cut.jsonl.gz", gzip.compress(b'{"statement": "theorem a : 1 = 1"}\n' * 99)[:-9], "cannot be read"),
+        ("bad.txt", b"\xff\xfe", "cannot be read as UTF-8"),
+        ("bad.parquet", b"PAR1", "cannot be read as parquet"),
+        ("other.csv", b"a,b", "what format is it"),
+    ],
+)
+def test_a_damaged_or_empty_file_is_one_clear_line(tmp_path, name, content, says):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BenchmarkError, match=says) as error:
+        load_benchmark(str(tmp_path / name))
+    assert "\n" not in str(error.value) and name in str(error.value)
+
+
+def test_a_bank_that_was_changed_says_so(data, tmp_path):
+    out = imported(tmp_path, data / "minif2f.jsonl")
+    rows = gzip.decompress((out / "test.jsonl.gz").read_bytes())
+    (out / "test.jsonl.gz").write_bytes(gzip.compress(rows.replace(b"n = n", b"n + 0 = n")))
+    assert any("not what was written" in note for note in load_benchmark(f"bank:{out}").notes)
+
+
+def test_a_damaged_bank_is_named(data, tmp_path):
+    out = imported(tmp_path, data / "minif2f.jsonl")
+    (out / "test.jsonl.gz").write_bytes(b"no gzip")
+    with pytest.raises(BenchmarkError, match=r"test\.jsonl\.gz: cannot be read"):
+        load_benchmark(f"bank:{out}")
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """The switch that the hub's libraries have for machines without a net."""
+    import datasets
+    import huggingface_hub
+
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    hub.revision_of.cache_clear()
+
+
+def test_without_a_net_one_line_says_what_to_do(offline, tmp_path):
+    with pytest.raises(
+        BenchmarkError, match=r"hf download --repo-type dataset AI-MO/minif2f_test .*--data FOLDER"
+    ) as error:
+        load_benchmark("minif2f-numina:test", data=[tmp_path])
+    assert "\n" not in str(error.value)
+
+
+def test_a_data_set_in_the_hubs_form_has_its_splits_in_its_rows(offline, tmp_path):
+    folder = tmp_path / "dataset"
+    folder.mkdir()
+    for split in ("train", "test"):
+        lines(folder / f"{split}.jsonl", [{"name": split, "formal_statement": f"theorem {split} : 1 = 1"}])
+    assert {row["name"]: row["split"] for row in hub.rows(str(folder))} == {"train": "train", "test": "test"}
+    with pytest.raises(SourceProblem, match="not to be had from the Hugging Face hub"):
+        list(hub.rows(str(tmp_path / "nothing")))
+
+
+@pytest.mark.lean
+async def test_statements_that_lean_does_not_take_are_told_apart_once_for_all(tmp_path):
+    rows = [*MINE[:2], {"name": "bad", "statement": "theorem bad : nope = 1"}]
+    rows.append({"name": "far", "statement": "theorem far : 1 = 1", "header": "import Mathlib"})
+    found = load_benchmark(str(lines(tmp_path / "mine.jsonl", rows)))
+    asked: list[int] = []
+    toolchain = find(LeanSettings())
+    for _ in range(2):
+        errors = await elaboration_errors(
+            [each.theorem for each in found.statements], toolchain, folder=tmp_path / "kept", begin=asked.append
+        )
+        assert set(errors) == {"bad", "far"}
+        assert "Unknown identifier `nope`" in errors["bad"] and "its header: " in errors["far"]
+    assert asked == [4, 0]
+
+
+@pytest.mark.lean
+async def test_pocket_lean_takes_no_statement_that_needs_mathlib(tmp_path):
+    if not (DATA / "minif2f.jsonl").exists():
+        pytest.skip("../shared/data/minif2f.jsonl is not here: other people's data is not part of the project")
+    found = load_benchmark("minif2f:test", data=[DATA])
+    theorems = [each.theorem for each in found.statements]
+    errors = await elaboration_errors(theorems, find(LeanSettings()), folder=tmp_path)
+    assert len(errors) == 244 and all("Mathlib" in each for each in errors.values())
+
+
+@pytest.mark.parametrize(
+    ("spec", "statements", "unread", "flawed"),
+    [
+        ("minif2f:valid", 244, 0, 0),
+        ("minif2f:test", 244, 0, 13),
+        ("proofnet:valid", 178, 7, 3),
+        ("proofnet:test", 179, 7, 0),
+    ],
+)
+def test_the_real_benchmarks_are_read_whole(spec, statements, unread, flawed):
+    name, _, split = spec.partition(":")
+    if not (DATA / f"{name}.jsonl").exists():
+        pytest.skip(f"../shared/data/{name}.jsonl is not here: other people's data is not part of the project")
+    found = load_benchmark(spec, data=[DATA])
+    assert (len(found.statements), len(found.unread), len(found.flawed)) == (statements, unread, flawed)
+    rows = [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert found.rows == sum(row["split"] == split for row in rows)
+    assert all("defines data" in each.reason for each in found.unread)
+    assert len(set(names(found))) == statements
+    assert all("informal_prefix" in each.extra for each in found.statements)

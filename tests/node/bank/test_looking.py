@@ -1,0 +1,124 @@
+"""`proofmesh bank list`, `stats`, `check`, and what `import` records for them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import msgspec
+import pytest
+
+from node.bank import bank, command, manifest
+from node.bank.library import library
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.bank.stand_ins import MINIF2F, WORKBOOK, lines
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A bank of two sources, in the folder that the process is in."""
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "minif2f.jsonl", MINIF2F)
+    lines(tmp_path / "mine.jsonl", WORKBOOK)
+    assert command.main(["import", "minif2f", "--data", ".", "--no-check"]) == 0
+    assert command.main(["import", "mine.jsonl", "--no-check", "--licence", "CC0-1.0"]) == 0
+    return tmp_path / "bank"
+
+
+def test_an_import_records_where_statements_are_from(small):
+    said = manifest.read(small)
+    known, mine = said.sources["minif2f"], said.sources["mine"]
+    assert (known.origin, known.licence, known.rows, known.statements, known.lean) == ("minif2f.jsonl", "MIT", 3, 3, "")
+    assert known.homepage.startswith("https://") and known.paper.startswith("https://")
+    assert (mine.origin, mine.licence) == ("mine.jsonl", "CC0-1.0")
+    assert len({known.digest, mine.digest, ""}) == 3
+    assert said.digest == bank.digest(small)
+    assert said.commands["minif2f"] == "proofmesh bank import minif2f --data . --no-check"
+
+
+def test_list_names_known_data_sets_and_the_banks_that_are_there(small, capsys):
+    capsys.readouterr()
+    assert command.main(["list", "--data", "."]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "numinamath-lean" in out and "minif2f.jsonl" in out and "hub:" in out
+    assert "pocket" in out and "1 train, 1 valid, 2 test" in out
+
+
+def test_stats_say_what_a_bank_holds(small, capsys):
+    capsys.readouterr()
+    assert command.main(["stats", "bank"]) == 0
+    out = capsys.readouterr().out
+    assert f"digest {bank.digest(small)}" in out and "test: 2 statements, 1 headers" in out
+    assert "families: amc 1, mathd_algebra 1" in out and "known to be flawed: mathd_algebra_314" in out
+    assert "source minif2f: 3 statements of 3 rows of minif2f.jsonl" in out and "licence CC0-1.0" in out
+
+
+def test_check_finds_a_bank_whole(small, capsys):
+    assert command.main(["check", "bank"]) == 0
+    out = capsys.readouterr().out
+    assert "bank: whole" in out and "mine: its statements were not tried under any Lean" in out
+    assert command.main(["check", "pocket"]) == 0
+    assert capsys.readouterr().out == "pocket: whole\n"
+
+
+def test_check_finds_what_was_changed(small, capsys):
+    file = small / "test.jsonl.gz"
+    rows = gzip.decompress(file.read_bytes())
+    file.write_bytes(gzip.compress(rows.replace(b"n = n", b"n + 0 = n")))
+    assert command.main(["check", "bank"]) == 1
+    assert "its content is not what was written" in capsys.readouterr().out
+    (small / "valid.jsonl.gz").write_bytes(gzip.compress(rows))
+    file.write_bytes(gzip.compress(rows))
+    (small / "train.jsonl.gz").write_bytes(gzip.compress(rows.replace(b'"name":"', b'"name":"again_')))
+    assert command.main(["check", "bank"]) == 1
+    out = capsys.readouterr().out
+    assert "2 names stand for several statements" in out and "2 train statements are valid or test" in out
+    file.write_bytes(rows)
+    assert command.main(["check", "bank"]) == 2
+    assert "test.jsonl.gz: cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.lean
+def test_check_finds_a_bank_of_another_lean(small, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(command, "cache", lambda: tmp_path / "whitelists")
+    assert command.main(["import", "mine.jsonl", "--header", "open Nat", "--name", "tried"]) == 0
+    said = manifest.read(small)
+    assert said.sources["tried"].lean == "4.35.0" and said.sources["tried"].library == {}
+    assert command.main(["check", "bank"]) == 0
+    assert "of Lean 4.35.0" in capsys.readouterr().out
+    old = msgspec.structs.replace(said.sources["tried"], lean="4.9.0")
+    manifest.write(small, msgspec.structs.replace(said, sources=said.sources | {"tried": old}))
+    assert command.main(["check", "bank"]) == 1
+    assert "tried: its statements were tried under Lean 4.9.0, and this is Lean 4.35.0" in capsys.readouterr().out
+
+
+def test_the_library_of_a_lean_is_its_packages_and_its_project(tmp_path):
+    packages = [{"name": "mathlib", "rev": "abc", "url": "x"}, {"name": "aesop", "rev": "def"}]
+    (tmp_path / "lake-manifest.json").write_text(json.dumps({"version": "1.1.0", "packages": packages}))
+    toolchain = LeanToolchain(("lean",), project=str(tmp_path))
+    assert library(toolchain) == {"mathlib": "abc", "aesop": "def"}
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/master\n")
+    (tmp_path / ".git" / "packed-refs").write_text("# pack-refs\n0123 refs/heads/master\n4567 refs/heads/other\n")
+    assert library(toolchain)["project"] == "0123"
+    (tmp_path / ".git" / "HEAD").write_text("89ab\n")
+    assert library(toolchain)["project"] == "89ab"
+    assert library(LeanToolchain(("lean",))) == {}
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "says"),
+    [
+        (["stats", "nowhere"], 2, "no theorem bank"),
+        (["check", "."], 2, "no theorem bank"),
+        (["import", "bank", "--no-check"], 2, "is a theorem bank already"),
+        (["import", "empty.jsonl", "--no-check"], 2, "empty.jsonl: there is nothing in it"),
+        (["eval"], 2, "there are import, list, stats and check"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(small, capsys, argv, code, says):
+    (small.parent / "empty.jsonl").touch()
+    capsys.readouterr()
+    assert command.main(argv) == code
+    err = capsys.readouterr().err
+    assert says in err and err.count("\n") == 1

@@ -1,0 +1,119 @@
+"""Plain text and Lean files as statements, and answers that a statement leaves open."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.bank.answers import filled
+from node.bank.reading import Reader
+from node.bank.rows import read
+from node.bank.texts import statements_of_lean, statements_of_text
+
+LEAN = """import Lean
+/-- Doubled, without sorry. -/
+def twice (n : Nat) : Nat := n + n
+
+theorem proved (n : Nat) : twice n = 2 * n := by
+  -- not a sorry
+  unfold twice; omega
+
+/-- The first. -/
+theorem first (n : Nat) : twice n = n + n := by
+  sorry
+
+namespace Deep
+variable (m : Nat)
+@[simp] lemma second (h : m = 2) : twice m = 4 := by
+  have : 1 = 1 := sorry
+  simp [h, twice]
+example : 2 = 2 := sorry
+end Deep
+
+set_option maxRecDepth 1000 in
+theorem third : "sorry" = "sorry" := by sorry
+"""
+
+
+def test_each_theorem_with_sorry_is_a_statement_with_all_that_stands_above():
+    rows = list(statements_of_lean(LEAN))
+    assert [(row["name"], row["line"]) for row in rows] == [
+        ("first", 10),
+        ("Deep.second", 15),
+        ("Deep.example_18", 18),
+        ("third", 21),
+    ]
+    for row in rows:
+        assert "theorem proved" in row["header"] and row["header"].startswith("import Lean")
+        assert "theorem first" not in row["header"] and "lemma second" not in row["header"]
+    assert rows[1]["header"].endswith("variable (m : Nat)\n") and "end Deep" in rows[3]["header"]
+
+
+def test_statements_of_a_lean_file_are_read_whole(tmp_path):
+    (tmp_path / "mine.lean").write_text(LEAN, encoding="utf-8")
+    reading = Reader("mine").collect(read(str(tmp_path / "mine.lean")))
+    assert reading.refused == []
+    found = {each.theorem.name: each.theorem for each in reading.statements}
+    assert list(found) == ["first", "Deep.second", "Deep.example_18", "third"]
+    assert (found["Deep.second"].binders, found["Deep.second"].conclusion) == ("(h : m = 2)", "twice m = 4")
+    assert found["third"].header.endswith("end Deep\n\nset_option maxRecDepth 1000")
+
+
+def test_a_definition_without_a_value_refuses_what_stands_below_it(tmp_path):
+    (tmp_path / "a.lean").write_text("def f : Nat := sorry\ntheorem a : f = f := sorry\n", encoding="utf-8")
+    [refused] = Reader("a").collect(read(str(tmp_path / "a.lean"))).refused
+    assert refused.name == "a" and "would count as proved" in refused.reason
+
+
+def test_a_lean_file_without_sorry_states_nothing():
+    assert list(statements_of_lean("theorem a : 1 = 1 := rfl\n")) == []
+    assert list(statements_of_lean("")) == []
+
+
+def test_a_text_has_a_statement_a_line_or_of_several_lines():
+    text = "theorem a : 1 = 1\n-- a remark\ntheorem b (n : Nat)\n  : n = n := by sorry\n\n\n-- b\nlemma c :\n  True\n"
+    rows = [row["statement"] for row in statements_of_text(text)]
+    assert [row.split()[1] for row in rows] == ["a", "b", "c"]
+    assert rows[1] == "theorem b (n : Nat)\n  : n = n := by sorry"
+
+
+def test_a_folder_of_lean_files_is_read_but_for_its_lakefile(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / ".lake").mkdir()
+    for name in ("src/b.lean", "src/a.lean", "lakefile.lean", ".lake/c.lean"):
+        (tmp_path / name).write_text(f"theorem {name[4]} : 1 = 1 := sorry\n", encoding="utf-8")
+    rows = list(read(str(tmp_path)))
+    assert [(row["name"], row["file"]) for row in rows] == [
+        ("a", str(tmp_path / "src" / "a.lean")),
+        ("b", str(tmp_path / "src" / "b.lean")),
+    ]
+
+
+STATED = "/-- Find it. -/\ntheorem t : a = 5 ∧ b.a = a' :=\nsorry\n"
+
+
+@pytest.mark.parametrize(
+    ("opened", "value"),
+    [
+        ("abbrev a : Nat → Nat := sorry\n-- fun n => n\n", "((fun n => n) : Nat → Nat)"),
+        ("abbrev a : Nat := sorry -- 5\n", "((5) : Nat)"),
+        ("abbrev a :\n  Nat := sorry\n-- 5 +\n-- 6\n", "((5 +\n  6) : Nat)"),
+        ("noncomputable abbrev a : Nat :=\n  sorry\n-- 5\n", "((5) : Nat)"),
+    ],
+)
+def test_answers_in_comments_are_put_in_their_place(opened, value):
+    expected = STATED.replace(": a =", f": {value} =")
+    assert filled("open Nat\n", opened + STATED) == ("open Nat\n", expected)
+    assert filled("open Nat\n" + opened, STATED) == ("open Nat\n", expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "abbrev a : Nat := sorry\n",
+        "abbrev a (n : Nat) : Nat := sorry\n-- n\n",
+        "theorem a : 1 = 1 := sorry -- no answer\n",
+        "abbrev a : Nat := 5\n-- sorry\n",
+    ],
+)
+def test_what_is_no_answer_in_a_comment_stays_as_it_is(text):
+    assert filled(text, STATED) == (text, STATED)

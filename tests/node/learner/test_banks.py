@@ -1,0 +1,171 @@
+"""Mixtures of banks by weight."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from common.config import ConfigError, load
+from node.bank import bank
+from node.learner import data
+from node.learner.banks import BankPart, BanksError, factors, parse, parts_of
+from node.learner.errors import DataError
+from node.learner.matchmaker import Matchmaker, MatchmakerSettings
+from node.learner.settings import LearnerSettings
+from tests.node.learner.builders import write_bank
+
+
+def write(folder: Path, **splits: list[tuple[str, str]]) -> Path:
+    """A bank of (name, conclusion) without transitions."""
+    folder.mkdir()
+    for split, statements in splits.items():
+        rows = [
+            {"name": name, "binders": "", "conclusion": conclusion, "family": folder.name, "level": 1}
+            for name, conclusion in statements
+        ]
+        content = b"\n".join(msgspec.json.encode(row) for row in rows)
+        (folder / f"{split}.jsonl.gz").write_bytes(gzip.compress(content))
+    return folder
+
+
+def settings(*banks: str, **changes: Any) -> LearnerSettings:
+    found = LearnerSettings(banks=list(banks), **changes)
+    found.warm_start.checkpoint = "some/where"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("pocket", BankPart("pocket")),
+        ("pocket*0.5", BankPart("pocket", 0.5)),
+        ("my/bank*2", BankPart("my/bank", 2.0)),
+        ("bank:my/bank", BankPart("my/bank")),
+    ],
+)
+def test_a_bank_is_a_folder_and_a_weight(text: str, part: BankPart) -> None:
+    assert parse(text) == part
+
+
+@pytest.mark.parametrize(
+    ("one", "several", "says"),
+    [
+        ("a", ["b"], "bank and banks are both given"),
+        ("", ["a", "./a*2"], "named more than once"),
+        ("", [""], "write FOLDER or FOLDER"),
+        ("", ["a*0"], "more than 0"),
+    ],
+)
+def test_banks_in_no_known_form_are_refused(one: str, several: list[str], says: str) -> None:
+    with pytest.raises(BanksError, match=says):
+        parts_of(one, several)
+
+
+def test_a_wrong_bank_in_a_file_is_said_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "mesh.toml").write_text('[learner]\nbank = "a"\nbanks = ["pocket*0.5", "b"]\n')
+    with pytest.raises(ConfigError, match="bank and banks are both given"):
+        load(LearnerSettings, tmp_path / "mesh.toml", "learner")
+
+
+def test_without_banks_the_one_that_comes_with_proofmesh_is_used() -> None:
+    assert parts_of("", []) == [BankPart("pocket")] and BankPart("pocket").directory == bank.DIRECTORY
+
+
+def test_a_mixture_holds_the_statements_of_all_its_banks(tmp_path: Path) -> None:
+    one = write_bank(tmp_path / "one")
+    two = write(tmp_path / "two", train=[("train_0", "1 = 1"), ("new", "2 = 2")], test=[("test_0", "3 = 3")])
+    loaded = data.load(settings(f"{one}*1", f"{two}*3"), tmp_path / "segments")
+    names = [row.theorem.name for row in loaded.train]
+    assert len(names) == 26 and names[-2:] == ["train_0_two", "new"]
+    assert {row.family for row in loaded.test} == {"logic", "nat", "two"} and len(loaded.test) == 9
+    assert len(loaded.supervised) + len(loaded.validation) == 400 and loaded.notes == []
+    alone = data.load(settings(str(one)), tmp_path / "segments")
+    assert alone.digest == bank.digest(one) != loaded.digest
+    assert set(alone.factors or []) == {1.0}
+
+
+def test_one_bank_in_a_list_is_chosen_from_as_the_bank_alone(tmp_path: Path) -> None:
+    one = write_bank(tmp_path / "one")
+    choices = []
+    for chosen in (LearnerSettings(bank=str(one)), LearnerSettings(banks=[f"{one}*0.3"])):
+        loaded = data.load(chosen, tmp_path / "segments")
+        names = [row.theorem.name for row in loaded.train]
+        matchmaker = Matchmaker(names, chosen.matchmaker, 3, loaded.factors)
+        choices.append([matchmaker.choose(number) for number in range(40)])
+    assert choices[0] == choices[1]
+
+
+def test_new_theorems_are_attempted_in_proportion_to_their_banks_weights(tmp_path: Path) -> None:
+    large = write(tmp_path / "large", train=[(f"l{index}", f"{index} = {index}") for index in range(90)])
+    small = write(tmp_path / "small", train=[(f"s{index}", f"{index} + 1 = 1 + {index}") for index in range(10)])
+    loaded = data.load(settings(f"{large}*1", f"{small}*3"), tmp_path / "segments")
+    matchmaker = Matchmaker([row.theorem.name for row in loaded.train], MatchmakerSettings(), 1, loaded.factors)
+    drawn = Counter(matchmaker.choose(number).theorem_id[0] for number in range(2000))  # type: ignore[union-attr]
+    assert 0.22 < drawn["l"] / 2000 < 0.28
+    for index in range(10):
+        matchmaker.recorded(f"s{index}", True, "proved")  # disproved: nothing of the small bank is left
+    assert {matchmaker.choose(number).theorem_id[0] for number in range(50)} == {"l"}  # type: ignore[union-attr]
+
+
+def test_a_choice_of_statements_keeps_the_proportion(tmp_path: Path) -> None:
+    large = write(tmp_path / "large", train=[(f"l{index}", f"{index} = {index}") for index in range(90)])
+    small = write(tmp_path / "small", train=[(f"s{index}", f"{index} + 1 = 1 + {index}") for index in range(30)])
+    loaded = data.load(settings(str(large), f"{small}*2", statements=40), tmp_path / "segments")
+    shares: Counter[str] = Counter()
+    for row, factor in zip(loaded.train, loaded.factors or [], strict=True):
+        shares[row.family] += factor  # type: ignore[assignment]
+    assert len(loaded.train) == 40 and shares["small"] == pytest.approx(2 * shares["large"])
+
+
+def test_factors_are_at_most_one_and_share_by_weight() -> None:
+    parts = [BankPart("a", 1.0), BankPart("b", 1.0)]
+    assert factors(parts, [0, 0, 0, 0, 1]) == [0.25, 0.25, 0.25, 0.25, 1.0]
+    assert factors(parts, []) == []
+
+
+def test_no_bank_trains_on_what_another_is_scored_on(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", train=[("a", "1 = 1"), ("b", "2 = 2"), ("c", "2 = 2")])
+    two = write(tmp_path / "two", train=[("d", "2 = 2"), ("e", "3 = 3")], test=[("f", "1 = 1")])
+    loaded = data.load(settings(str(one), str(two)), tmp_path / "segments")
+    assert [row.theorem.name for row in loaded.train] == ["b", "c", "e"]
+    assert [row.theorem.name for row in loaded.test] == ["f"]
+    assert loaded.notes == [
+        "1 train statements are left out: another of the banks is scored on them",
+        "1 train statements are left out: another of the banks has them, too",
+    ]
+
+
+def test_a_bank_of_a_mixture_that_is_not_there_or_is_wrong_by_itself_is_named(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", train=[("a", "1 = 1")])
+    with pytest.raises(DataError, match=r"nowhere/train\.jsonl\.gz: no such file"):
+        data.load(settings(str(one), str(tmp_path / "nowhere")), tmp_path / "segments")
+    two = write(tmp_path / "two", train=[("b", "1 = 1")], test=[("c", "1 = 1")])
+    with pytest.raises(DataError, match=r"two: 1 train statements are test statements too, first b"):
+        data.load(settings(str(one), str(two)), tmp_path / "segments")
+
+
+def test_a_large_bank_takes_little_more_than_its_text(tmp_path: Path) -> None:
+    header = "import Mathlib\n" + "open Nat\n" * 50
+    count = 5000
+    rows = [
+        {"name": f"t{index}", "binders": "", "conclusion": f"{index} = {index}", "family": "f", "level": 1}
+        for index in range(count)
+    ]
+    folder = tmp_path / "large"
+    folder.mkdir()
+    content = b"\n".join(msgspec.json.encode(row | {"header": header}) for row in rows)
+    (folder / "train.jsonl.gz").write_bytes(gzip.compress(content))
+    tracemalloc.start()
+    loaded = data.load(settings(str(folder)), tmp_path / "segments")
+    matchmaker = Matchmaker([row.theorem.name for row in loaded.train], MatchmakerSettings(), 1, loaded.factors)
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert matchmaker.choose(1) is not None
+    # Each statement's 465 characters of header would be 2.3 MB, held once for each.
+    assert held / count < 1000 and peak / count < 2000
