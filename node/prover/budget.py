@@ -104,7 +104,9 @@ class Budget:
                     return task.result()
             raise TimeIsUp
         finally:
-            task.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
 
     def describe(self, ended: Ended) -> str:
         """The end for the person who reads it."""
