@@ -23,7 +23,9 @@ def goals(*states: str) -> Outcome:
     return Outcome(OutcomeKind.GOALS, tuple(Branch(state, (index,)) for index, state in enumerate(states)))
 
 
-def expand(search: ProofSearch, value: float, tactics: Mapping[str, Outcome], masses: Sequence[float] | None = None) -> str:
+def expand(
+    search: ProofSearch, value: float, tactics: Mapping[str, Outcome], masses: Sequence[float] | None = None
+) -> str:
     """One simulation by hand: select, feed these tactics with these outcomes; returns the state that was expanded."""
     request = search.select()
     assert request is not None
