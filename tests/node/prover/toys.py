@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree
 from common.seeds import derive_seed
-from node.prover.prior import Proposal
 from node.prover.methods import ProofSearch
+from node.prover.prior import Proposal
 from node.prover.search import ExpandRequest
 
 PROVED = Outcome(OutcomeKind.PROVED)
