@@ -114,7 +114,7 @@ class Agent:
         words = [
             self._budget.describe(ended),
             lost,
-            f"{refused} proofs were refused by verification, the last one: {self._refusal}" if refused else "",
+            f"proofs refused by verification: {refused}, the last one: {self._refusal}" if refused else "",
         ]
         return outcome, "; ".join(filter(None, words)), ended
 

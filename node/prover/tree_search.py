@@ -114,23 +114,22 @@ class TreeSearch(ABC):
             self.abandon(node_id)
             return False
         all_lost = 0 < lost == len(new)
-        was_solved = self.solved
         growth = expand(self.tree, leaf, proposals, outcomes)
         walk = self._walks.pop(node_id)
         leave(walk)
         leaf.exhausted = leaf.exhausted or exhausted or all_lost
         self._learn(walk, proposals, leaf_value(leaf, value, self.parameters, lost=lost > 0))
         bury(leaf)
-        self._count(growth, lost > 0, now_solved=self.solved and not was_solved)
+        self._count(growth, lost > 0)
         return True
 
     def abandon(self, node_id: int) -> None:
         """Take a simulation out of flight as if it had never been selected."""
         leave(self._walks.pop(node_id))
 
-    def _count(self, growth: Growth, lost: bool, *, now_solved: bool) -> None:
+    def _count(self, growth: Growth, lost: bool) -> None:
         statistics = self.statistics
-        if now_solved:
+        if growth.solved_after and not statistics.solved_at_simulations:
             statistics.solved_at_simulations = statistics.simulations + 1
             statistics.solved_at_tactics = statistics.tactics_tried + growth.solved_after
         statistics.simulations += 1

@@ -72,7 +72,7 @@ async def test_refused_proofs_alone_are_a_failure_that_says_so() -> None:
     assert statistics.proofs_rejected == len(verifier.seen) > 0
     assert (statistics.solved_at_simulations, statistics.solved_at_lean_attempts) == (0, 0)
     assert statistics.solved_at_seconds == 0.0
-    assert f"{len(verifier.seen)} proofs were refused by verification, the last one: refusal" in result.message
+    assert f"proofs refused by verification: {len(verifier.seen)}, the last one: refusal" in result.message
 
 
 async def test_verification_does_not_count_as_time_of_the_search() -> None:
