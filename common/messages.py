@@ -52,11 +52,13 @@ class AttemptOutcome(enum.StrEnum):
     PROVED = "proved"
     """Reported: the search found a proof. Recorded: Lean verified it."""
     FAILED = "failed"
-    """The budget or the search was exhausted: this says something about theorem and policy."""
+    """The search was exhausted, or its budget of simulations or Lean attempts: this says something about theorem and
+    policy."""
     BAD_STATEMENT = "bad-statement"
     """Lean refuses the statement."""
     UNDECIDED = "undecided"
-    """The search failed, and infrastructure lost some of its expansions: this says nothing about the theorem."""
+    """The search found no proof, and infrastructure lost some of its expansions, or its time was over: this says
+    nothing about the theorem."""
     ERROR = "error"
     """Infrastructure failed: this says nothing about the theorem."""
     POISONED = "poisoned"
@@ -68,6 +70,31 @@ class AttemptOutcome(enum.StrEnum):
     def decided(self) -> bool:
         """Whether this says something about the theorem or the policy."""
         return self not in (AttemptOutcome.UNDECIDED, AttemptOutcome.ERROR, AttemptOutcome.POISONED)
+
+
+class Method(enum.StrEnum):
+    """How a prover searches (`node.prover.methods`)."""
+
+    MCTS = "mcts"
+    """Monte Carlo tree search, as AlphaProof's."""
+    BEST_FIRST = "best-first"
+    """The likeliest path first, as GPT-f's, ReProver's and BFS-Prover's."""
+    RANDOM = "random"
+    """Any open state, each with equal probability."""
+
+
+class Ended(enum.StrEnum):
+    """What ended a search that found no proof."""
+
+    SIMULATIONS = "simulations"
+    """Its budget of simulations was used up."""
+    LEAN_ATTEMPTS = "lean-attempts"
+    """Its budget of tactics for Lean was used up."""
+    SECONDS = "seconds"
+    """Its time was over. How far a search comes in its time depends on the machines and on what else they do: alone,
+    this says nothing about the theorem."""
+    EXHAUSTED = "exhausted"
+    """No tactic was left to try."""
 
 
 class FailureKind(enum.StrEnum):
@@ -159,6 +186,8 @@ class TacticReply(Message, frozen=True):
     """V: minus the expected number of remaining tactics (<= 0)."""
     weights: int
     """The version that answered."""
+    tokens: Count | None = None
+    """Tokens of these samples, their ends included; None: not counted."""
 
 
 # --- Lean: prover and learner -> lean-proxy -------------------------------------------------------------------------
@@ -266,8 +295,8 @@ class Attempt(Message, frozen=True):
     theorem: Theorem
     """What is to be proved: for a disproof, already the negation."""
     purpose: Purpose
-    simulations: int
-    """Budget: expansions that may be backed up."""
+    simulations: Count
+    """Budget: expansions that may be backed up; 0: no limit. The search ends with whichever budget ends first."""
     seed: int
     weights: int | None = None
     """Pinned weight version (evaluation); None is the latest."""
@@ -275,10 +304,22 @@ class Attempt(Message, frozen=True):
     """K: tactics sampled per expansion. Every prover keeps to it, so that evaluations can be compared."""
     explore: int = 0
     """Candidates of the prover's fixed list that join the samples of an expansion."""
+    method: str = Method.MCTS
+    """How to search. A name, so that a prover that does not know it can say so: the attempt ends in an error."""
+    lean_attempts: Count = 0
+    """Budget: tactics that may be sent to Lean; 0: no limit."""
+    seconds: Seconds = 0.0
+    """Budget: time from opening the theorem on, final verification not counted; 0: no limit."""
 
 
 class AttemptStatistics(msgspec.Struct, frozen=True):
-    """What an attempt has cost."""
+    """What an attempt has cost, and after how much of it the proof was known.
+
+    Expansions are counted in the order in which they were selected, not in which they came back; those in flight behind
+    the one that completed the proof are not among `simulations` and `solved_at_...`. So an attempt that was solved at n
+    simulations is solved with every budget of n or more, and unsolved with every smaller one (as long as nothing is
+    lost and as many expansions may be in flight); the same holds of Lean attempts.
+    """
 
     simulations: Count = 0
     """Expansions that were backed up."""
@@ -297,6 +338,25 @@ class AttemptStatistics(msgspec.Struct, frozen=True):
     weights_first: Count = 0
     """Weight version of the first answer of inference; 0: none has answered."""
     weights_last: Count = 0
+    ended: Ended | None = None
+    """What ended the search; None: a proof or an error did, or there was no search."""
+    solved_at_simulations: Count = 0
+    """Simulations until the proof was known, the last one included; 0: not proved."""
+    solved_at_lean_attempts: Count = 0
+    """Tactics tried until then; of the last expansion those up to the one that completed the proof."""
+    solved_at_seconds: Seconds = 0.0
+    """Time until then, verification of proofs not counted."""
+    proofs_rejected: Count = 0
+    """Proofs that final verification refused before the search went on."""
+    lean_attempts: Count = 0
+    """Tactics that were sent to Lean, those of expansions that nobody waited for included. Lost ones are sent again
+    and count once."""
+    samples: Count = 0
+    """Tactics that the policy drew, duplicates and incomplete ones included."""
+    tokens: Count = 0
+    """Tokens of these samples; 0: the policy does not tell."""
+    seconds_verify: Seconds = 0.0
+    """Waiting for final verification; part of `seconds`."""
 
 
 class AttemptResult(Message, frozen=True):

@@ -152,7 +152,7 @@ class Engine:
             try:
                 stop = stop_tokens(self.tokenizer, job.sampling.stop)
             except ValueError as error:
-                self._refused.append(FinishedJob(job.key, (), 0.0, str(error)))
+                self._refused.append(FinishedJob(job.key, (), 0.0, problem=str(error)))
                 continue
             budget -= self._join(joining, job, stop)
         self.counters.prompt_tokens += sum(map(len, joining.prompts))
@@ -273,9 +273,10 @@ class Engine:
             whole = bool(running.complete[slot, index]) and bool(text.strip()) and "\ufffd" not in text
             tactics.append(self._sampled(entry, slot, index, text, whole))
         self.counters.states += 1
-        self.counters.tokens += int(lengths.sum()) + int(running.complete[slot, :count].sum())
+        tokens = int(lengths.sum()) + int(running.complete[slot, :count].sum())
+        self.counters.tokens += tokens
         self.counters.cut_off += count - sum(tactic.complete for tactic in tactics)
-        return FinishedJob(entry.job.key, tuple(tactics), entry.value)
+        return FinishedJob(entry.job.key, tuple(tactics), entry.value, tokens)
 
     def _sampled(self, entry: _EngineSlot, slot: int, index: int, text: str, whole: bool) -> SampledTactic:
         running = self._running

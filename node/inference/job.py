@@ -41,6 +41,8 @@ class FinishedJob:
     """In sample order, duplicates kept."""
     value: float
     """V: minus the expected remaining steps."""
+    tokens: int = 0
+    """Tokens of the samples, their ends included."""
     problem: str = ""
     """Why nothing was sampled: a stop text that is no single token of this version's tokenizer."""
 

@@ -163,7 +163,12 @@ class Serving:
         finished = answer.finished
         if finished.problem:
             return Failure(reason=finished.problem, kind=FailureKind.MALFORMED)
-        return TacticReply(tactics=finished.tactics, value=finished.value, weights=answer.version.version)
+        return TacticReply(
+            tactics=finished.tactics,
+            value=finished.value,
+            weights=answer.version.version,
+            tokens=finished.tokens,
+        )
 
     async def _sampled(self, job: Job, wanted: WeightsId | None) -> JobAnswer:
         future: asyncio.Future[JobAnswer] = self._loop.create_future()

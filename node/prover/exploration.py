@@ -8,6 +8,7 @@ actions are text, so the noise has to bring tactics of its own). Evaluations do 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from node.prover.fixed_policy import candidates
 from node.prover.goal_text import read_goal
@@ -28,9 +29,7 @@ class ExploringPolicy:
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """As the policy's, with more proposals. Raises what the policy raises."""
         advice = await self._policy.advise(state, samples, seed)
-        return Advice(
-            explored(advice.proposals, state, self._count, seed), advice.value, advice.exhausted, advice.weights
-        )
+        return replace(advice, proposals=explored(advice.proposals, state, self._count, seed))
 
 
 def explored(proposals: list[Proposal], state: str, count: int, seed: int) -> list[Proposal]:

@@ -36,6 +36,9 @@ class SearchParameters:
     """Sample again at a state while its number of tactics is at most progressive_c · N^progressive_exponent ..."""
     progressive_exponent: Share = 0.6
     """... so the second round comes at about 2,150 visits, unless no tactic is legal: then at every visit."""
+    length_exponent: Share = 0.5
+    """Best-first search: α of Σ log p / L^α for a path of L tactics (BFS-Prover); 0 is GPT-f's and ReProver's order, 1
+    the mean."""
     max_losses: Natural = 3
     """How often an expansion is repeated whose outcomes infrastructure lost, before the search goes on without it."""
     max_depth: Depth = 128

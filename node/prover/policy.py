@@ -30,6 +30,10 @@ class Advice:
     """It has no further tactic for this state, however often it is asked."""
     weights: int = 0
     """Weight version that answered; 0 for a policy without weights."""
+    samples: int | None = None
+    """Tactics drawn, duplicates and incomplete ones included; None: as many as proposals."""
+    tokens: int | None = None
+    """Tokens of these samples; None: not counted."""
 
 
 class Policy(Protocol):
@@ -69,7 +73,13 @@ class InferencePolicy:
         reply = await self._ask(request)
         if not math.isfinite(reply.value):
             raise BadAdvice(f"weights {reply.weights} gave the value {reply.value} for the state {state[:80]!r}")
-        return Advice(merge_samples(reply.tactics), reply.value, weights=reply.weights)
+        return Advice(
+            merge_samples(reply.tactics),
+            reply.value,
+            weights=reply.weights,
+            samples=len(reply.tactics),
+            tokens=reply.tokens,
+        )
 
     async def _ask(self, request: TacticRequest) -> TacticReply:
         """One answer. A node that does not have the pinned weights says so; others may, or it may fetch them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from common.messages import SampledTactic
@@ -18,6 +18,8 @@ class Proposal:
 
     tactic: str
     mass: float
+    log_probability: float | None = None
+    """Log-probability of the tactic's text under the policy; None: the policy knows none."""
 
 
 def merge_samples(samples: Iterable[SampledTactic], temperature: float = TEMPERATURE) -> list[Proposal]:
@@ -27,8 +29,20 @@ def merge_samples(samples: Iterable[SampledTactic], temperature: float = TEMPERA
     (AlphaProof, pseudocode; τ = `temperature`).
     """
     mass: dict[str, float] = {}
+    log_probability: dict[str, float] = {}
     for sample in samples:
         tactic = sample.tactic.strip()
         if sample.complete and tactic:
             mass[tactic] = mass.get(tactic, 0.0) + math.exp(sample.log_probability / temperature)
-    return [Proposal(tactic, total) for tactic, total in mass.items()]
+            log_probability[tactic] = max(log_probability.get(tactic, -math.inf), sample.log_probability)
+    return [Proposal(tactic, total, log_probability[tactic]) for tactic, total in mass.items()]
+
+
+def log_probabilities(proposals: Sequence[Proposal]) -> list[float]:
+    """The log-probability of each proposal. Unless the policy knows them all, the logarithms of the proposals' shares
+    of the prior mass: the two are not to be compared within one state."""
+    known = [proposal.log_probability for proposal in proposals if proposal.log_probability is not None]
+    if len(known) == len(proposals):
+        return known
+    total = sum(proposal.mass for proposal in proposals)
+    return [math.log(proposal.mass / total) if proposal.mass > 0 else -math.inf for proposal in proposals]

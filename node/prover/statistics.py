@@ -55,6 +55,11 @@ def count_solved(node: StateNode, steps: int) -> None:
     node.value = -float(steps)
 
 
+def count_unsolved(node: StateNode) -> None:
+    """The known proof was refused, and there is no other: the value is a mean again."""
+    node.value = node.value_sum / node.visits if node.visits else 0.0
+
+
 def add_mass(action: Action, mass: float) -> None:
     """Add prior mass to an action."""
     action.mass += mass

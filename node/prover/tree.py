@@ -36,7 +36,11 @@ class Action:
     q: float = 0.0
     """Q of the mean value."""
     dead: bool = False
-    """A branch is known to be unprovable with the tactics that the policy has."""
+    """A branch is known to be unprovable with the tactics that the policy has, or the tactic is forbidden."""
+    forbidden: bool = False
+    """Verification refused a proof with this tactic (`node.prover.refusals`)."""
+    others: dict[str, Layout] | None = None
+    """Further tactics with the same result, each with its layout."""
 
     @property
     def value(self) -> float:
@@ -46,6 +50,8 @@ class Action:
     @property
     def steps(self) -> int | None:
         """Tactics on the longest branch of the shortest known proof through this action; None while unsolved."""
+        if self.forbidden:
+            return None
         longest = 0
         for child in self.children:
             if child.steps is None:
@@ -68,7 +74,7 @@ class StateNode:
     actions: list[Action] = field(default_factory=list)
     """Legal tactics by falling prior mass."""
     tried: dict[str, Action | None] = field(default_factory=dict)
-    """Every tactic tried here; None: it failed or is useless."""
+    """Every tactic tried here; None: it failed, is useless or forbidden."""
     mass: float = 0.0
     """Sum of the actions' prior masses."""
     live: int = 0
@@ -132,10 +138,11 @@ class Tree:
         if any(known) and leads_back(node, known):
             return None
         twin = None if None in known else find_twin(node, known)
+        layout = tuple(branch.goals for branch in branches)
         if twin is not None:
-            add_mass(twin, mass)
+            join(twin, tactic, mass, layout)
             return twin
-        action = Action(tactic, node, (), tuple(branch.goals for branch in branches))
+        action = Action(tactic, node, (), layout)
         action.children = tuple(self._child(branch.state, action, index) for index, branch in enumerate(branches))
         node.actions.append(action)
         add_mass(action, mass)
@@ -158,6 +165,19 @@ class Tree:
 def find_twin(node: StateNode, children: tuple[StateNode | None, ...]) -> Action | None:
     """An action of this node with the same result."""
     return next((action for action in node.actions if action.children == children), None)
+
+
+def join(twin: Action, tactic: str, mass: float, layout: Layout) -> None:
+    """Add a tactic to the action with the same result; it takes the place of one that is forbidden."""
+    add_mass(twin, mass)
+    if not twin.forbidden:
+        twin.others = twin.others or {}
+        twin.others[tactic] = layout
+        return
+    twin.tactic, twin.layout, twin.forbidden = tactic, layout, False
+    twin.dead = any(child.dead for child in twin.children)
+    twin.parent.live += not twin.dead
+    settle(twin)
 
 
 def leads_back(node: StateNode, children: tuple[StateNode | None, ...]) -> bool:

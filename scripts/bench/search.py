@@ -1,6 +1,6 @@
 """How fast is the pure search? Simulations per second with a policy and a Lean that cost nothing.
 
-    python -m scripts.bench.search [--simulations 800] [--searches 20] [--json OUT]
+    python -m scripts.bench.search [--method mcts] [--simulations 800] [--searches 20] [--json OUT]
 
 Three toy worlds, expansions prepared in advance so that only `select` and `feed` are timed: `chain` (one branch per
 tactic), `products` (one to three branches per tactic), `merging` (few states, so that most expansions meet known
@@ -14,14 +14,17 @@ import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
 from common.lean import Branch, Outcome, OutcomeKind
+from common.messages import Method
 from common.sampling import SAMPLES
 from common.seeds import derive_seed
+from node.prover.methods import ProofSearch, begin
+from node.prover.parameters import SearchParameters
 from node.prover.prior import Proposal
-from node.prover.search import Search
 from node.prover.service import GC_THRESHOLDS
 from scripts.bench._report import asked, machine, report
 
@@ -33,6 +36,8 @@ STUBS = 20_000
 class SearchBenchSettings:
     """Simulations per second of the pure search."""
 
+    method: Annotated[Method, tyro.conf.EnumChoicesFromValues] = Method.MCTS
+    """How to search."""
     simulations: int = 800
     """Simulations of one search (AlphaProof's pseudocode: 800)."""
     searches: int = 20
@@ -60,9 +65,9 @@ def prepare(branches: int, states: int) -> list[Expansion]:
     return expansions
 
 
-def play(expansions: list[Expansion], simulations: int, offset: int) -> tuple[float, Search]:
+def play(method: Method, expansions: list[Expansion], simulations: int, offset: int) -> tuple[float, ProofSearch]:
     """CPU seconds for one search, and the search."""
-    search = Search("root")
+    search = begin(method, "root", SearchParameters(), offset)
     start = time.process_time()
     for turn in range(simulations):
         request = search.select()
@@ -74,7 +79,9 @@ def play(expansions: list[Expansion], simulations: int, offset: int) -> tuple[fl
 
 def measure(branches: int, states: int, arguments: SearchBenchSettings) -> dict[str, float]:
     expansions = prepare(branches, states)
-    runs = [play(expansions, arguments.simulations, 997 * index) for index in range(arguments.searches)]
+    runs = [
+        play(arguments.method, expansions, arguments.simulations, 997 * index) for index in range(arguments.searches)
+    ]
     rates = [search.statistics.simulations / seconds for seconds, search in runs]
     depth = statistics.mean(node.depth for _, search in runs for node in search.tree.nodes if node.visits)
     nodes = statistics.median(len(search.tree.nodes) for _, search in runs)

@@ -77,6 +77,8 @@ def check_against_naive(weights: Weights, todo: list[Job], answers: dict[int, Fi
         answer = answers[job.key]
         assert answer.value == pytest.approx(value, abs=1e-3)
         assert len(answer.tactics) == len(samples)
+        if not any(naive.close for naive in samples):
+            assert answer.tokens == sum(len(naive.tokens) + naive.ended for naive in samples)
         for naive, tactic in zip(samples, answer.tactics, strict=True):
             if naive.close:
                 close += 1

@@ -135,6 +135,7 @@ async def test_a_request_is_answered_with_the_announced_weights(
         reply = await ask(bus, request(seed=9))
     assert reply.weights == 3
     assert [sample.tactic for sample in reply.tactics] == expected(3, seed=9)
+    assert reply.tokens is not None and 4 <= reply.tokens <= 4 * ENGINE.new_tokens
     assert -63 <= reply.value <= 0 and all(sample.log_probability < 0 for sample in reply.tactics)
 
 

@@ -56,11 +56,13 @@ def lean(bus: Bus, patience: float = 30.0) -> LeanEnvironment:
 
 
 async def test_busy_and_unknown_weights_are_waited_out(bus: Bus) -> None:
-    reply = TacticReply(tactics=SAMPLES, value=-2.5, weights=7)
+    reply = TacticReply(tactics=SAMPLES, value=-2.5, weights=7, tokens=21)
     waits = [Busy(retry_after=0.01), Failure(reason="fetching", kind=FailureKind.UNKNOWN_WEIGHTS), reply]
     asked = await answer_tactics(bus, waits)
     advice = await policy(bus).advise("⊢ True", 3, seed=11)
     assert [(proposal.tactic, advice.weights, advice.value) for proposal in advice.proposals] == [("simp", 7, -2.5)]
+    assert advice.proposals[0].log_probability == -1.0
+    assert (advice.samples, advice.tokens) == (3, 21)
     assert len(asked) == 3
     assert {(request.state, request.samples, request.seed, request.weights) for request in asked} == {
         ("⊢ True", 3, 11, 7)

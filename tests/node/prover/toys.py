@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree
 from common.seeds import derive_seed
+from node.prover.methods import ProofSearch
 from node.prover.prior import Proposal
-from node.prover.search import ExpandRequest, Search
+from node.prover.search import ExpandRequest
 
 PROVED = Outcome(OutcomeKind.PROVED)
 ERROR = Outcome(OutcomeKind.ERROR, message="tactic failed")
@@ -22,7 +23,9 @@ def goals(*states: str) -> Outcome:
     return Outcome(OutcomeKind.GOALS, tuple(Branch(state, (index,)) for index, state in enumerate(states)))
 
 
-def expand(search: Search, value: float, tactics: Mapping[str, Outcome], masses: Sequence[float] | None = None) -> str:
+def expand(
+    search: ProofSearch, value: float, tactics: Mapping[str, Outcome], masses: Sequence[float] | None = None
+) -> str:
     """One simulation by hand: select, feed these tactics with these outcomes; returns the state that was expanded."""
     request = search.select()
     assert request is not None
@@ -57,7 +60,7 @@ def random_policy(seed: int, request: ExpandRequest, vocabulary: int) -> tuple[l
     return proposals, -1.0 - derive_seed(seed, request.state) % 10
 
 
-def play(search: Search, environment: Environment, *, seed: int, simulations: int, leaves: int = 1) -> list[str]:
+def play(search: ProofSearch, environment: Environment, *, seed: int, simulations: int, leaves: int = 1) -> list[str]:
     """Run a search with up to `leaves` expansions in flight, fed in order of selection; returns the states expanded."""
     window: list[ExpandRequest] = []
     expanded: list[str] = []

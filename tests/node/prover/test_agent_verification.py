@@ -1,0 +1,99 @@
+"""Proofs are verified while their search is still there: a refused one does not end it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from common.bus import Unanswered
+from common.lean import ProofTree
+from common.messages import AttemptOutcome, AttemptResult, Method
+from node.prover.agent import Agent
+from tests.node.prover.test_agent import ToyLean, ToyPolicy, attempt
+from tests.node.prover.toys import is_valid
+
+every_method = pytest.mark.parametrize("method", list(Method))
+
+
+class Verifier:
+    """Refuses the first proofs, accepts the next one, and keeps them all."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.seen: list[ProofTree] = []
+
+    async def __call__(self, proof: ProofTree) -> str:
+        self.seen.append(proof)
+        await asyncio.sleep(0)
+        return f"refusal {len(self.seen)}" if len(self.seen) <= self.refusals else ""
+
+
+async def play(verifier: Verifier, seed: int, *, closing: int = 12, **changes: object) -> AttemptResult:
+    lean = ToyLean(seed, closing=closing)
+    wanted = attempt(**{"simulations": 200, **changes})  # type: ignore[arg-type]
+    agent = Agent(wanted, ToyPolicy(1), lean, prover_id="p", leaves=4, verify=verifier)
+    result = await agent.play()
+    assert agent.search is not None and agent.search.in_flight == 0
+    return result
+
+
+@every_method
+async def test_the_search_goes_on_after_a_refusal_until_a_proof_is_accepted(method: Method) -> None:
+    proved = 0
+    for seed in range(10):
+        verifier = Verifier(refusals=3)
+        result = await play(verifier, seed, method=method)
+        assert len({str(proof) for proof in verifier.seen}) == len(verifier.seen), "no proof is verified twice"
+        assert all(is_valid(proof, "s0", ToyLean(seed, closing=12).table) for proof in verifier.seen)
+        if result.outcome is AttemptOutcome.PROVED:
+            proved += 1
+            assert result.proof == verifier.seen[-1] and len(verifier.seen) == 4
+            assert result.statistics.proofs_rejected == 3
+            assert 0 < result.statistics.solved_at_simulations <= result.statistics.simulations
+    assert proved >= 5
+
+
+async def test_an_accepted_proof_is_asked_about_once_and_is_the_one_that_was_found_without_verification() -> None:
+    verifier = Verifier(refusals=0)
+    result = await play(verifier, 1)
+    alone = await Agent(attempt(200), ToyPolicy(1), ToyLean(1, closing=12), prover_id="p", leaves=4).play()
+    assert result.outcome is AttemptOutcome.PROVED
+    assert verifier.seen == [result.proof] == [alone.proof]
+    assert result.statistics.solved_at_simulations == alone.statistics.solved_at_simulations
+    assert result.statistics.seconds_verify > 0 and result.statistics.proofs_rejected == 0
+
+
+async def test_refused_proofs_alone_are_a_failure_that_says_so() -> None:
+    verifier = Verifier(refusals=10**9)
+    result = await play(verifier, 1, simulations=100)
+    assert (result.outcome, result.proof) == (AttemptOutcome.FAILED, None)
+    statistics = result.statistics
+    assert statistics.proofs_rejected == len(verifier.seen) > 0
+    assert (statistics.solved_at_simulations, statistics.solved_at_lean_attempts) == (0, 0)
+    assert statistics.solved_at_seconds == 0.0
+    assert f"proofs refused by verification: {len(verifier.seen)}, the last one: refusal" in result.message
+
+
+async def test_verification_does_not_count_as_time_of_the_search() -> None:
+    class Slow(Verifier):
+        async def __call__(self, proof: ProofTree) -> str:
+            await asyncio.sleep(0.1)
+            return await super().__call__(proof)
+
+    result = await play(Slow(refusals=1), 1, closing=6, seconds=60.0)
+    statistics = result.statistics
+    assert result.outcome is AttemptOutcome.PROVED
+    assert statistics.seconds_verify >= 0.2
+    assert 0 < statistics.solved_at_seconds <= statistics.seconds - statistics.seconds_verify + 1e-6
+
+
+async def test_verification_that_nobody_answers_is_an_error_and_no_proof() -> None:
+    async def unanswered(proof: ProofTree) -> str:
+        raise Unanswered("nobody serves lean.verify")
+
+    result = await Agent(
+        attempt(), ToyPolicy(1), ToyLean(1, closing=6), prover_id="p", leaves=1, verify=unanswered
+    ).play()
+    assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
+    assert "nobody serves lean.verify" in result.message

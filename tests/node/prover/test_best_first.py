@@ -1,0 +1,166 @@
+"""Best-first and random search against trees worked out by hand."""
+
+from __future__ import annotations
+
+import collections
+import math
+
+import pytest
+
+from common.lean import ProofTree
+from common.messages import SampledTactic
+from node.prover.best_first import BestFirstSearch
+from node.prover.frontier import FrontierSearch
+from node.prover.parameters import SearchParameters
+from node.prover.prior import Proposal, log_probabilities, merge_samples
+from node.prover.random_search import RandomSearch
+from tests.node.prover.toys import ERROR, PROVED, goals
+
+
+def best_first(alpha: float) -> BestFirstSearch:
+    return BestFirstSearch("root", SearchParameters(length_exponent=alpha))
+
+
+def grow(search: FrontierSearch, *tactics: tuple[str, float, str], exhausted: bool = False) -> str:
+    """One simulation: each tactic with its log-probability leads to the states named, separated by blanks; to none at
+    all if it closes. Returns the state that was expanded."""
+    request = search.select()
+    assert request is not None
+    proposals = [Proposal(tactic, 1.0, log_probability) for tactic, log_probability, _ in tactics]
+    outcomes = {tactic: goals(*states.split()) if states else PROVED for tactic, _, states in tactics}
+    search.feed(request.node_id, proposals, -5.0, outcomes, exhausted=exhausted)
+    return request.state
+
+
+def test_the_likeliest_path_comes_first() -> None:
+    search = best_first(0.0)
+    grow(search, ("a", -3.0, "A"), ("b", -1.0, "B"))
+    assert grow(search, ("c", -1.5, "C"), ("d", -4.0, "D")) == "B"
+    # C: -1 - 1.5 = -2.5; A: -3; D: -5.
+    assert grow(search, ("e", -0.4, "E")) == "C"
+    # E: -2.9; A: -3.
+    assert grow(search, ("f", -9.0, "F")) == "E"
+    assert grow(search, ("g", -9.0, "G")) == "A"
+    assert grow(search) == "D"
+
+
+@pytest.mark.parametrize(("alpha", "state"), [(0.0, "A"), (0.5, "A"), (1.0, "C")])
+def test_length_normalisation_lets_deep_paths_come_forward(alpha: float, state: str) -> None:
+    search = best_first(alpha)
+    grow(search, ("a", -2.0, "A"), ("b", -1.5, "B"))
+    assert grow(search, ("c", -1.5, "C")) == "B"
+    # A: -2. C: -3 / 2^α, which is -3, -2.12 and -1.5.
+    assert search.score(search.tree.nodes[3]) == pytest.approx(-3.0 / 2**alpha)
+    assert grow(search) == state
+
+
+def test_a_branch_has_the_score_of_the_tactics_above_it_and_proofs_cover_all_branches() -> None:
+    search = best_first(0.0)
+    grow(search, ("cases", -1.0, "A B"), ("other", -2.0, "C"))
+    assert grow(search, ("a", -0.5, "")) == "A"
+    assert grow(search, ("b", -5.0, "D")) == "B"
+    # The branch A is solved; C at -2 is ahead of D at -6, the way of which leads over B.
+    assert grow(search) == "C"
+    assert grow(search, ("d", -1.0, "")) == "D"
+    assert search.proof() == ProofTree(
+        "cases",
+        ((0,), (1,)),
+        (ProofTree("a", state="A"), ProofTree("b", ((0,),), (ProofTree("d", state="D"),), "B")),
+        "root",
+    )
+
+
+def test_states_below_a_solved_or_a_dead_one_are_not_expanded() -> None:
+    search = best_first(0.0)
+    grow(search, ("cases", -1.0, "A B"), ("x", -9.0, "X"))
+    grow(search, ("a1", -1.0, "A1"), ("a2", -1.5, "A2"))
+    assert [grow(search), grow(search, ("done", -1.0, ""))] == ["B", "A1"]
+    assert search.tree.nodes[1].steps == 2  # A is proved through A1, so A2 is not needed
+    assert grow(search) == "X", "B has no tactic yet, and X was never expanded"
+    # Nothing unexpanded is left that matters. The root and B are sampled again; B turns out to be hopeless.
+    assert grow(search, exhausted=True) == "root"
+    assert grow(search, exhausted=True) == "B"
+    # With it goes the proof of A, and what is below it.
+    assert grow(search, exhausted=True) == "X"
+    assert search.exhausted
+
+
+def test_a_merged_state_takes_the_better_score_and_is_wanted_again() -> None:
+    search = best_first(0.0)
+    grow(search, ("dead", -1.0, "A B"), ("late", -6.0, "C"))
+    grow(search, ("a", -3.0, "D"))
+    assert grow(search, exhausted=True) == "B"
+    # The way to D over A is dead now, for B is; C leads to D as well.
+    assert grow(search, ("c", -0.5, "D")) == "C"
+    assert search.score(search.tree.nodes[4]) == -4.0, "the better path counts, dead or not"
+    assert grow(search, ("d", -1.0, "")) == "D"
+    assert search.solved and search.proof().tactic == "late"
+
+
+def test_a_better_path_brings_a_waiting_state_forward() -> None:
+    search = best_first(0.0)
+    grow(search, ("a", -9.0, "A"), ("b", -1.0, "B"), ("c", -5.0, "C"))
+    grow(search, ("ba", -1.0, "A"))
+    assert grow(search) == "A"
+    assert grow(search) == "C"
+
+
+def test_expanded_states_are_sampled_again_in_the_same_order_when_no_other_is_left() -> None:
+    search = best_first(0.0)
+    grow(search, ("a", -1.0, "A"), ("b", -2.0, "B"))
+    assert [grow(search) for _ in range(6)] == ["A", "B", "root", "A", "B", "root"]
+    request = search.select()
+    assert request is not None and (request.state, request.round) == ("A", 2)
+
+
+def test_what_is_in_flight_is_awaited_before_a_state_is_sampled_again() -> None:
+    search = best_first(0.0)
+    grow(search, ("a", -1.0, "A"))
+    request = search.select()
+    assert request is not None and request.state == "A"
+    assert search.select() is None, "the root could be sampled again, but A may bring new states"
+    search.feed(request.node_id, [Proposal("x", 1.0)], -5.0, {"x": goals("X")})
+    assert grow(search) == "X"
+
+
+def test_shares_of_the_prior_stand_for_log_probabilities_that_no_policy_knows() -> None:
+    known = merge_samples([SampledTactic("a", -2.0), SampledTactic("b", -3.0), SampledTactic(" a", -2.5)])
+    assert log_probabilities(known) == [-2.0, -3.0]
+    mixed = [Proposal("a", 3.0, -2.0), Proposal("b", 1.0), Proposal("c", 0.0)]
+    assert log_probabilities(mixed) == [math.log(0.75), math.log(0.25), -math.inf]
+
+
+def test_random_search_follows_its_seed() -> None:
+    def order(seed: int) -> list[str]:
+        search = RandomSearch("root", seed=seed)
+        grow(search, *((name, -1.0, name.upper()) for name in "abcdefgh"))
+        return [grow(search) for _ in range(8)]
+
+    assert order(1) == order(1) != order(2)
+    assert sorted(order(1)) == list("ABCDEFGH")
+
+
+def test_random_search_picks_old_and_new_states_alike_whatever_their_probability() -> None:
+    picked: collections.Counter[str] = collections.Counter()
+    for seed in range(1200):
+        search = RandomSearch("root", seed=seed)
+        grow(search, ("a", -0.1, "A"), ("b", -9.0, "B"), ("c", -1.0, "C"))
+        first = grow(search, ("x", -1.0, "X"), ("y", -20.0, "Y"))
+        picked["old" if grow(search) in set("ABC") - {first} else "new"] += 1
+    assert abs(picked["old"] - 600) < 90  # two of each wait; the standard deviation is 17
+
+
+def test_random_search_expands_each_state_once_before_any_is_sampled_again() -> None:
+    search = RandomSearch("root", seed=3)
+    grow(search, *((name, -1.0, name.upper()) for name in "abcde"))
+    first, second = [[grow(search) for _ in range(count)] for count in (5, 6)]
+    assert sorted(first) == list("ABCDE")
+    assert sorted(second) == [*"ABCDE", "root"]
+
+
+def test_a_failed_tactic_leads_nowhere() -> None:
+    search = best_first(0.0)
+    request = search.select()
+    assert request is not None
+    search.feed(request.node_id, [Proposal("bad", 1.0, -0.1)], -5.0, {"bad": ERROR}, exhausted=True)
+    assert search.exhausted

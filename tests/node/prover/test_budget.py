@@ -1,0 +1,140 @@
+"""What an attempt may cost, counted without a search."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from common.lean import Theorem
+from common.messages import Attempt, Ended, Purpose, decode, encode
+from node.prover.budget import Budget, TimeIsUp
+
+
+def attempt(simulations: int = 0, lean_attempts: int = 0, seconds: float = 0.0) -> Attempt:
+    return Attempt(
+        attempt_id="a",
+        theorem_id="t",
+        theorem=Theorem("t", "", "True"),
+        purpose=Purpose.EVAL,
+        simulations=simulations,
+        seed=1,
+        samples=6,
+        lean_attempts=lean_attempts,
+        seconds=seconds,
+    )
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_whichever_budget_ends_first_ends_the_attempt() -> None:
+    clock = Clock()
+    budget = Budget(attempt(simulations=10, lean_attempts=20, seconds=5.0), clock)
+    assert budget.ended(9) is None
+    assert budget.ended(10) is Ended.SIMULATIONS
+    budget.lean_attempts = 20
+    assert budget.ended(9) is Ended.LEAN_ATTEMPTS
+    budget.give_back(1)
+    assert budget.ended(9) is None
+    clock.now += 5.0
+    assert budget.ended(9) is Ended.SECONDS
+    assert [budget.describe(ended) for ended in Ended] == [
+        "10 simulations",
+        "20 Lean attempts",
+        "5 seconds",
+        "no tactic is left to try",
+    ]
+
+
+def test_zero_is_no_limit() -> None:
+    clock = Clock()
+    budget = Budget(attempt(), clock)
+    budget.lean_attempts = 10**9
+    clock.now += 1e9
+    assert budget.ended(10**9) is None and budget.leaves(4) == 4
+
+
+def test_time_begins_at_the_start_and_stands_still_in_pauses() -> None:
+    clock = Clock()
+    budget = Budget(attempt(seconds=5.0), clock)
+    clock.now += 60.0
+    budget.start()
+    clock.now += 4.0
+    budget.pause(3.0)
+    assert budget.seconds == 1.0 and budget.ended(0) is None
+
+
+@pytest.mark.parametrize(
+    ("simulations", "lean_attempts", "leaves"),
+    [(0, 0, 4), (800, 0, 4), (33, 0, 4), (16, 0, 2), (7, 0, 1), (0, 100, 2), (16, 600, 2), (800, 20, 1)],
+)
+def test_small_budgets_have_fewer_leaves_in_flight(simulations: int, lean_attempts: int, leaves: int) -> None:
+    assert Budget(attempt(simulations, lean_attempts)).leaves(4) == leaves
+
+
+async def test_lean_attempts_are_granted_in_the_order_of_selection() -> None:
+    budget = Budget(attempt(lean_attempts=10))
+    first, second, third = budget.turn(), budget.turn(), budget.turn()
+    late = [asyncio.create_task(budget.grant(third, 6)), asyncio.create_task(budget.grant(second, 3))]
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in late), "the first one has not said how many it wants"
+    assert await budget.grant(first, 5) == 5
+    assert await asyncio.gather(*late) == [2, 3]
+    assert budget.ended(0) is Ended.LEAN_ATTEMPTS
+    assert await budget.grant(budget.turn(), 4) == 0
+
+
+async def test_without_a_limit_nobody_waits_for_a_turn() -> None:
+    budget = Budget(attempt(simulations=10))
+    budget.turn()
+    assert await budget.grant(budget.turn(), 48) == 48
+    assert budget.lean_attempts == 48
+
+
+async def test_work_ends_with_the_time() -> None:
+    clock = Clock()
+    budget = Budget(attempt(seconds=5.0), clock)
+
+    async def work(result: int) -> int:
+        await asyncio.sleep(0)
+        return result
+
+    assert await budget.in_time(work(3)) == 3
+    clock.now += 4.99
+    endless = asyncio.ensure_future(asyncio.Event().wait())
+    with pytest.raises(TimeIsUp):
+        await budget.in_time(endless)
+    await asyncio.gather(endless, return_exceptions=True)
+    assert endless.cancelled()
+    clock.now += 1.0
+    done = asyncio.ensure_future(work(4))
+    await done
+    with pytest.raises(TimeIsUp):
+        await budget.in_time(done)
+
+
+async def test_errors_of_the_work_pass_through() -> None:
+    async def fail() -> None:
+        raise LookupError("nothing there")
+
+    for seconds in (0.0, 60.0):
+        with pytest.raises(LookupError, match="nothing there"):
+            await Budget(attempt(seconds=seconds)).in_time(fail())
+
+
+def test_attempts_of_older_learners_are_still_understood() -> None:
+    import msgspec
+
+    fields = msgspec.msgpack.decode(encode(attempt(simulations=8)))
+    for name in ("method", "lean_attempts", "seconds"):
+        del fields[name]
+    old = decode(msgspec.msgpack.encode(fields), Attempt)
+    assert (old.method, old.lean_attempts, old.seconds, old.simulations) == ("mcts", 0, 0.0, 8)

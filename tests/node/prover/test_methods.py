@@ -1,0 +1,135 @@
+"""What holds for every search method, over random AND-OR graphs with many merges and cycles."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common.messages import Method
+from node.prover.methods import METHODS, ProofSearch, UnknownMethod, begin
+from node.prover.parameters import SearchParameters
+from node.prover.prior import Proposal
+from tests.node.prover.toys import ERROR, LOST, PROVED, Environment, expand, goals, is_valid, play, random_environment
+
+SEARCHES = settings(max_examples=25, deadline=None, derandomize=True)
+every_method = pytest.mark.parametrize("method", METHODS)
+seeds = st.integers(0, 10_000)
+leaves = st.integers(1, 6)
+states = st.integers(3, 200)
+
+
+def searched(
+    method: str, environment: Environment, seed: int, leaves: int, simulations: int = 60
+) -> tuple[ProofSearch, list[str]]:
+    search = begin(method, "s0", SearchParameters(), seed)
+    return search, play(search, environment, seed=seed, simulations=simulations, leaves=leaves)
+
+
+def test_every_method_has_its_search() -> None:
+    assert set(METHODS) == set(Method)
+    with pytest.raises(UnknownMethod, match="no search method 'dfs': this prover has mcts, best-first, random"):
+        begin("dfs", "s0", SearchParameters(), 1)
+
+
+@every_method
+@SEARCHES
+@given(seeds, states, leaves)
+def test_proofs_are_valid_and_the_graph_agrees_with_itself(method: str, seed: int, states: int, leaves: int) -> None:
+    environment = random_environment(seed, states, closing=20)
+    search, expanded = searched(method, environment, seed, leaves)
+    assert len(expanded) == search.statistics.simulations
+    assert search.in_flight == 0
+    for node in search.tree.nodes:
+        assert node.live == sum(not action.dead for action in node.actions)
+        assert node.steps == min((a.steps for a in node.actions if a.steps is not None), default=None)
+        assert node.in_flight == 0 and not node.pending
+    if search.solved:
+        assert is_valid(search.proof(), "s0", environment)
+
+
+@every_method
+@SEARCHES
+@given(seeds, states, leaves)
+def test_a_search_stops_only_when_it_is_finished(method: str, seed: int, states: int, leaves: int) -> None:
+    search, expanded = searched(method, random_environment(seed, states, closing=40), seed, leaves)
+    assert search.finished or len(expanded) == 60
+
+
+@every_method
+@SEARCHES
+@given(seeds, states, leaves)
+def test_a_policy_that_has_no_more_ends_the_search(method: str, seed: int, states: int, leaves: int) -> None:
+    # Whatever is not solved is dead in the end: no state that matters is forgotten.
+    environment = random_environment(seed, states, closing=10_000)
+    search = begin(method, "s0", SearchParameters(max_depth=6), seed)
+    window = []
+    for _ in range(5000):
+        while len(window) < leaves and (request := search.select()) is not None:
+            window.append(request)
+        if not window:
+            break
+        request = window.pop(0)
+        tactics = [f"t{index}" for index in range(3)]
+        outcomes = {tactic: environment(request.state, tactic) for tactic in tactics}
+        proposals = [Proposal(tactic, 1.0) for tactic in tactics]
+        search.feed(request.node_id, proposals, -5.0, outcomes, exhausted=True)
+    assert search.exhausted
+
+
+@every_method
+@SEARCHES
+@given(seeds, states, leaves)
+def test_every_search_is_deterministic(method: str, seed: int, states: int, leaves: int) -> None:
+    environment = random_environment(seed, states, closing=40)
+    assert searched(method, environment, seed, leaves)[1] == searched(method, environment, seed, leaves)[1]
+
+
+@every_method
+@SEARCHES
+@given(seeds, st.integers(10, 200), leaves)
+def test_a_search_says_when_it_was_solved(method: str, seed: int, states: int, leaves: int) -> None:
+    environment = random_environment(seed, states, closing=12)
+    search, _ = searched(method, environment, seed, leaves)
+    at = search.statistics.solved_at_simulations
+    assert (at > 0) == search.solved
+    if search.solved:
+        assert searched(method, environment, seed, leaves, simulations=at)[0].solved
+        assert not searched(method, environment, seed, leaves, simulations=at - 1)[0].solved
+
+
+@every_method
+def test_methods_solve_some_graphs_and_leave_others_open(method: str) -> None:
+    found = [searched(method, random_environment(seed, 50, closing=60), seed, 3)[0].solved for seed in range(50)]
+    assert 5 <= sum(found) <= 45
+
+
+@every_method
+def test_the_tactic_that_completes_the_proof_is_the_last_one_counted(method: str) -> None:
+    search = begin(method, "root", SearchParameters(), 1)
+    expand(search, -5.0, {"bad": ERROR, "a": goals("A")})
+    expand(search, -5.0, {"bad": ERROR, "close": PROVED, "unneeded": PROVED})
+    statistics = search.statistics
+    assert (statistics.solved_at_simulations, statistics.solved_at_tactics, statistics.tactics_tried) == (2, 4, 5)
+
+
+@every_method
+def test_lost_outcomes_repeat_the_expansion(method: str) -> None:
+    search = begin(method, "root", SearchParameters(max_losses=2), 1)
+    for _ in range(2):
+        assert expand(search, -5.0, {"a": LOST, "b": goals("B")}) == "root"
+        assert search.statistics.simulations == 0
+    expand(search, -5.0, {"a": LOST, "b": goals("B")})
+    assert (search.statistics.losses, search.statistics.expansions_lost) == (2, 1)
+    assert expand(search, -5.0, {"c": PROVED}) == "B"
+    assert search.solved
+
+
+@every_method
+def test_an_abandoned_state_is_selected_again(method: str) -> None:
+    search = begin(method, "root", SearchParameters(), 1)
+    request = search.select()
+    assert request is not None and search.select() is None
+    search.abandon(request.node_id)
+    assert search.in_flight == 0
+    assert search.select() == request

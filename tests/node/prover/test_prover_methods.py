@@ -1,0 +1,100 @@
+"""Every search method through the broker with real Lean, and final verification while the search is still there."""
+
+from __future__ import annotations
+
+import asyncio
+
+from common import subjects
+from common.bus import Bus
+from common.lean import ProofTree, Theorem
+from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, LeanVerifyRequest, Method, Purpose
+from node.lean.text.script import proof_script
+from node.prover.agent import Agent
+from node.prover.environment import LeanEnvironment
+from node.prover.fixed_policy import FixedPolicy
+from node.prover.prover import Prover
+from node.prover.settings import ProverSettings
+from tests.results import results
+
+CHOICE = Theorem("t", "(p q r : Prop)", "p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r)")
+FALSE = Theorem("t", "(p q : Prop)", "p → q")
+
+
+def attempt(attempt_id: str, theorem: Theorem, method: Method = Method.MCTS, simulations: int = 60) -> Attempt:
+    return Attempt(
+        attempt_id=attempt_id,
+        theorem_id="t",
+        theorem=theorem,
+        purpose=Purpose.EVAL,
+        simulations=simulations,
+        seed=1,
+        method=method,
+        lean_attempts=2000,
+        seconds=300.0,
+    )
+
+
+async def verify(bus: Bus, theorem: Theorem, proof: ProofTree) -> LeanVerifyReply:
+    request = LeanVerifyRequest(theorem=theorem, script=proof_script(proof))
+    return await bus.request_patiently(subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=30, deadline=60)
+
+
+async def test_provers_play_the_method_and_the_budgets_that_an_attempt_names(bus: Bus, lean_proxy: object) -> None:
+    for method in Method:
+        for name, theorem in (("choice", CHOICE), ("false", FALSE)):
+            wanted = attempt(f"{method}-{name}", theorem, method)
+            await bus.publish_durable(subjects.todo("eval"), wanted, message_id=wanted.attempt_id)
+    settings = ProverSettings(policy="fixed", searches=2, poll_seconds=0.05)
+    stopping = asyncio.Event()
+    work = asyncio.create_task(Prover(bus, settings, "prover-1").run(stopping))
+    found = {result.attempt_id: result for result in await results(bus, 2 * len(Method))}
+    stopping.set()
+    await asyncio.wait_for(work, 60)
+    for method in Method:
+        proved, failed = found[f"{method}-choice"], found[f"{method}-false"]
+        assert proved.outcome is AttemptOutcome.PROVED, proved.message
+        statistics = proved.statistics
+        assert 0 < statistics.solved_at_simulations <= statistics.simulations
+        assert 0 < statistics.solved_at_lean_attempts <= statistics.tactics_tried <= statistics.lean_attempts
+        assert proved.proof is not None
+        verdict = await verify(bus, CHOICE, proved.proof)
+        assert verdict.accepted, (method, verdict.reason)
+        assert failed.outcome is AttemptOutcome.FAILED, failed.message
+        assert failed.statistics.ended is not None
+
+
+async def test_a_proof_that_the_verifier_does_not_want_is_replaced_by_one_that_lean_accepts(
+    bus: Bus, lean_proxy: object
+) -> None:
+    for method in Method:
+        await refuse_twice(bus, method)
+
+
+async def refuse_twice(bus: Bus, method: Method) -> None:
+    """Play an attempt two proofs of which are refused, and have Lean verify the third."""
+    theorem = Theorem("t", "(n : Nat)", "n + 0 = n")
+    seen: list[str] = []
+
+    async def unlike_the_first_two(proof: ProofTree) -> str:
+        seen.append(proof_script(proof))
+        if len(seen) <= 2:
+            return "not like this"
+        verdict = await verify(bus, theorem, proof)
+        return "" if verdict.accepted else verdict.reason
+
+    lean = LeanEnvironment(bus, theorem, tactic_timeout=5, patience=30)
+    parameters = ProverSettings(policy="fixed").search_parameters()
+    agent = Agent(
+        attempt("a", theorem, method),
+        FixedPolicy(),
+        lean,
+        prover_id="p",
+        leaves=2,
+        parameters=parameters,
+        verify=unlike_the_first_two,
+    )
+    result = await agent.play()
+    assert result.outcome is AttemptOutcome.PROVED, result.message
+    assert result.statistics.proofs_rejected == 2 and result.statistics.seconds_verify > 0
+    assert len(set(seen)) == 3
+    assert result.proof is not None and proof_script(result.proof) == seen[-1]

@@ -1,0 +1,213 @@
+"""Proofs that final verification refused: never found again, and the search finds others."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common.lean import Branch, Layout, Outcome, OutcomeKind, ProofTree, Step
+from node.prover.expansion import ExpandRequest
+from node.prover.methods import METHODS, ProofSearch, begin
+from node.prover.parameters import SearchParameters
+from node.prover.prior import Proposal
+from node.prover.search import Search
+from node.prover.tree import ancestors
+from tests.node.prover.toys import ERROR, PROVED, expand, goals, is_valid, play, random_environment
+
+SEARCHES = settings(max_examples=40, deadline=None, derandomize=True)
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+def reject(search: ProofSearch) -> None:
+    search.reject(search.proof())
+
+
+@every_method
+def test_a_refused_proof_of_one_tactic_leaves_the_search_open(method: str) -> None:
+    search = begin(method, "root", SearchParameters(), 1)
+    expand(search, -5.0, {"wrong": PROVED, "a": goals("A")})
+    reject(search)
+    assert not search.solved and not search.exhausted
+    statistics = search.statistics
+    assert (statistics.proofs_rejected, statistics.solved_at_simulations, statistics.solved_at_tactics) == (1, 0, 0)
+    while not search.solved:
+        expand(search, -5.0, {"right": PROVED} if search.tree.nodes[1].expansions else {"b": ERROR})
+    assert "wrong" not in str(search.proof())
+    assert search.statistics.solved_at_simulations == search.statistics.simulations
+
+
+@every_method
+def test_refused_tactics_do_not_go_to_lean_again_and_a_policy_that_has_no_other_ends_the_search(method: str) -> None:
+    search = begin(method, "root", SearchParameters(), 1)
+    request = search.select()
+    assert request is not None
+    search.abandon(request.node_id)
+    expand(search, -5.0, {"wrong": PROVED})
+    reject(search)
+    request = search.select()
+    assert request is not None and request.tried == {"wrong"}
+    search.feed(request.node_id, [], -5.0, {}, exhausted=True)
+    assert search.exhausted
+
+
+def test_a_known_alternative_is_the_next_proof_at_once() -> None:
+    search = Search("root")
+    expand(search, -5.0, {"cases": goals("A", "B")})
+    expand(search, -5.0, {"a": PROVED})
+    expand(search, -5.0, {"wrong": PROVED, "right": PROVED})
+    assert search.proof() == cases(ProofTree("a", state="A"), ProofTree("wrong", state="B"))
+    reject(search)
+    # `right` had the same result as `wrong`; `a`, which closes its state too, has no other in its place.
+    assert search.solved
+    assert search.proof() == cases(ProofTree("a", state="A"), ProofTree("right", state="B"))
+    assert search.statistics.solved_at_simulations == 3
+
+
+def cases(*children: ProofTree) -> ProofTree:
+    return ProofTree("cases", ((0,), (1,)), children, "root")
+
+
+def test_what_all_refused_proofs_share_is_forbidden_before_what_they_do_not() -> None:
+    search = Search("root")
+    expand(search, -5.0, {"cases": goals("A", "B")})
+    expand(search, -5.0, {"a1": PROVED, "a2": PROVED, "a3": PROVED})
+    expand(search, -5.0, {"wrong": PROVED})
+    reject(search)
+    # Of A there are other proofs, so `a1` goes; but `wrong` is in the next one again.
+    assert search.proof() == cases(ProofTree("a2", state="A"), ProofTree("wrong", state="B"))
+    reject(search)
+    assert not search.solved, "`cases` and `wrong` stood in both; `wrong` closes its state"
+    assert expand(search, -5.0, {"right": PROVED}) == "B"
+    assert search.proof() == cases(ProofTree("a2", state="A"), ProofTree("right", state="B"))
+
+
+def test_values_are_means_again_and_virtual_losses_stay_balanced() -> None:
+    search = Search("root")
+    expand(search, -5.0, {"a": goals("A"), "b": goals("B")}, [2.0, 1.0])
+    first, second = search.select(), search.select()
+    assert first is not None and second is not None and (first.state, second.state) == ("A", "B")
+    expand_request(search, first.node_id, {"close": PROVED})
+    node = search.tree.nodes[1]
+    assert (search.solved, node.value) == (True, -1.0)
+    reject(search)
+    assert (node.steps, node.live, node.visits) == (None, 0, 1)
+    assert search.tree.root.value == pytest.approx((-5.0 - 2.0) / 2)
+    expand_request(search, second.node_id, {"c": goals("C")})
+    assert search.in_flight == 0 and search.tree.root.in_flight == 0
+    assert search.tree.root.visits == 3
+
+
+def expand_request(search: Search, node_id: int, tactics: dict[str, Outcome]) -> None:
+    search.feed(node_id, [Proposal(tactic, 1.0) for tactic in tactics], -5.0, tactics)
+
+
+def test_a_tactic_with_the_result_of_a_forbidden_one_takes_its_place_with_its_own_layout() -> None:
+    search = Search("root")
+    expand(search, -5.0, {"one": split(((0,), (1, 2))), "other": split(((1,), (0, 2)))})
+    expand(search, -5.0, {"a": PROVED})
+    expand(search, -5.0, {"b": PROVED})
+    one = search.proof()
+    assert (one.tactic, one.layout) == ("one", ((0,), (1, 2)))
+    reject(search)
+    other = search.proof()
+    assert (other.tactic, other.layout) == ("other", ((1,), (0, 2)))
+    assert search.tree.nodes[2].path == (Step("other", 1, ((1,), (0, 2))),)
+
+
+def test_a_tactic_with_the_result_of_a_forbidden_one_brings_its_action_back() -> None:
+    search = Search("root")
+    expand(search, -5.0, {"wrong": PROVED})
+    reject(search)
+    (action,) = search.tree.root.actions
+    assert (action.forbidden, action.dead, action.steps, search.tree.root.live) == (True, True, None, 0)
+    expand(search, -5.0, {"right": PROVED})
+    assert search.tree.root.actions == [action]
+    assert (action.forbidden, action.dead, action.steps, search.tree.root.live) == (False, False, 1, 1)
+    assert search.proof() == ProofTree("right", state="root")
+
+
+def split(layout: Layout) -> Outcome:
+    branches = tuple(Branch(state, positions) for state, positions in zip("AB", layout, strict=True))
+    return Outcome(OutcomeKind.GOALS, branches)
+
+
+def test_only_proofs_of_the_search_can_be_refused() -> None:
+    search = Search("root")
+    expand(search, -5.0, {"close": PROVED})
+    with pytest.raises(ValueError, match="not a proof of this search: 'other' at 'root'"):
+        search.reject(ProofTree("other", state="root"))
+    refused = search.proof()
+    search.reject(refused)
+    with pytest.raises(ValueError, match="not a proof of this search"):
+        search.reject(refused)
+    assert search.statistics.proofs_rejected == 1
+
+
+@every_method
+@SEARCHES
+@given(st.integers(0, 10_000), st.integers(3, 60), st.integers(1, 5))
+def test_no_proof_is_returned_twice_and_all_are_valid(method: str, seed: int, states: int, leaves: int) -> None:
+    environment = random_environment(seed, states, closing=8)
+    search = begin(method, "s0", SearchParameters(), seed)
+    proofs: list[ProofTree] = []
+    for simulations in range(10, 60, 10):
+        play(search, environment, seed=seed, simulations=simulations, leaves=leaves)
+        assert search.finished or search.statistics.simulations == simulations, "a search stops only at its end"
+        while search.solved:
+            proofs.append(search.proof())
+            assert is_valid(proofs[-1], "s0", environment)
+            search.reject(proofs[-1])
+        check_marks(search)
+    assert len({str(proof) for proof in proofs}) == len(proofs) == search.statistics.proofs_rejected
+
+
+def check_marks(search: ProofSearch) -> None:
+    """Every mark of the tree agrees with its definition."""
+    for node in search.tree.nodes:
+        assert node.steps == min((a.steps for a in node.actions if a.steps is not None), default=None)
+        assert (node.best is None) == (node.steps is None)
+        assert node.live == sum(not action.dead for action in node.actions)
+        assert node.dead == (node.exhausted and not node.live and node.steps is None)
+        above = ancestors(node)
+        for action in node.actions:
+            assert action.dead == (action.forbidden or any(child.dead for child in action.children))
+            assert all(child not in above for child in action.children)
+
+
+@every_method
+def test_random_graphs_have_several_proofs_to_refuse(method: str) -> None:
+    refused = 0
+    for seed in range(20):
+        search = begin(method, "s0", SearchParameters(), seed)
+        environment = random_environment(seed, 30, closing=8)
+        for simulations in range(5, 50, 5):
+            play(search, environment, seed=seed, simulations=simulations)
+            while search.solved:
+                reject(search)
+        refused += search.statistics.proofs_rejected > 1
+    assert refused >= 10
+
+
+@every_method
+@SEARCHES
+@given(st.integers(0, 10_000), st.integers(3, 40), st.integers(1, 5))
+def test_a_search_all_of_whose_proofs_are_refused_comes_to_its_end(
+    method: str, seed: int, states: int, leaves: int
+) -> None:
+    environment = random_environment(seed, states, closing=6)
+    search = begin(method, "s0", SearchParameters(max_depth=5), seed)
+    window: list[ExpandRequest] = []
+    for _ in range(5000):
+        while len(window) < leaves and (request := search.select()) is not None:
+            window.append(request)
+        if not window:
+            break
+        request = window.pop(0)
+        proposals = [Proposal(f"t{index}", 1.0 + index) for index in range(4)]
+        outcomes = {p.tactic: environment(request.state, p.tactic) for p in proposals}
+        search.feed(request.node_id, proposals, -5.0, outcomes, exhausted=True)
+        while search.solved:
+            reject(search)
+    assert search.exhausted and not search.in_flight
+    check_marks(search)
