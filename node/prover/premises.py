@@ -116,7 +116,11 @@ def _simplifications(definitions: Sequence[str], lemmas: Sequence[str]) -> Itera
         yield f"simp_all [{together}]"
     if definitions:
         yield f"unfold {definitions[0]}"
+        yield f"unfold {definitions[0]}; split <;> simp_all <;> omega"
         yield f"simp only [{', '.join(definitions)}]"
+        yield f"simp [{', '.join(definitions)}]; omega"
+    if lemmas:
+        yield f"simp_all [{together}]; omega"
 
 
 def _applications(lemmas: Sequence[str]) -> Iterator[str]:
@@ -166,6 +170,7 @@ def _inductions(goal: Goal, definitions: Sequence[str]) -> Iterator[str]:
             yield f"fun_induction {name} {' '.join(terms)} <;> {simp_all}"
         for variable in variables:
             yield f"induction {variable} <;> {simp_all}"
+            yield f"induction {variable} <;> {simp_all} <;> omega"
             yield f"cases {variable} <;> {simp_all}"
 
 

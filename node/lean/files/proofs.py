@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from common.lean import Theorem
 from common.messages import FailureKind, LeanVerifyReply
-from common.places import BadContext, Place
+from common.places import BadContext, Context, Place
 from node.lean.files.report import DeclarationVerdict, FileReport
 from node.lean.files.verifier import FileVerifier
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.filling import filled
-from node.lean.text.rules import proof_problem
+from node.lean.text.headers import import_lines
+from node.lean.text.lexing import blanked
+from node.lean.text.rules import header_problem, proof_problem, statement_problem
+from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verifier import VerificationFailed, Verifier
+
+_PLAIN_LINE = re.compile(r"\s*(?:open|set_option|universe)\b(?!.*\bin\b)|\s*[\w.]+(?:\s+[\w.]+)*\s*$")
+"""A line of a header that declares nothing; a line of names alone goes on with an `open`."""
 
 
 class ProofVerifier:
@@ -54,16 +61,37 @@ class ProofVerifier:
 
         Raises VerificationFailed.
         """
-        if theorem.place is None:
+        place = theorem.place
+        if place is None and not declares(theorem.header):
             return await self.statements.verify(theorem, script)
+        if place is None:
+            problem = header_problem(theorem.header) or statement_problem(theorem.binders, theorem.conclusion)
+            if problem:
+                raise VerificationFailed(problem, FailureKind.BAD_STATEMENT)
+            place = _behind(self._toolchain.header(theorem.header), theorem)
         if problem := proof_problem(script):
             return LeanVerifyReply(accepted=False, reason=problem)
         try:
-            above = theorem.place.context.text
+            above = place.context.text
         except BadContext as error:
             raise VerificationFailed(str(error), FailureKind.BAD_STATEMENT) from error
-        report = await self.files.verify_text(above + _command(theorem.place, script))
+        report = await self.files.verify_text(above + _command(place, script))
         return _reply(report, above.count("\n") + 1)
+
+
+def declares(header: str) -> bool:
+    """Whether a header holds more than imports, opens and options: declarations, `variable`s, notation.
+
+    The three files of a verification would each declare that anew. So such a statement is verified in one file.
+    """
+    lines = blanked(header).split("\n")
+    return any(line.strip() and not _PLAIN_LINE.match(line) for line in lines[import_lines(header) :])
+
+
+def _behind(header: str, theorem: Theorem) -> Place:
+    """A statement that stands by itself, as a gap behind its header. Options are as in its search."""
+    statement = "\n".join(statement_lines(f"theorem {theorem.name}", theorem)).removesuffix("by")
+    return Place(Context.of(f"{header}\nset_option autoImplicit false\n"), statement, "\n", tactic=False)
 
 
 def _command(place: Place, script: str) -> str:

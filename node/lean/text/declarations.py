@@ -21,7 +21,7 @@ _COMMAND = re.compile(
     r"|(?P<scope>namespace|section|end|mutual)\b[ \t]*(?P<of>[^\s]*)|\S)",
     re.MULTILINE,
 )
-_CONSTRUCTOR = re.compile(r"^\s*\|\s*([^\W\d][\w'!?₀-₉]*)([^|]*)", re.MULTILINE)
+_CONSTRUCTOR = re.compile(r"\|\s*([^\W\d][\w'!?₀-₉]*)([^|]*)")
 
 
 @dataclass(frozen=True)

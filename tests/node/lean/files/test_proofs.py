@@ -1,0 +1,57 @@
+"""Verification of any proof: by itself, behind a header that declares something, at its place in a file."""
+
+import pytest
+
+from common.lean import Theorem
+from common.places import Context, Place
+from node.lean.files.proofs import ProofVerifier, declares
+from node.lean.settings import LeanProcessSettings
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.verdicts import VerificationFailed
+
+
+@pytest.fixture
+async def verifier():
+    verifier = ProofVerifier(LeanProcessSettings(verifications=1), LeanToolchain.pocket())
+    yield verifier
+    await verifier.stop()
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("import Mathlib\nset_option maxHeartbeats 400\nopen BigOperators Real\n  Nat Topology", False),
+        ("import A\n/- def x := 1 -/\nuniverse u v", False),
+        ("", False),
+        ("open Nat\ndef twice (n : Nat) := n + n", True),
+        ("variable (p : Nat → Prop)", True),
+        ('notation "⟪" x "⟫" => x', True),
+    ],
+)
+def test_headers_that_declare_something_are_told_from_plain_ones(header, expected):
+    assert declares(header) is expected
+
+
+@pytest.mark.lean
+async def test_a_statement_behind_a_header_with_definitions_and_variables_is_verified(verifier):
+    header = "def twice (n : Nat) : Nat := n + n\nvariable (p : Nat → Prop)"
+    theorem = Theorem("t", "(h : p (twice 1))", "p 2 ∧ twice 1 = 2", header)
+    assert (await verifier.verify(theorem, "  exact ⟨h, rfl⟩")).accepted
+    refused = await verifier.verify(theorem, "  exact ⟨h, h⟩")
+    assert not refused.accepted and "mismatch" in refused.reason
+    assert not (await verifier.verify(theorem, "  sorry")).accepted
+    with pytest.raises(VerificationFailed):
+        await verifier.verify(Theorem("t", "", "True", 'macro "x" : tactic => `(tactic| simp)'), "  trivial")
+
+
+@pytest.mark.lean
+async def test_a_proof_at_its_place_is_verified_with_all_that_stands_around_it(verifier):
+    context = Context.of("namespace A\ntheorem one : 1 = 1 := rfl\ntheorem open_one : 1 = 2 := sorry\n")
+    theorem = Theorem(
+        "t", "", "?", place=Place(context, "theorem two : 1 = 1 ∧ True := by\n  constructor\n  · ", "\n  · trivial\n")
+    )
+    verdict = await verifier.verify(theorem, "  exact one")
+    assert verdict.accepted and verdict.axioms == () and verdict.rechecked
+    assert not (await verifier.verify(theorem, "  exact open_one")).accepted
+    rests = Theorem("t", "", "?", place=Place(context, "theorem two : 1 = 2 := ", "\n", tactic=False))
+    assert "sorry" in (await verifier.verify(rests, "  exact open_one")).reason
