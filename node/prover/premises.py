@@ -23,7 +23,7 @@ LEMMAS = 6
 TOGETHER = 4
 """Lemmas in one `simp`."""
 
-MOST_TACTICS = 40
+MOST_TACTICS = 48
 
 _NAME = re.compile(r"[^\W\d][\w'!?₀-₉]*(?:\.[^\W\d][\w'!?₀-₉]*)*")
 _COMMON = frozenset({"fun", "Prop", "Type", "Sort", "Nat", "Int", "List", "Bool", "true", "false", "True", "False"})
@@ -73,8 +73,8 @@ def candidates(goal: Goal, premises: Premises) -> list[str]:
         lambda: _simplifications(definitions, lemmas),
         lambda: _applications(lemmas),
         lambda: _constructions(goal, premises),
-        lambda: _eliminations(goal, premises, definitions),
-        lambda: _inductions(goal, definitions),
+        lambda: _eliminations(goal, premises, [*definitions, *lemmas[:TOGETHER]]),
+        lambda: _inductions(goal, definitions, lemmas[:TOGETHER]),
     ]
     return list(dict.fromkeys(tactic for source in sources for tactic in source()))[:MOST_TACTICS]
 
@@ -103,24 +103,26 @@ def _lemmas(goal: Goal, premises: Premises) -> list[str]:
 
     proofs = [each for each in reversed(premises.declared) if each.is_proof]
     ranked = sorted(proofs, key=lambda each: -score(each.statement))
-    return [premises.short(each.name) for each in ranked if score(each.statement) > 0 or len(proofs) <= LEMMAS][:LEMMAS]
+    return [premises.short(each.name) for each in ranked if score(each.statement) > 0][:LEMMAS]
 
 
 def _simplifications(definitions: Sequence[str], lemmas: Sequence[str]) -> Iterator[str]:
+    own, together = ", ".join(definitions), ", ".join([*definitions, *lemmas[:TOGETHER]])
     if definitions:
-        yield f"simp [{', '.join(definitions)}]"
-        yield f"simp_all [{', '.join(definitions)}]"
-    together = ", ".join([*definitions, *lemmas[:TOGETHER]])
+        yield f"simp [{own}]"
+        yield f"simp_all [{own}]"
     if lemmas:
         yield f"simp [{together}]"
         yield f"simp_all [{together}]"
+    if together:
+        yield f"grind [{together}]"
+        yield f"simp_all [{together}]; omega"
     if definitions:
         yield f"unfold {definitions[0]}"
         yield f"unfold {definitions[0]}; split <;> simp_all <;> omega"
-        yield f"simp only [{', '.join(definitions)}]"
-        yield f"simp [{', '.join(definitions)}]; omega"
-    if lemmas:
-        yield f"simp_all [{together}]; omega"
+        yield f"simp only [{own}]"
+        yield f"simp [{own}]; omega"
+        yield from (f"rw [{definition}]" for definition in definitions[:TOGETHER])
 
 
 def _applications(lemmas: Sequence[str]) -> Iterator[str]:
@@ -142,36 +144,39 @@ def _constructions(goal: Goal, premises: Premises) -> Iterator[str]:
             yield f"apply {premises.short(predicate.name)}.{each.name}"
 
 
-def _eliminations(goal: Goal, premises: Premises, definitions: Sequence[str]) -> Iterator[str]:
+def _eliminations(goal: Goal, premises: Premises, names: Sequence[str]) -> Iterator[str]:
     """Cases and induction on what has a type of the file's own."""
-    simp_all = f"simp_all [{', '.join(definitions)}]" if definitions else "simp_all"
     for hypothesis in reversed(goal.hypotheses):
         declared = _type_of(hypothesis.type, premises)
         if declared is None:
             continue
         name = hypothesis.name
+        yield from (f"{way} {name} <;> {closing}" for closing in _closings(names) for way in ("induction", "cases"))
         if declared.constructors:
             yield f"induction {name} with {_alternatives(declared, goal, recursive=True)}"
             yield f"cases {name} with {_alternatives(declared, goal, recursive=False)}"
         else:
             yield f"cases {name}"
-        yield f"induction {name} <;> {simp_all}"
-        yield f"cases {name} <;> {simp_all}"
 
 
-def _inductions(goal: Goal, definitions: Sequence[str]) -> Iterator[str]:
+def _inductions(goal: Goal, definitions: Sequence[str], lemmas: Sequence[str]) -> Iterator[str]:
     """Induction along a definition of the file's own, and on what such a definition is applied to."""
+    closings = _closings([*definitions, *lemmas])
     for name in definitions[:2]:
-        simp_all = f"simp_all [{', '.join(definitions)}]"
         application = re.search(rf"(?<![\w.']){re.escape(name.rpartition('.')[2])}((?: [\w']+)+)", goal.conclusion)
         terms = application.group(1).split() if application else []
         variables = [term for term in terms if any(each.name == term for each in goal.hypotheses)]
         if terms and variables == terms:
-            yield f"fun_induction {name} {' '.join(terms)} <;> {simp_all}"
+            yield from (f"fun_induction {name} {' '.join(terms)} <;> {closing}" for closing in closings)
         for variable in variables:
-            yield f"induction {variable} <;> {simp_all}"
-            yield f"induction {variable} <;> {simp_all} <;> omega"
-            yield f"cases {variable} <;> {simp_all}"
+            yield from (f"induction {variable} <;> {closing}" for closing in closings)
+            yield f"cases {variable} <;> {closings[0]}"
+
+
+def _closings(names: Sequence[str]) -> list[str]:
+    """What is to close every case of a distinction."""
+    known = f" [{', '.join(names)}]" if names else ""
+    return [f"simp_all{known}", f"grind{known}", f"simp_all{known} <;> omega"]
 
 
 def _alternatives(declared: Declaration, goal: Goal, *, recursive: bool) -> str:
