@@ -1,4 +1,4 @@
-"""Several elementary steps in one line: what a person would write at once, and a search would need several steps for."""
+"""Several elementary steps in one line: a person writes them at once, a search would need several steps for them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ def distinctions(goal: Goal) -> Iterator[str]:
 
 def _logical(goal: Goal) -> bool:
     """Is there something that a case distinction could simplify?"""
-    return any(connective(text) in ("∧", "∨", "→", "↔", "¬") for text in [goal.conclusion, *(h.type for h in goal.proofs)])
+    return any(
+        connective(text) in ("∧", "∨", "→", "↔", "¬") for text in [goal.conclusion, *(h.type for h in goal.proofs)]
+    )
 
 
 def uses(goal: Goal) -> Iterator[str]:
@@ -146,5 +148,3 @@ def functions(goal: Goal) -> Iterator[str]:
                 yield f"have {goal.fresh('h')[0]} := congrFun {hypothesis.name} {term.name}"
     if connective(goal.conclusion) == "=":
         yield "apply propext"
-
-

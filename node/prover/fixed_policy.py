@@ -104,6 +104,7 @@ def everything(goal: Goal) -> list[str]:
             return list(dict.fromkeys([*at_once, *steps]))
     choices = _from(
         goal,
+        numbers.parity,
         instantiations,
         from_hypotheses,
         numbers.lemmas,
@@ -112,7 +113,6 @@ def everything(goal: Goal) -> list[str]:
         combinations.distinctions,
         inductions,
         equations,
-        numbers.parity,
         last_resorts,
     )
     return list(dict.fromkeys([*at_once, *choices]))

@@ -63,7 +63,7 @@ def lemmas(goal: Goal) -> Iterator[str]:
 
 
 def witnesses(goal: Goal) -> list[str]:
-    """Numbers for `∃ x, ...` and for `d ∣ n`: what an equation says of x, or else sums and products of what is there."""
+    """Numbers for `∃ x, ...` and `d ∣ n`: what an equation says of x, or else sums and products of what is there."""
     found, names = solutions(goal), number_terms(goal)[-4:]
     if not found and about_numbers(goal):
         found = [*names, "0", *(f"{name} + 1" for name in names[-2:])]
@@ -108,9 +108,7 @@ def kinds_of_induction(name: str, goal: Goal) -> Iterator[str]:
         )
     if "2" in goal.conclusion:
         half = goal.fresh("k")[0]
-        yield (
-            f"obtain ⟨{half}, rfl | rfl⟩ : ∃ k, {name} = 2 * k ∨ {name} = 2 * k + 1 := ⟨{name} / 2, by omega⟩"
-        )
+        yield (f"obtain ⟨{half}, rfl | rfl⟩ : ∃ k, {name} = 2 * k ∨ {name} = 2 * k + 1 := ⟨{name} / 2, by omega⟩")
     yield f"rcases {name} with _ | _ | {smaller}"
     yield f"induction {name} using Nat.strongRecOn with | ind {name} {hypothesis} => ?_"
 
