@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from node.prover.goal_text import Goal, connective, operands
+from node.prover.goal_text import Goal, binder_type, connective, operands
 
 MOST_CASES = 4
 """Propositions that are distinguished at once: sixteen cases."""
@@ -141,8 +141,12 @@ def pairs(goal: Goal) -> Iterator[str]:
 
 
 def functions(goal: Goal) -> Iterator[str]:
-    """Equal functions at a point; equal propositions as equivalent ones."""
+    """Equal functions at a point; equal propositions as equivalent ones; the diagonal of a relation."""
     for hypothesis in goal.proofs:
+        for relation in goal.terms:
+            type_, *others = operands(relation.type, "→")
+            if others == [type_, "Prop"] and binder_type(hypothesis.type) == f"{type_} → Prop":
+                yield f"have {goal.fresh('h')[0]} := {hypothesis.name} fun x => ¬{relation.name} x x"
         if connective(hypothesis.type) == "=":
             for term in goal.terms[-2:]:
                 yield f"have {goal.fresh('h')[0]} := congrFun {hypothesis.name} {term.name}"

@@ -97,7 +97,14 @@ def everything(goal: Goal) -> list[str]:
     (invertible rules come first in focused proof search: Andreoli, J. Logic Comput. 1992).
     """
     at_once = _from(
-        goal, linear_arithmetic, combinations.uses, numbers.multiplied_out, regrouping, combinations.pairs, witnessed
+        goal,
+        linear_arithmetic,
+        combinations.uses,
+        numbers.laws,
+        numbers.multiplied_out,
+        regrouping,
+        combinations.pairs,
+        witnessed,
     )
     for step in (introductions, eliminated, split_conclusion):
         if steps := list(step(goal)):
@@ -105,9 +112,10 @@ def everything(goal: Goal) -> list[str]:
     choices = _from(
         goal,
         numbers.parity,
+        numbers.lemmas,
+        numbers.divisors,
         instantiations,
         from_hypotheses,
-        numbers.lemmas,
         combinations.functions,
         case_distinctions,
         combinations.distinctions,
@@ -122,17 +130,15 @@ def introductions(goal: Goal) -> Iterator[str]:
     """Where the conclusion begins with ∀ or a premise. Induction stands beside it: it may need the conclusion whole."""
     if connective(goal.conclusion) in ("∀", "→", "¬", "≠"):
         yield from combinations.introductions(goal)
-        yield from from_conclusion(goal)
         yield from (tactic for tactic in case_distinctions(goal) if tactic.startswith("induction"))
 
 
 def eliminated(goal: Goal) -> Iterator[str]:
-    """Take one hypothesis apart: conjunctions, witnesses and quotients, then disjunctions."""
-    for wanted in (("∧", "∃", "∣"), ("∨",)):
+    """Take one hypothesis apart: conjunctions and witnesses, then disjunctions."""
+    for wanted in (("∧", "∃"), ("∨",)):
         for hypothesis in goal.proofs:
-            kind = connective(hypothesis.type)
-            if kind in wanted:
-                yield from numbers.divisors(hypothesis, goal) if kind == "∣" else eliminations(hypothesis, goal)
+            if connective(hypothesis.type) in wanted:
+                yield from eliminations(hypothesis, goal)
                 return
 
 
@@ -176,7 +182,8 @@ def witnessed(goal: Goal) -> Iterator[str]:
 def instantiations(goal: Goal) -> Iterator[str]:
     """Introduction rules that choose: a side, a witness, a quotient."""
     if connective(goal.conclusion) not in ("∃", "∣"):
-        yield from from_conclusion(goal)
+        if not (connective(goal.conclusion) == "=" and numbers.about_numbers(goal)):
+            yield from from_conclusion(goal)
         return
     terms = [*numbers.witnesses(goal), *data_terms(goal)]
     yield from (f"refine ⟨{term}, ?_⟩" for term in dict.fromkeys(terms))

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from node.prover.goal_text import Goal, Hypothesis, connective, operands
+from node.prover.goal_text import Goal, connective, operands
 
 DISTRIBUTE = "Nat.mul_add, Nat.add_mul, Nat.mul_assoc, Nat.mul_comm, Nat.mul_left_comm, Nat.two_mul, Nat.mul_two"
 """Multiplies out. No factor 2 is left between products, which `omega` would not see through."""
@@ -42,31 +42,39 @@ def defining(goal: Goal) -> list[str]:
     return [h.name for h in [*universal, *plain]]
 
 
-def lemmas(goal: Goal) -> Iterator[str]:
-    """Products that grow with their factors, powers, divisors."""
+def laws(goal: Goal) -> Iterator[str]:
+    """Laws of order, divisors and powers that may be all that is missing."""
     match connective(goal.conclusion):
         case "≤" | "<" | "≥" | ">" if "*" in goal.conclusion:
             yield "apply Nat.mul_le_mul <;> omega"
             yield "apply Nat.mul_lt_mul_of_lt_of_le <;> omega"
         case "∣":
-            yield "apply Nat.dvd_add <;> assumption"
             yield "exact Nat.dvd_trans ‹_› ‹_›"
-            yield "apply Nat.dvd_mul_right_of_dvd"
-            yield "apply Nat.dvd_mul_left_of_dvd"
-            yield "apply Nat.dvd_add"
+            yield "exact Nat.dvd_add ‹_› ‹_›"
+            yield "exact Nat.dvd_mul_right_of_dvd ‹_› _"
+            yield "exact Nat.dvd_mul_left_of_dvd ‹_› _"
         case "=":
+            if any("*" in hypothesis.type for hypothesis in goal.proofs):
+                yield "exact Nat.eq_of_mul_eq_mul_left ‹_› ‹_›"
+                yield "exact Nat.eq_of_mul_eq_mul_right ‹_› ‹_›"
             if "^" in goal.conclusion:
                 yield "simp [Nat.pow_add, Nat.pow_succ, Nat.mul_pow, Nat.pow_mul]"
-            if "*" in goal.conclusion:
-                yield "apply Nat.eq_of_mul_eq_mul_left"
-                yield "apply Nat.eq_of_mul_eq_mul_right"
+
+
+def lemmas(goal: Goal) -> Iterator[str]:
+    """Laws that leave something smaller to prove."""
+    if connective(goal.conclusion) == "∣":
+        yield "apply Nat.dvd_add"
+        yield "apply Nat.dvd_mul_right_of_dvd"
+        yield "apply Nat.dvd_mul_left_of_dvd"
 
 
 def witnesses(goal: Goal) -> list[str]:
     """Numbers for `∃ x, ...` and `d ∣ n`: what an equation says of x, or else sums and products of what is there."""
     found, names = solutions(goal), number_terms(goal)[-4:]
     if not found and about_numbers(goal):
-        found = [*names, "0", *(f"{name} + 1" for name in names[-2:])]
+        quotient = connective(goal.conclusion) == "∣"
+        found = [*names, *([] if quotient else ["0", *(f"{name} + 1" for name in names[-2:])])]
         for left, right in itertools.combinations(names, 2):
             found += [f"{left} + {right}", f"{left} * {right}"]
     return list(dict.fromkeys(found))[:_MOST_WITNESSES]
@@ -115,17 +123,22 @@ def kinds_of_induction(name: str, goal: Goal) -> Iterator[str]:
 
 def parity(goal: Goal) -> Iterator[str]:
     """A number is even or odd."""
-    if "2" in goal.conclusion:
+    known = " ".join(hypothesis.type for hypothesis in goal.proofs)
+    if "2" in goal.conclusion and connective(goal.conclusion) in ("∃", "∨", "∣"):
         for name in number_terms(goal)[-2:]:
+            if f"{name} % 2" in known:
+                continue
             hypothesis = goal.fresh("h")[0]
             yield f"rcases Nat.mod_two_eq_zero_or_one {name} with {hypothesis} | {hypothesis}"
 
 
-def divisors(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
-    """What `a ∣ b` gives: a quotient."""
+def divisors(goal: Goal) -> Iterator[str]:
+    """What a hypothesis `a ∣ b` gives: a quotient."""
     quotient, equation = goal.fresh("k")[0], goal.fresh("h")[0]
-    yield f"obtain ⟨{quotient}, rfl⟩ := {hypothesis.name}"
-    yield f"obtain ⟨{quotient}, {equation}⟩ := {hypothesis.name}"
+    for hypothesis in goal.proofs:
+        if connective(hypothesis.type) == "∣":
+            yield f"obtain ⟨{quotient}, rfl⟩ := {hypothesis.name}"
+            yield f"obtain ⟨{quotient}, {equation}⟩ := {hypothesis.name}"
 
 
 def _occurs(name: str, text: str) -> bool:
