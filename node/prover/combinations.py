@@ -65,7 +65,8 @@ def propositions(goal: Goal) -> list[str]:
 def _leaves(proposition: str) -> Iterator[str]:
     proposition = _bare(proposition.strip())
     kind = connective(proposition)
-    if kind in ("∧", "∨", "→", "↔"):
+    sides = operands(proposition, "=") if kind == "=" else []
+    if kind in ("∧", "∨", "→", "↔") or any(connective(side) == "¬" for side in sides):
         for part in operands(proposition, kind):
             yield from _leaves(part)
     elif kind == "¬":

@@ -126,12 +126,11 @@ class Parts:
 
 def split(tactic: str) -> Parts | None:
     """A tactic of a form whose new names are known; None for others."""
+    head, combined, tail = tactic.partition(" <;> ")
     for form in _BINDING_FORMS:
-        match = form.fullmatch(tactic)
-        if match is None:
-            continue
-        begin, end = match.span("new")
-        return Parts(((tactic[:begin], False), (tactic[begin:end], True), (tactic[end:], False)))
+        if match := form.fullmatch(head):
+            begin, end = match.span("new")
+            return Parts(((head[:begin], False), (head[begin:end], True), (head[end:] + combined + tail, False)))
     return None
 
 
@@ -187,7 +186,7 @@ _ATOM = re.compile(r"(¬?)\(?([A-Za-z]\w?)((?: [a-z]\w?)*)\)?")
 
 
 def proof_name(type_: str) -> str:
-    """`hp` for p, `hnp` for ¬p, `hpq` for p → q, `hx` for P x; empty for what is longer."""
+    """`hp` for p, `hnp` for ¬p, `hpq` for p → q, `hx` for P x, `hn` for n = ...; empty for what is longer."""
     if (match := _ATOM.fullmatch(type_)) is not None:
         negated, head, arguments = match.groups()
         words = arguments.split()
@@ -196,7 +195,9 @@ def proof_name(type_: str) -> str:
         if len(words) == 1 and not negated:
             return f"h{words[0]}"
         return f"hn{words[0]}" if len(words) == 1 else ""
-    for symbol in ("→", "=", "≤", "<"):
+    if connective(type_) == "=" and re.fullmatch(r"[A-Za-z]", left := operands(type_, "=")[0]):
+        return f"h{left}"
+    for symbol in ("→", "≤", "<"):
         sides = operands(type_, symbol)
         if connective(type_) == symbol and len(sides) == 2 and all(re.fullmatch(r"[A-Za-z]", side) for side in sides):
             return f"h{sides[0].lower()}{sides[1].lower()}"
