@@ -191,7 +191,7 @@ def proof_name(type_: str) -> str:
         negated, head, arguments = match.groups()
         words = arguments.split()
         if not words:
-            return f"h{'n' * bool(negated)}{head.lower()}"
+            return f"h{'n' * bool(negated)}{head}"
         if len(words) == 1 and not negated:
             return f"h{words[0]}"
         return f"hn{words[0]}" if len(words) == 1 else ""
@@ -200,7 +200,7 @@ def proof_name(type_: str) -> str:
     for symbol in ("→", "≤", "<"):
         sides = operands(type_, symbol)
         if connective(type_) == symbol and len(sides) == 2 and all(re.fullmatch(r"[A-Za-z]", side) for side in sides):
-            return f"h{sides[0].lower()}{sides[1].lower()}"
+            return f"h{sides[0]}{sides[1]}"
     return ""
 
 
