@@ -127,7 +127,7 @@ def _arguments(proposition: str) -> list[str]:
             parts = operands(proposition, "→")
             arguments.append("‹_›")
             proposition = proposition[proposition.index(parts[1], len(parts[0])) :]
-    return arguments
+    return [*arguments, "‹_›"] if kind == "¬" else arguments
 
 
 def pairs(goal: Goal) -> Iterator[str]:

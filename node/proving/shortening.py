@@ -5,6 +5,7 @@ Every variant is tried by Lean where it would stand, many in a batch. The varian
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -15,9 +16,15 @@ import msgspec
 
 from common.lean import Outcome, OutcomeKind, ProofTree, Step
 from node.lean.text.script import proof_lines
+from node.prover.goal_text import read_goal
 
 MOST_VARIANTS = 24
 """In one batch."""
+
+MOST_NAMES = 4
+"""Hypotheses that are tried in place of a `‹_›`, latest first."""
+
+ANY_HYPOTHESIS = "‹_›"
 
 ALONE = ((0,),)
 """The layout of a tactic that leaves one goal."""
@@ -55,7 +62,7 @@ async def shortened(tree: ProofTree, environment: Runs, closing: Sequence[str], 
     """The proof, or a shorter one of the same theorem. `closing`: tactics that may take the place of whole branches;
     `deadline`: of `time.monotonic`, when no further variant is tried. Raises what the environment raises."""
     changed = True
-    while changed and size(tree) > 1 and time.monotonic() < deadline:
+    while changed and time.monotonic() < deadline:
         changed = False
         for path, node in places(tree):
             if time.monotonic() >= deadline:
@@ -64,7 +71,7 @@ async def shortened(tree: ProofTree, environment: Runs, closing: Sequence[str], 
             if better is not None:
                 tree, changed = replaced(tree, path, better), True
                 break  # places below have moved; what was tried above is remembered by the environment
-    return tree
+    return await _fewer_lemmas(tree, environment, deadline)
 
 
 async def _better(
@@ -122,6 +129,43 @@ def variants_of(node: ProofTree, closing: Sequence[str]) -> Iterator[Variant]:
         yield Variant(merged)
     if not node.children and re.search(r"\[|<;>", node.tactic):
         yield from (Variant(ProofTree(tactic, state=node.state)) for tactic in closing)
+    if not node.children and node.tactic.count(ANY_HYPOTHESIS) in (1, 2):
+        yield from (Variant(ProofTree(tactic, state=node.state)) for tactic in _by_name(node))
+
+
+def _by_name(node: ProofTree) -> Iterator[str]:
+    """A leaf with the names of hypotheses in place of `‹_›`."""
+    names = [hypothesis.name for hypothesis in reversed(read_goal(node.state).hypotheses)][:MOST_NAMES]
+    pieces = node.tactic.split(ANY_HYPOTHESIS)
+    for chosen in itertools.product(names, repeat=len(pieces) - 1):
+        yield "".join(piece + name for piece, name in zip(pieces, [*chosen, ""], strict=True))
+
+
+_LEMMAS = re.compile(r"\[([^\[\]]*, [^\[\]]*)\]")
+
+
+async def _fewer_lemmas(tree: ProofTree, environment: Runs, deadline: float) -> ProofTree:
+    """Without the lemmas that `simp [...]` and its like do not need in a leaf."""
+    for path, node in list(places(tree)):
+        match = _LEMMAS.search(node.tactic)
+        if node.children or match is None or time.monotonic() >= deadline:
+            continue
+        lemmas = match[1].split(", ")
+
+        def without(left_out: Sequence[str], match: re.Match[str] = match, lemmas: list[str] = lemmas) -> str:
+            kept = ", ".join(lemma for lemma in lemmas if lemma not in left_out)
+            return match.string[: match.start()] + f"[{kept}]" + match.string[match.end() :]
+
+        alone = {lemma: without([lemma]) for lemma in lemmas}
+        outcomes = await environment.run(path, list(alone.values()))
+        spare = [lemma for lemma in lemmas if outcomes[alone[lemma]].kind is OutcomeKind.PROVED]
+        # One lemma may stand in for another, so what can be spared alone cannot always be spared together.
+        together = [without(spare[start:]) for start in range(len(spare))]
+        outcomes = await environment.run(path, together) if together else {}
+        best = next((tactic for tactic in together if outcomes[tactic].kind is OutcomeKind.PROVED), None)
+        if best is not None:
+            tree = replaced(tree, path, ProofTree(best, state=node.state))
+    return tree
 
 
 def _dropped(node: ProofTree) -> Iterator[ProofTree]:

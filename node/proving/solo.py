@@ -38,6 +38,9 @@ LONGEST_TACTIC = 0.25
 SHORTENING_SECONDS = 2.0
 """For making a proof short and readable, at most, of the time that is left."""
 
+NAMING_SECONDS = 1.0
+"""Beyond that, for names: a proof whose hypotheses have numbers is hard to read, and names cost a batch or two."""
+
 
 @dataclass(frozen=True)
 class _Proof:
@@ -221,7 +224,7 @@ class SoloProver:
             return lines
         deadline = time.monotonic() + min(SHORTENING_SECONDS, max(0.0, task.left))
         tree = await shortened(tree, environment, self._closing.for_theorem(task.theorem), deadline)
-        tree = await named(tree, environment, deadline)
+        tree = await named(tree, environment, deadline + NAMING_SECONDS)
         return await laid_out(tree, environment)
 
     def _network_at_hand(self) -> str:

@@ -123,3 +123,15 @@ async def test_a_damaged_newest_checkpoint_that_nobody_named_is_no_hindrance(
     prover = SoloProver(own_lean, ProvingSettings(closing=["rfl"], searching=[]), note=notes.append)
     found = await prover.find(parse_statement("theorem t (p q : Prop) : p ∧ q → q ∧ p"), BUDGET)
     assert found.script and "is whole" in notes[0]
+
+
+async def test_the_demos_network_joins_where_the_list_alone_comes_to_an_end(
+    own_lean: LocalLean, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theorem, settings = parse_statement("theorem t (p q : Prop) : p → q"), ProvingSettings(searching=[], samples=2)
+    alone = await SoloProver(own_lean, settings).find(theorem, BUDGET)
+    monkeypatch.setattr(checkpoints, "DEMO_RUN", run_folder)
+    async with SoloProver(own_lean, settings) as prover:
+        joined = await prover.find(theorem, BUDGET)
+    assert alone.reason == "no tactic is left to try" and alone.simulations < BUDGET.simulations
+    assert joined.outcome is AttemptOutcome.FAILED and joined.simulations == BUDGET.simulations
