@@ -13,7 +13,7 @@ from node.lean.text.headers import imports
 from node.lean.worker.reading import PARSER_MESSAGE
 
 FIRST_PART = 0.4
-"""Of a theorem's time, for the list of tactics alone before a network joins: loading one takes seconds."""
+"""Of a theorem's budget, for the list of tactics alone before a network joins: loading one takes seconds."""
 
 SEARCHING_AFTER = 2.0
 """Seconds of search before the library is searched, too: easy theorems are proved by then."""
@@ -21,7 +21,7 @@ SEARCHING_AFTER = 2.0
 
 @dataclass(frozen=True)
 class Stage:
-    """One search: with which policy, for which part of the time that is left."""
+    """One search: with which policy, for which part of the time and the simulations that are left."""
 
     policy: str
     share: float

@@ -175,19 +175,20 @@ class SoloProver:
                 self._note(f"warning: {error}")
                 self._network = ""  # nobody named it: the list alone has to do
                 continue
-            proof = await self._search(task, opened, stage.share * task.left)
+            proof = await self._search(task, opened, stage.share)
             if proof is not None:
                 return proof
         return None
 
-    async def _search(self, task: _Task, opened: OpenedPolicy, seconds: float) -> _Proof | None:
-        """One search. Raises ProvingFailed."""
+    async def _search(self, task: _Task, opened: OpenedPolicy, share: float) -> _Proof | None:
+        """One search, with a share of the time and the simulations that are left. Raises ProvingFailed."""
+        seconds = share * task.left
         attempt = Attempt(
             attempt_id=task.theorem.name,
             theorem_id=task.theorem.name,
             theorem=task.theorem,
             purpose=Purpose.INTERACTIVE,
-            simulations=max(1, task.budget.simulations - task.simulations),
+            simulations=max(1, round(share * (task.budget.simulations - task.simulations))),
             seed=0,
             samples=self._settings.samples,
         )

@@ -10,9 +10,12 @@ from common.lean import Theorem
 from common.messages import AttemptOutcome
 from common.places import Context, Place
 from node.lean.text.statement import parse_statement
+from node.prover.policy import Advice
 from node.proving import checkpoints, solo
 from node.proving.checkpoints import BadPolicy
 from node.proving.local_lean import LocalLean
+from node.proving.own_policy import OwnPolicy
+from node.proving.portfolio import FIRST_PART
 from node.proving.prover import Budget, Found
 from node.proving.settings import ProvingSettings
 from node.proving.solo import SoloProver
@@ -125,13 +128,18 @@ async def test_a_damaged_newest_checkpoint_that_nobody_named_is_no_hindrance(
     assert found.script and "is whole" in notes[0]
 
 
-async def test_the_demos_network_joins_where_the_list_alone_comes_to_an_end(
+async def test_the_demos_network_joins_where_the_list_alone_comes_to_no_end(
     own_lean: LocalLean, run_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    theorem, settings = parse_statement("theorem t (p q : Prop) : p → q"), ProvingSettings(searching=[], samples=2)
-    alone = await SoloProver(own_lean, settings).find(theorem, BUDGET)
+    asked, advise = [], OwnPolicy.advise
+
+    async def counted(self: OwnPolicy, state: str, samples: int, seed: int) -> Advice:
+        asked.append(state)
+        return await advise(self, state, samples, seed)
+
+    monkeypatch.setattr(OwnPolicy, "advise", counted)
     monkeypatch.setattr(checkpoints, "DEMO_RUN", run_folder)
-    async with SoloProver(own_lean, settings) as prover:
-        joined = await prover.find(theorem, BUDGET)
-    assert alone.reason == "no tactic is left to try" and alone.simulations < BUDGET.simulations
-    assert joined.outcome is AttemptOutcome.FAILED and joined.simulations == BUDGET.simulations
+    async with SoloProver(own_lean, ProvingSettings(searching=[], samples=2)) as prover:
+        found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 20))
+    assert found.outcome is AttemptOutcome.FAILED and found.simulations == 20
+    assert len(asked) == 20 - round(FIRST_PART * 20)
