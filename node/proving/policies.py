@@ -47,6 +47,8 @@ class OpenedPolicy:
     parameters: SearchParameters
     network: bool
     """Whether a network is part of it."""
+    label: str
+    """What it is, in words."""
 
 
 class ListedTactics:
@@ -128,7 +130,9 @@ async def open_policy(
                 parts.append(Part(FixedPolicy(closing), LIST_SHARE))
         network = any(part.has_values for part in parts)
         parameters = ProverSettings(policy="inference" if network else "fixed").search_parameters()
-        yield OpenedPolicy(parts[0].policy if len(parts) == 1 else MixturePolicy(parts), parameters, network)
+        policy = parts[0].policy if len(parts) == 1 else MixturePolicy(parts)
+        label = "list of tactics" if not network else "network" if len(parts) == 1 else "network and list"
+        yield OpenedPolicy(policy, parameters, network, label)
 
 
 async def _network(stack: AsyncExitStack, path: Path, threads: int, note: Callable[[str], None]) -> Policy:

@@ -206,7 +206,7 @@ class SoloProver:
         match result.outcome:
             case AttemptOutcome.PROVED if result.proof is not None:
                 facts = {"tactics tried": float(result.statistics.tactics_tried)}
-                return _Proof(result.proof, "network and list" if opened.network else "list of tactics", facts)
+                return _Proof(result.proof, opened.label, facts)
             case AttemptOutcome.FAILED | AttemptOutcome.UNDECIDED:
                 task.reason = result.message
                 return None

@@ -115,7 +115,7 @@ def test_the_demos_checkpoints_are_used_if_there_are_any(run_folder: Path, monke
 
 async def test_a_network_answers_in_this_process_beside_the_list(run_folder: Path) -> None:
     async with open_policy(parse(f"own:{run_folder}")) as opened:
-        assert opened.network
+        assert opened.network and opened.label == "network"
         alone = await opened.policy.advise(STATE, 6, 1)
         assert alone == await opened.policy.advise(STATE, 6, 1) and not alone.exhausted
     async with open_policy(parse(f"own:{run_folder}+tactics")) as opened:
