@@ -37,8 +37,8 @@ class Found:
     simulations: int = 0
     seconds: float = 0.0
     by: str = ""
-    """What found it: `closing tactics`, `list of tactics`, `network`, `network and list`, or the tactic that searched the
-    library."""
+    """What found it: `closing tactics`, `list of tactics`, `network`, `network and list`, or the name of a tactic that
+    searched the library."""
     facts: dict[str, float] = field(default_factory=dict)
     """What else is worth a line: Lean attempts, weights, ..."""
 
