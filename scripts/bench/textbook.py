@@ -3,7 +3,7 @@
     proofmesh bench textbook [--file second.txt] [--policy own:runs/demo] [--seconds 20] [--json OUT]
 
 One statement after the other in one process, as `proofmesh prove` does it. scripts/bench/textbook/first.txt was in view
-when the list of tactics was made, second.txt was not.
+when the list of tactics was made, second.txt was kept aside.
 """
 
 from __future__ import annotations
