@@ -33,11 +33,12 @@ class Found:
     reason: str = ""
     """Why there is none; or Lean's words on the statement."""
     proof: ProofTree | None = None
-    """The proof as the search found it; None for one that was found without a search."""
+    """The proof as it was found, before it was made short; `script` may be another one."""
     simulations: int = 0
     seconds: float = 0.0
     by: str = ""
-    """What found it: `closing tactics`, `search`."""
+    """What found it: `closing tactics`, `list of tactics`, `network`, `network and list`, or the name of a tactic that
+    searched the library."""
     facts: dict[str, float] = field(default_factory=dict)
     """What else is worth a line: Lean attempts, weights, ..."""
 
