@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from common.bus import BusError
 from node.prover.policy import Advice, BadAdvice, Policy
@@ -48,7 +48,7 @@ async def _ask(part: Part, state: str, samples: int, seed: int) -> Advice | BusE
 
 
 def mixed(given: Sequence[tuple[Part, Advice]]) -> Advice:
-    """One advice of several; value and weights are the first one's. Each part's mass sums to its share of all shares
+    """One advice of several; value, samples and tokens are the first one's. Each part's mass sums to its share of all shares
     (of those parts that propose anything), and what two parts propose gets both masses."""
     mass: dict[str, float] = {}
     shares = sum(part.share for part, advice in given if advice.proposals)
@@ -60,4 +60,5 @@ def mixed(given: Sequence[tuple[Part, Advice]]) -> Advice:
     first = given[0][1]
     proposals = [Proposal(tactic, portion) for tactic, portion in mass.items()]
     exhausted = all(advice.exhausted for _, advice in given)
-    return Advice(proposals, first.value, exhausted, max(advice.weights for _, advice in given))
+    weights = max(advice.weights for _, advice in given)
+    return replace(first, proposals=proposals, exhausted=exhausted, weights=weights)
