@@ -48,8 +48,8 @@ async def _ask(part: Part, state: str, samples: int, seed: int) -> Advice | BusE
 
 
 def mixed(given: Sequence[tuple[Part, Advice]]) -> Advice:
-    """One advice of several; value, samples and tokens are the first one's. Each part's mass sums to its share of all shares
-    (of those parts that propose anything), and what two parts propose gets both masses."""
+    """One advice of several; value, samples and tokens are the first one's. Each part's mass sums to its share of all
+    shares (of those parts that propose anything), and what two parts propose gets both masses."""
     mass: dict[str, float] = {}
     shares = sum(part.share for part, advice in given if advice.proposals)
     for part, advice in given:
