@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from common.lean import Theorem
 from common.places import Place
 from node.lean.text.script import INDENT
 
@@ -25,6 +26,13 @@ _OPENS_TERM = re.compile(r"(?::=|\bfrom|=>)[ \t]*$")
 """What may stand right before `by`, whose block then reaches to the end of the line and below it."""
 
 _NOTHING_BEHIND = re.compile(r"[ \t]*(?:--[^\n]*)?(?:\n|$)")
+
+
+def written(theorem: Theorem, script: Sequence[str]) -> str:
+    """A theorem with its proof, for people: lines of tactics, the first in column 0. In a file: its command."""
+    if theorem.place is not None:
+        return filled(theorem.place, script).strip()
+    return f"{theorem.signature} := by\n{_indented(script, INDENT)}"
 
 
 def filled(place: Place, script: Sequence[str]) -> str:
