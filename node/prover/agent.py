@@ -57,9 +57,11 @@ class Agent:
         on_simulation: Callable[[], None] = lambda: None,
         on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
         parameters: SearchParameters | None = None,
+        on_expansion: Callable[[Search, int, Expansion], None] | None = None,
     ) -> None:
         """`leaves`: expansions in flight, at most. `on_simulation` is called after each simulation, `on_outcomes` with
-        what Lean said of each expansion's tactics."""
+        what Lean said of each expansion's tactics; `on_expansion` with each expansion that the search took in, and the
+        state's index."""
         self.attempt = attempt
         self.account = Account()
         self.search: Search | None = None
@@ -69,6 +71,7 @@ class Agent:
         self._leaves = max(1, min(leaves, attempt.simulations // SIMULATIONS_PER_LEAF))
         self._on_simulation = on_simulation
         self._on_outcomes = on_outcomes
+        self._on_expansion = on_expansion
         self._parameters = parameters or SearchParameters()
 
     async def play(self) -> AttemptResult:
@@ -130,6 +133,8 @@ class Agent:
         )
         self.account.seconds_search += time.perf_counter() - began
         self.account.note_weights(advice.weights)
+        if self._on_expansion is not None:
+            self._on_expansion(search, request.node_id, expansion)
         if counted:
             self._on_simulation()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
@@ -84,7 +83,10 @@ async def _side(prover: TheoremProver, readings: Sequence[Theorem], budget: Budg
 
 
 async def _either(statement: Coroutine[Any, Any, _Side], negation: Coroutine[Any, Any, _Side]) -> tuple[_Side, bool]:
-    """The side that is proved first, and whether it is the negation; the statement's if none is. Raises ProvingFailed."""
+    """The side that is proved first, and whether it is the negation; the statement's if none is.
+
+    Raises ProvingFailed.
+    """
     mine, other = asyncio.create_task(statement), asyncio.create_task(negation)
     try:
         async for task in _as_they_end(mine, other):
@@ -148,5 +150,5 @@ def _lean(theorem: Theorem, script: Sequence[str]) -> str:
 def replacement(place: Place, script: Sequence[str]) -> str:
     """What stands in the gap in place of the `sorry`."""
     command = filled(place, script)
-    common = len(os.path.commonprefix([command, place.before]))
-    return command[common : len(command) - len(place.after)]
+    before = place.before if command.startswith(place.before) else place.before.rstrip(" ")
+    return command[len(before) : len(command) - len(place.after)]

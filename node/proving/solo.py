@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from common.lean import Theorem
 from common.messages import Attempt, AttemptOutcome, AttemptResult, LeanVerifyReply, Purpose
 from node.lean.text.script import proof_lines
-from node.prover.agent import Agent
+from node.prover.agent import Agent, Expansion
 from node.prover.fixed_policy import FixedPolicy
+from node.prover.search import Search
 from node.prover.settings import ProverSettings
 from node.proving.local_lean import LocalLean
 from node.proving.prover import Budget, Found, ProvingFailed
+from node.proving.settings import ProvingSettings
+
+Watch = Callable[[Theorem], Callable[[Search, int, Expansion], None]]
+"""What looks on at each search for a theorem: see `Agent`."""
 
 LEAVES = 4
 """Expansions in flight within a search."""
@@ -22,8 +27,10 @@ LEAVES = 4
 class SoloProver:
     """`TheoremProver` in this process."""
 
-    def __init__(self, lean: LocalLean) -> None:
+    def __init__(self, lean: LocalLean, settings: ProvingSettings | None = None, *, watch: Watch | None = None) -> None:
         self._lean = lean
+        self._settings = settings or ProvingSettings()
+        self._watch = watch
 
     async def find(self, theorem: Theorem, budget: Budget) -> Found:
         """Look for a proof; it is not verified yet. Raises ProvingFailed."""
@@ -38,7 +45,13 @@ class SoloProver:
         )
         parameters = ProverSettings(policy="fixed").search_parameters()
         environment = self._lean.environment(theorem)
-        agent = Agent(attempt, FixedPolicy(), environment, prover_id="solo", leaves=LEAVES, parameters=parameters)
+        agent = Agent(
+            *(attempt, FixedPolicy(), environment),
+            prover_id="solo",
+            leaves=LEAVES,
+            parameters=parameters,
+            on_expansion=self._watch(theorem) if self._watch else None,
+        )
         try:
             async with asyncio.timeout(budget.seconds):
                 result = await agent.play()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.lean import Theorem
@@ -55,6 +55,8 @@ class Target:
     """It is a `sorry` within a proof: what is wanted is what to put in its place."""
     where: str = ""
     """File and line."""
+    file: Path | None = None
+    """The file whose text stands above it."""
 
 
 def read_target(words: Sequence[str], context: Path | None = None) -> Target:
@@ -62,7 +64,7 @@ def read_target(words: Sequence[str], context: Path | None = None) -> Target:
     if context is not None:
         if len(words) != 1:
             raise BadTarget("--context takes one statement: prove --context FILE 'theorem t : ...'")
-        return statement_target(words[0], read_file(context))
+        return replace(statement_target(words[0], read_file(context)), file=context)
     match words:
         case [text] if _STATEMENT.match(text):
             return statement_target(text)
@@ -127,12 +129,12 @@ def line_target(path: Path, line: int, column: int | None = None) -> Target:
     command = text.command_at(line)
     if found and command is not None:
         at = found[0] if column is None else min(found, key=lambda each: abs(each - begin - column + 1))
-        return _gap(text, command, at, where)
+        return replace(_gap(text, command, at, where), file=path)
     if command is None or command.keyword not in PROOFS:
         near = sorted(text.lines_to_prove(), key=lambda each: abs(each - line))[:CLOSE_NAMES]
         hint = f" (there are some on {_listed(map(str, sorted(near)), 'line', 'lines')})" if near else ""
         raise BadTarget(f"{where}: no `sorry` and no theorem on this line{hint}")
-    return _whole(text, command, where)
+    return replace(_whole(text, command, where), file=path)
 
 
 def name_target(path: Path, name: str) -> Target:
@@ -151,7 +153,7 @@ def name_target(path: Path, name: str) -> Target:
         places = ", ".join(f"{full} (line {text.first_line(command)})" for full, command in matching)
         raise BadTarget(f"{path}: {name} may be {places}: name its namespace, or its line as {path}:LINE")
     full, command = matching[0]
-    return _whole(text, command, f"{path}:{text.first_line(command)}", full)
+    return replace(_whole(text, command, f"{path}:{text.first_line(command)}", full), file=path)
 
 
 def read_file(path: Path) -> str:

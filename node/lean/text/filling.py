@@ -31,7 +31,7 @@ _NOTHING_BEHIND = re.compile(r"[ \t]*(?:--[^\n]*)?(?:\n|$)")
 def written(theorem: Theorem, script: Sequence[str]) -> str:
     """A theorem with its proof, for people: lines of tactics, the first in column 0. In a file: its command."""
     if theorem.place is not None:
-        return filled(theorem.place, script).strip()
+        return filled(theorem.place, script).strip("\n")
     return f"{theorem.signature} := by\n{_indented(script, INDENT)}"
 
 
