@@ -178,8 +178,10 @@ async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
         )
     report.add(found)
     if recorder is not None and settings.explain is not None:
-        for path in recorder.write(settings.explain, found):
-            report.note(f"the search: {path}")
+        try:
+            report.note(f"the search: {', '.join(map(str, recorder.write(settings.explain, found)))}")
+        except OSError as error:
+            raise UsageProblem(f"--explain {settings.explain}: cannot be written: {error.strerror}") from error
     codes = {answers.PROVED: PROVED, answers.BAD_STATEMENT: BAD_STATEMENT, answers.ERROR: MESH_FAILED}
     return codes.get(found.outcome, NOT_PROVED)
 
