@@ -6,6 +6,7 @@ of its tactics with prior, visits, value, or with Lean's message.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from node.proving.explain import ExplainedSearch, ExplainedState, Explanation
 
 SHOWN, USAGE_ERROR = 0, 2
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass
@@ -61,7 +64,6 @@ def main(argv: Sequence[str]) -> int:
 
 def show(explanation: Explanation, settings: InspectSettings, console: Console) -> None:
     """Print what was asked for. Raises BadExplanation for a search or a state that is not there."""
-    from rich.text import Text
 
     from node.proving.explain import BadExplanation
 
@@ -75,30 +77,36 @@ def show(explanation: Explanation, settings: InspectSettings, console: Console) 
         _show_state(states[settings.state], console)
         return
     by = f", by {explanation.by}" if explanation.by else ""
-    console.print(Text(f"{explanation.name}: {explanation.outcome} ({explanation.seconds:.1f} s{by})", style="bold"))
-    console.print(Text(explanation.reason))
+    console.print(_text(f"{explanation.name}: {explanation.outcome} ({explanation.seconds:.1f} s{by})", style="bold"))
+    console.print(_text(explanation.reason))
     if explanation.lean:
-        console.print(Text(explanation.lean, style="green"))
+        console.print(_text(explanation.lean, style="green"))
     if searches:
         _show_search(searches[settings.search], len(searches), settings, console)
 
 
+def _text(text: str, style: str = "", end: str = "\n") -> Text:
+    """A text as it is, but for control characters: what Lean was given must not steer the terminal."""
+    from rich.text import Text
+
+    return Text(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text), style=style, end=end)
+
+
 def _show_search(search: ExplainedSearch, searches: int, settings: InspectSettings, console: Console) -> None:
     from rich.table import Table
-    from rich.text import Text
 
     from node.proving.explain import best_line
 
     which = f"search {settings.search} of {searches} (--search N)" if searches > 1 else "the search"
     console.print()
-    console.print(Text(f"{which}: {search.simulations} simulations, {len(search.states)} states, ", end=""))
-    console.print(Text(f"{search.tactics_tried} tactics tried, {search.tactics_failed} failed"))
-    console.print(Text(search.theorem, style="cyan"))
+    console.print(_text(f"{which}: {search.simulations} simulations, {len(search.states)} states, ", end=""))
+    console.print(_text(f"{search.tactics_tried} tactics tried, {search.tactics_failed} failed"))
+    console.print(_text(search.theorem, style="cyan"))
     table = Table("state", "tactic", "prior", "visits", "value", "leaves", title="best line", title_justify="left")
     for state, taken in best_line(search):
         value = "" if taken.value is None else f"{taken.value:.2f}"
         leaves = ", ".join(map(str, taken.children)) or "nothing"
-        table.add_row(str(state.id), Text(taken.tactic), f"{taken.prior:.3f}", str(taken.visits), value, leaves)
+        table.add_row(str(state.id), _text(taken.tactic), f"{taken.prior:.3f}", str(taken.visits), value, leaves)
     console.print(table)
     console.print(_tree(search, settings.states))
 
@@ -124,36 +132,34 @@ def _tree(search: ExplainedSearch, most: int) -> Tree:
 
 
 def _line(state: ExplainedState) -> Text:
-    from rich.text import Text
 
     proof = f", proof of depth {state.steps}" if state.steps is not None else ", dead end" if state.dead else ""
     style = "green" if state.steps is not None else "dim" if state.dead else ""
     goal = " ".join(state.state.rsplit("⊢", 1)[-1].split())[:80]
     tactic = f"{state.tactic} → " if state.tactic else ""
     numbers = f"({state.visits} visits, value {state.value:.2f}{proof})" if state.visits else "(not visited)"
-    return Text(f"{tactic}[{state.id}] ⊢ {goal} {numbers}", style=style)
+    return _text(f"{tactic}[{state.id}] ⊢ {goal} {numbers}", style=style)
 
 
 def _show_state(state: ExplainedState, console: Console) -> None:
     from rich.table import Table
-    from rich.text import Text
 
     console.print(_line(state))
     if state.parent is not None:
-        console.print(Text(f"from state {state.parent} by {state.tactic}"))
-    console.print(Text(state.state, style="cyan"))
+        console.print(_text(f"from state {state.parent} by {state.tactic}"))
+    console.print(_text(state.state, style="cyan"))
     taken = Table("tactic", "prior", "visits", "value", "leaves", title="tactics", title_justify="left")
     for index, each in enumerate(state.tactics):
         value = "" if each.value is None else f"{each.value:.2f}"
         leaves = ", ".join(map(str, each.children)) or "nothing: it closes the goal"
         style = "green" if index == state.best else "dim" if each.dead else ""
-        row = (Text(each.tactic), f"{each.prior:.3f}", str(each.visits), value, leaves)
+        row = (_text(each.tactic), f"{each.prior:.3f}", str(each.visits), value, leaves)
         taken.add_row(*row, style=style)
     console.print(taken)
     if state.failed:
         failed = Table("tactic", "kind", "message", title="tactics that led nowhere", title_justify="left")
         for lost in state.failed:
-            failed.add_row(Text(lost.tactic), lost.kind, Text(lost.message))
+            failed.add_row(_text(lost.tactic), lost.kind, _text(lost.message))
         console.print(failed)
 
 

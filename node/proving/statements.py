@@ -123,7 +123,7 @@ def line_target(path: Path, line: int, column: int | None = None) -> Target:
     where = f"{path}:{line}"
     lines = text.code.split("\n")
     if not 1 <= line <= len(lines):
-        raise BadTarget(f"{where}: the file has {len(lines)} lines")
+        raise BadTarget(f"{where}: the file has {len(text.code.splitlines())} lines")
     begin = sum(len(each) + 1 for each in lines[: line - 1])
     found = [match.start() for match in SORRY.finditer(text.code, begin, begin + len(lines[line - 1]))]
     command = text.command_at(line)
@@ -145,8 +145,12 @@ def name_target(path: Path, name: str) -> Target:
     exact = [each for each in named if each[0] == wanted]
     matching = exact or [each for each in named if each[0].endswith(f".{wanted}")]
     if not matching:
-        known = {full: full for full, _ in named} | {full.rsplit(".", 1)[-1]: full for full, _ in named}
-        close = dict.fromkeys(known[each] for each in difflib.get_close_matches(wanted, known, CLOSE_NAMES, 0.5))
+        known: dict[str, list[str]] = {}
+        for full, _ in named:
+            for called in {full, full.rsplit(".", 1)[-1]}:
+                known.setdefault(called, []).append(full)
+        near = difflib.get_close_matches(wanted, known, CLOSE_NAMES, 0.5)
+        close = dict.fromkeys(full for called in near for full in known[called])
         hint = f"; did you mean {' or '.join(close)}?" if close else f"; it has {len(named)} theorems"
         raise BadTarget(f"{path}: no theorem {name}{hint}")
     if len(matching) > 1:
