@@ -64,7 +64,6 @@ def main(argv: Sequence[str]) -> int:
 
 def show(explanation: Explanation, settings: InspectSettings, console: Console) -> None:
     """Print what was asked for. Raises BadExplanation for a search or a state that is not there."""
-
     from node.proving.explain import BadExplanation
 
     searches = explanation.searches
