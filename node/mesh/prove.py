@@ -115,7 +115,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(settings: ProveSettings) -> int:
     """Prove, print, return the exit code."""
-    from common import logging
     from common.bus import BusError
     from node.lean.toolchain.problems import LeanProblem
     from node.mesh.prove_report import Report
@@ -123,7 +122,6 @@ def run(settings: ProveSettings) -> int:
     from node.proving.prover import ProvingFailed
     from node.proving.statements import BadTarget, read_file, read_target
 
-    logging.configure("error")  # what fails is said by the exceptions below
     report = Report(json=settings.json, many=bool(settings.from_))
     try:
         _check(settings)
@@ -221,8 +219,10 @@ async def _prover(
     Raises ProvingFailed, BusError, LeanProblem.
     """
     if settings.url:
+        from common import logging
         from node.proving.remote import mesh_prover
 
+        logging.configure("error")  # what fails is said by exceptions
         async with mesh_prover(settings.url, settings.run, settings.proving.samples) as prover:
             yield prover, MESH_AT_ONCE
         return
