@@ -227,8 +227,12 @@ async def _prover(
             yield prover, MESH_AT_ONCE
         return
     from node.lean.settings import LeanProcessSettings
-    from node.lean.toolchain.find import find
     from node.mesh.projects import lean_for
+    from node.proving.starting import confined_toolchain
+
+    lean = LeanProcessSettings(lean=lean_for(settings.lean, [file] if file else []))
+    # What is left to import is imported while Lean's first processes run.
+    toolchain, _ = await asyncio.gather(confined_toolchain(lean.lean), asyncio.to_thread(_import_the_rest))
     from node.proving.local_lean import local_lean
     from node.proving.opening import OpeningProver
     from node.proving.solo import SoloProver
@@ -236,10 +240,16 @@ async def _prover(
     proving = settings.proving
     if settings.checkpoint or settings.fixed:
         proving = replace(proving, policy=FIXED if settings.fixed else f"own:{settings.checkpoint}")
-    lean = LeanProcessSettings(lean=lean_for(settings.lean, [file] if file else []))
-    async with local_lean(lean, find(lean.lean)) as local:
+    async with local_lean(lean, toolchain) as local:
         solo = SoloProver(local, proving, watch=recorder.watch if recorder else None)
-        yield OpeningProver(solo, local), lean.resolved_workers()
+        yield OpeningProver(solo, local, prepare=not settings.from_), lean.resolved_workers()
+
+
+def _import_the_rest() -> None:
+    """Import what a search in this process needs."""
+    import node.proving.local_lean
+    import node.proving.opening
+    import node.proving.solo  # noqa: F401
 
 
 async def _with_first(first: Row, rows: AsyncGenerator[Row]) -> AsyncGenerator[Row]:
