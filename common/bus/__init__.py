@@ -1,8 +1,9 @@
 """The bus: the only package that knows nats-py. Nodes use the names below and nothing inside.
 
-A name is imported when it is first used: what runs without a broker uses the errors alone, and nats-py and what it
-needs take a second of CPU time to import.
+They are imported when they are first asked for, so that who needs the errors alone waits for no client library.
 """
+
+from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -28,52 +29,6 @@ if TYPE_CHECKING:
     from common.bus.persistence import persistently
     from common.bus.subscriptions import ServedSubscription, Subscription
     from common.settings import BusSettings
-
-_MODULES = {
-    "common.bus.admin": (
-        "BucketSpec",
-        "ConsumerSpec",
-        "HistorySpec",
-        "ObjectStoreSpec",
-        "RunSpec",
-        "StreamSpec",
-    ),
-    "common.bus.bus": ("Bus",),
-    "common.bus.errors": (
-        "BusError",
-        "BusUnavailable",
-        "BusyError",
-        "DigestMismatch",
-        "NoRoom",
-        "NotThere",
-        "RemoteFailure",
-        "StreamConflict",
-        "Unanswered",
-    ),
-    "common.bus.leases": ("Lease",),
-    "common.bus.names": (
-        "ACK_WAIT",
-        "NODE_TTL",
-    ),
-    "common.bus.objects": ("file_digest",),
-    "common.bus.persistence": ("persistently",),
-    "common.bus.subscriptions": (
-        "ServedSubscription",
-        "Subscription",
-    ),
-    "common.settings": ("BusSettings",),
-}
-_HOMES = {name: module for module, names_of_it in _MODULES.items() for name in names_of_it}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name from the module that it lives in."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = found
-    return found
-
 
 __all__ = [
     "ACK_WAIT",
@@ -102,3 +57,31 @@ __all__ = [
     "names",
     "persistently",
 ]
+
+_HOMES = {
+    "common.bus.admin": ("BucketSpec", "ConsumerSpec", "HistorySpec", "ObjectStoreSpec", "RunSpec", "StreamSpec"),
+    "common.bus.bus": ("Bus",),
+    "common.bus.errors": (
+        *("BusError", "BusUnavailable", "BusyError", "DigestMismatch", "NoRoom", "NotThere", "RemoteFailure"),
+        *("StreamConflict", "Unanswered"),
+    ),
+    "common.bus.leases": ("Lease",),
+    "common.bus.names": ("ACK_WAIT", "NODE_TTL"),
+    "common.bus.objects": ("file_digest",),
+    "common.bus.persistence": ("persistently",),
+    "common.bus.subscriptions": ("ServedSubscription", "Subscription"),
+    "common.settings": ("BusSettings",),
+}
+"""By module, the names that it defines."""
+
+_HOME = {name: module for module, names_ in _HOMES.items() for name in names_}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of this package, from the module that defines it (PEP 562)."""
+    if name == "names":
+        return importlib.import_module("common.bus.names")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+    return value
