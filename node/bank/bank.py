@@ -11,13 +11,14 @@ import hashlib
 import random
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from common.lean import Theorem
+from common.places import Context, Place
 from common.recipes import bundled_bank
 from node.bank import manifest
 from node.bank.manifest import Manifest
@@ -25,6 +26,7 @@ from node.bank.manifest import Manifest
 DIRECTORY = bundled_bank()
 SPLITS = ("train", "valid", "test")
 TRANSITIONS = "transitions"
+CONTEXTS = "contexts"
 
 T = TypeVar("T")
 
@@ -52,6 +54,17 @@ class BankTransition(msgspec.Struct, frozen=True):
     remaining_steps: int
 
 
+class _Gap(msgspec.Struct, frozen=True):
+    before: str
+    after: str = "\n"
+    tactic: bool = True
+
+
+class _Context(msgspec.Struct, frozen=True):
+    digest: str
+    text: str
+
+
 class _Statement(msgspec.Struct, frozen=True):
     name: str
     binders: str
@@ -60,16 +73,36 @@ class _Statement(msgspec.Struct, frozen=True):
     level: int
     header: str = ""
     """Of imported statements (`proofmesh bank import`): imports, opens, definitions."""
+    context: str = ""
+    """Of a theorem in a file: names the text above its command, which stands in CONTEXTS once."""
+    place: _Gap | None = None
+    """Its command around the gap (`common.places`)."""
 
 
 def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem]:
     """The statements of `train`, `valid` or `test`. Raises BankError."""
     if split not in SPLITS:
         raise BankError(f"no split {split!r}; there are {', '.join(SPLITS)}")
-    rows = _decode(_file(directory, split), _Statement)
-    return [
-        BankTheorem(Theorem(row.name, row.binders, row.conclusion, row.header), row.family, row.level) for row in rows
-    ]
+    rows = list(_decode(_file(directory, split), _Statement))
+    contexts = _contexts(directory) if any(row.context for row in rows) else {}
+    return [BankTheorem(_theorem(row, contexts, directory, split), row.family, row.level) for row in rows]
+
+
+def _contexts(directory: Path) -> dict[str, Context]:
+    """The texts that stand above theorems in files. Raises BankError."""
+    return {row.digest: Context.of(row.text) for row in _decode(_file(directory, CONTEXTS), _Context)}
+
+
+def _theorem(row: _Statement, contexts: Mapping[str, Context], directory: Path, split: str) -> Theorem:
+    """Raises BankError."""
+    theorem = Theorem(row.name, row.binders, row.conclusion, row.header)
+    if row.place is None:
+        return theorem
+    if row.context not in contexts:
+        path = _file(directory, CONTEXTS)
+        raise BankError(f"{path}: no context {row.context}, which {row.name} of {split} has; {_remedy(directory)}")
+    place = Place(contexts[row.context], row.place.before, row.place.after, row.place.tactic)
+    return msgspec.structs.replace(theorem, place=place)
 
 
 def splits(directory: Path = DIRECTORY) -> tuple[str, ...]:
@@ -119,7 +152,7 @@ def digest(directory: Path = DIRECTORY) -> str:
     Equal content gives equal digests, wherever the bank lies and whatever made it. Raises BankError.
     """
     total = hashlib.blake2b(digest_size=16)
-    for name in (*SPLITS, TRANSITIONS):
+    for name in (*SPLITS, TRANSITIONS, CONTEXTS):
         path = _file(directory, name)
         if path.exists():
             total.update(path.name.encode() + b"\0" + hashlib.blake2b(_read(path)).digest())

@@ -15,9 +15,10 @@ from common.files import write_whole
 from common.lean import Theorem
 from node.bank import manifest
 from node.bank.bank import SPLITS
+from node.bank.formats import SPLITS as SPLITS_BY_NAME
 from node.bank.formats import NoFormat, format_of
 from node.bank.rows import Row
-from node.bank.statements import Refused, theorem
+from node.bank.statements import Refused, in_file, theorem, theorem_in_file
 
 LEVEL = 1
 """Levels tell the bank's own statements by the length of their proofs: nothing is known of these."""
@@ -33,6 +34,8 @@ class Imported:
 
     def row(self) -> dict[str, Any]:
         """Its line in the bank."""
+        place = self.theorem.place
+        gap = {} if place is None else {"before": place.before, "after": place.after, "tactic": place.tactic}
         return {
             "name": self.theorem.name,
             "binders": self.theorem.binders,
@@ -42,6 +45,7 @@ class Imported:
             "header": self.theorem.header,
             "statement": self.theorem.signature,
             "source": self.source,
+            **({"context": place.context.digest, "place": gap} if place is not None else {}),
         }
 
 
@@ -62,27 +66,31 @@ def collect(
 ) -> SourceReading:
     """Read rows. `split`, `header`: where the dataset says nothing. Raises SourceProblem."""
     reading = SourceReading()
-    seen: dict[tuple[str, str], None] = {}
+    seen: dict[tuple[object, ...], None] = {}
     names: set[str] = set()
     for row in rows:
         if limit is not None and reading.rows >= limit:
             break
         reading.rows += 1
         try:
-            form = format_of(row)
-            raw = form.read(row)
-            found = theorem(raw.text, raw.header or header or form.header, raw.name)
+            if in_file(row):
+                found, own_split = theorem_in_file(row), SPLITS_BY_NAME.get(str(row.get("split", "")).lower(), "")
+            else:
+                form = format_of(row)
+                raw = form.read(row)
+                found, own_split = theorem(raw.text, raw.header or header or form.header, raw.name), raw.split
         except (NoFormat, Refused) as error:
             reading.refused.append((str(row.get("name") or row.get("id") or f"row {reading.rows}"), str(error)))
             continue
-        if (found.header, found.proposition) in seen:
+        key = found.place.key if found.place is not None else (found.header, found.proposition)
+        if key in seen:
             reading.repeated += 1
             continue
-        seen[found.header, found.proposition] = None
+        seen[key] = None
         unique = _free(found.name, "", names)
         names.add(unique)
-        found = Theorem(unique, found.binders, found.conclusion, found.header)
-        reading.statements.append(Imported(found, raw.split or split, source))
+        found = msgspec.structs.replace(found, name=unique)
+        reading.statements.append(Imported(found, own_split or split, source))
     return reading
 
 
@@ -119,12 +127,22 @@ def write(statements: Sequence[Imported], out: Path, command: str = "") -> Writt
     rows["train"] = train
     for split, file in files.items():
         _write(file, rows[split])
+    _write_contexts(out / "contexts.jsonl.gz", [each.theorem for each in statements], rows)
     if not (out / "transitions.jsonl.gz").exists():
         _write(out / "transitions.jsonl.gz", [])
     if command:
         commands = found.commands | dict.fromkeys(sources, command)
         manifest.write(out, msgspec.structs.replace(found, commands=commands))
     return Written({split: len(each) for split, each in rows.items()}, left_out)
+
+
+def _write_contexts(path: Path, theorems: Iterable[Theorem], rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
+    """The texts above theorems in files, each once; those that no row of the bank names any more go."""
+    texts = {str(row["digest"]): str(row["text"]) for row in _rows(path)}
+    texts |= {each.place.context.digest: each.place.context.text for each in theorems if each.place is not None}
+    named = {str(row["context"]) for each in rows.values() for row in each if row.get("context")}
+    if named or path.exists():
+        _write(path, ({"digest": digest, "text": text} for digest, text in texts.items() if digest in named))
 
 
 def _proposition(row: Mapping[str, Any]) -> tuple[str, str]:

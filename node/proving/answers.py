@@ -13,7 +13,7 @@ from common.messages import AttemptOutcome, LeanVerifyReply
 from common.places import Place
 from node.lean.text.filling import filled, written
 from node.proving.prover import Budget, Found, ProvingFailed, TheoremProver
-from node.proving.statements import FRESH, Target
+from node.proving.statements import Target
 
 PROVED, DISPROVED, FAILED, BAD_STATEMENT, ERROR = "proved", "disproved", "failed", "bad-statement", "error"
 
@@ -129,7 +129,7 @@ def _answered(target: Target, side: _Side, negated: bool, seconds: float) -> Ans
         target.name,
         DISPROVED if negated else PROVED,
         proof="\n".join(f"  {line}" if line else "" for line in found.script),
-        lean=_lean(side.theorem, found.script),
+        lean=written(side.theorem, found.script),
         replacement=replacement(place, found.script) if place and target.gap and not negated else "",
         reason=f"accepted by Lean {verdict.lean_version}, axioms: {axioms}",
         by=found.by,
@@ -137,14 +137,6 @@ def _answered(target: Target, side: _Side, negated: bool, seconds: float) -> Ans
         simulations=found.simulations,
         seconds=seconds,
     )
-
-
-def _lean(theorem: Theorem, script: Sequence[str]) -> str:
-    """The theorem with its proof, under its own name."""
-    place = theorem.place
-    if place is not None and place.before.startswith(f"theorem {FRESH}"):
-        theorem = Theorem(theorem.name, theorem.binders, theorem.conclusion)
-    return written(theorem, script)
 
 
 def replacement(place: Place, script: Sequence[str]) -> str:

@@ -21,15 +21,13 @@ from common.lean import Theorem
 from common.places import Context, Place
 from node.lean.files.commands import PROOFS, Command
 from node.lean.files.sources import collect
+from node.lean.text.filling import below
 from node.lean.text.rules import statement_problem
 from node.lean.text.statement import StatementError, parse_statement
 from node.proving.looking import SORRY, LookedAt
 
 CLOSE_NAMES = 3
 """Names that are suggested in place of one that is not there."""
-
-FRESH = "proofmesh_theorem"
-"""Name of a statement that is put behind a file: its own may be taken there."""
 
 _FILE_LINE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?::(?P<column>\d+))?")
 _STATEMENT = re.compile(r"\s*(theorem|lemma|example)\b")
@@ -102,16 +100,9 @@ def statement_target(text: str, above: str | None = None, name: str = "") -> Tar
     contexts = [Context.of(each) for each in texts]
     return Target(
         name or theorem.name,
-        tuple(_behind(context, theorem) for context in contexts),
-        tuple(_behind(context, theorem.negation()) for context in contexts),
+        tuple(below(context, theorem) for context in contexts),
+        tuple(below(context, theorem.negation()) for context in contexts),
     )
-
-
-def _behind(context: Context, theorem: Theorem) -> Theorem:
-    """The theorem as a command below a context, under a name that is free there."""
-    binders = f" {theorem.binders}" if theorem.binders.strip() else ""
-    before = f"theorem {FRESH}{binders} : {theorem.conclusion} := by\n  "
-    return Theorem(theorem.name, theorem.binders, theorem.conclusion, place=Place(context, before, "\n"))
 
 
 def line_target(path: Path, line: int, column: int | None = None) -> Target:
@@ -203,7 +194,7 @@ def _whole(text: LookedAt, command: Command, where: str, name: str = "") -> Targ
 
 
 def _negations(context: Context, theorem: Theorem | None) -> tuple[Theorem, ...]:
-    return (_behind(context, theorem.negation()),) if theorem else ()
+    return (below(context, theorem.negation()),) if theorem else ()
 
 
 def _listed(items: Sequence[str] | map[str], one: str, several: str) -> str:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 
 from common.lean import Theorem
-from common.places import Place
+from common.places import Context, Place
 from node.lean.text.script import INDENT
 
 _OPENS_BLOCK = re.compile(r"(?:\bby|=>|·|\.)[ \t]*$")
@@ -28,9 +28,29 @@ _OPENS_TERM = re.compile(r"(?::=|\bfrom|=>)[ \t]*$")
 _NOTHING_BEHIND = re.compile(r"[ \t]*(?:--[^\n]*)?(?:\n|$)")
 
 
+FRESH = "proofmesh_theorem"
+"""Name of a statement that is put below a file's text: its own may be taken there."""
+
+
+def below(context: Context, theorem: Theorem) -> Theorem:
+    """A statement as a command below a context, under a name that is free there; shown under its own."""
+    binders = f" {theorem.binders}" if theorem.binders.strip() else ""
+    before = f"theorem {FRESH}{binders} : {theorem.conclusion} := by\n  "
+    return Theorem(theorem.name, theorem.binders, theorem.conclusion, place=Place(context, before, "\n"))
+
+
+def negated(theorem: Theorem) -> Theorem | None:
+    """A theorem whose proof disproves this one; None for a place in a file whose goal its text does not show."""
+    if theorem.place is None:
+        return theorem.negation()
+    if theorem.place.before.startswith(f"theorem {FRESH}"):
+        return below(theorem.place.context, theorem.negation())
+    return None
+
+
 def written(theorem: Theorem, script: Sequence[str]) -> str:
     """A theorem with its proof, for people: lines of tactics, the first in column 0. In a file: its command."""
-    if theorem.place is not None:
+    if theorem.place is not None and not theorem.place.before.startswith(f"theorem {FRESH}"):
         return filled(theorem.place, script).strip("\n")
     return f"{theorem.signature} := by\n{_indented(script, INDENT)}"
 
