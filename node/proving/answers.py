@@ -131,7 +131,8 @@ def _answered(target: Target, side: _Side, negated: bool, seconds: float) -> Ans
         proof="\n".join(f"  {line}" if line else "" for line in found.script),
         lean=written(side.theorem, found.script),
         replacement=replacement(place, found.script) if place and target.gap and not negated else "",
-        reason=f"accepted by Lean {verdict.lean_version}, axioms: {axioms}",
+        reason=f"accepted by Lean {verdict.lean_version}, axioms: {axioms}"
+        + (verdict.reason and f"; {verdict.reason}"),
         by=found.by,
         axioms=verdict.axioms,
         simulations=found.simulations,
