@@ -8,12 +8,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from common.bus import Bus, BusSettings
+from node.mesh import verify
 from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
@@ -40,6 +42,22 @@ def prove(*arguments: str, folder: Path, stdin: str = "") -> subprocess.Complete
     return run
 
 
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command in this process, with exit code, output and errors: a start of Python less."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     (tmp_path / "file.lean").write_text(FILE, encoding="utf-8")
@@ -57,31 +75,37 @@ def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.process
-def test_false_statement_is_not_proved_and_with_disprove_its_negation_is(tmp_path: Path) -> None:
-    run = prove(FALSE, "--simulations", "6", "--json", folder=tmp_path)
-    assert run.returncode == NOT_PROVED, run.stderr
-    answer = json.loads(run.stdout)
+@pytest.mark.lean
+def test_false_statement_is_not_proved_and_with_disprove_its_negation_is(called: Run) -> None:
+    code, out, err = called(FALSE, "--simulations", "6", "--fixed", "--json")
+    assert code == NOT_PROVED, err
+    answer = json.loads(out)
     assert (answer["name"], answer["outcome"], answer["proof"], answer["lean"]) == ("t", "failed", "", "")
-    run = prove("theorem t (n : Nat) : n = n + 1", "--disprove", folder=tmp_path)
-    assert run.returncode == NOT_PROVED and "disproved" in run.stderr
-    assert run.stdout.startswith("theorem t_neg : ¬ (∀ (n : Nat), n = n + 1) := by\n  ")
+    code, out, err = called("theorem t (n : Nat) : n = n + 1", "--disprove", "--fixed")
+    assert code == NOT_PROVED and "disproved" in err
+    assert out.startswith("theorem t_neg : ¬ (∀ (n : Nat), n = n + 1) := by\n  ")
 
 
-@pytest.mark.process
-def test_places_of_a_file_and_statements_in_its_context(file: Path, tmp_path: Path) -> None:
-    gap = prove("file.lean:5", "--json", folder=tmp_path)
-    assert gap.returncode == PROVED, gap.stderr
-    answer = json.loads(gap.stdout)
+@pytest.mark.lean
+def test_places_of_a_file_and_statements_in_its_context(file: Path, called: Run) -> None:
+    code, out, err = called("file.lean:5", "--json", "--fixed")
+    assert code == PROVED, err
+    answer = json.loads(out)
     filled = FILE.replace("sorry", answer["replacement"])
     assert answer["lean"] in filled
-    (tmp_path / "filled.lean").write_text(filled, encoding="utf-8")
-    command = [sys.executable, "-m", "node.mesh.cli", "verify", "filled.lean"]
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False).returncode == 0
-    named = prove("file.lean", "t", folder=tmp_path)
-    assert named.returncode == PROVED and named.stdout.startswith("theorem t (h : True ∧ double 1 = 2)"), named.stderr
-    context = prove("--context", "file.lean", "theorem t : double 2 = 4", folder=tmp_path)
-    assert context.returncode == PROVED and context.stdout.startswith("theorem t : double 2 = 4 := by\n  ")
+    (file.parent / "filled.lean").write_text(filled, encoding="utf-8")
+    assert verify.main(["filled.lean"]) == 0
+    code, out, err = called("file.lean", "t", "--fixed")
+    assert code == PROVED and "theorem t (h : True ∧ double 1 = 2)" in out, err
+    code, out, err = called("--context", "file.lean", "theorem t : double 2 = 4", "--fixed")
+    assert code == PROVED and out.startswith("theorem t : double 2 = 4 := by\n  "), err
+
+
+@pytest.mark.lean
+def test_a_gap_is_proved_while_another_of_its_theorem_stays_open(file: Path, called: Run) -> None:
+    file.write_text("theorem t (p : Prop) (h : p) : p ∧ 1 = 2 := by\n  constructor\n  · sorry\n  · sorry\n")
+    code, out, err = called("file.lean:3", "--fixed")
+    assert code == PROVED and out.strip() and "1 other `sorry` of its command is left" in err
 
 
 @pytest.mark.process
@@ -91,29 +115,35 @@ def test_rows_of_standard_input_are_answered_line_by_line(tmp_path: Path) -> Non
         '{"name": "broken", ',
         f"{FALSE} := by sorry",
     ]
-    run = prove("--from", "-", "--json", "--simulations", "4", folder=tmp_path, stdin="\n".join(rows))
+    run = prove("--from", "-", "--json", "--simulations", "4", "--fixed", folder=tmp_path, stdin="\n".join(rows))
     assert run.returncode == NOT_PROVED
     found = [json.loads(line) for line in run.stdout.splitlines()]
     assert {each["name"]: each["outcome"] for each in found} == {"one": "proved", "line 2": "error", "t": "failed"}
     assert all({"name", "outcome", "proof", "seconds", "reason"} <= set(each) for each in found)
+
+
+@pytest.mark.lean
+def test_lines_of_a_text_file_are_statements(called: Run, tmp_path: Path) -> None:
     (tmp_path / "true.txt").write_text(f"-- one\n\n{SWAP} := sorry\n", encoding="utf-8")
-    run = prove("--from", "true.txt", folder=tmp_path)
-    assert run.returncode == PROVED and run.stdout.startswith(f"{SWAP} := by\n  "), run.stderr
+    code, out, err = called("--from", "true.txt", "--fixed")
+    assert code == PROVED and out.startswith(f"{SWAP} := by\n  ") and "1 statements: 1 proved" in err
 
 
-@pytest.mark.process
-def test_the_search_is_written_to_be_looked_at(tmp_path: Path) -> None:
-    run = prove(FALSE, "--simulations", "3", "--explain", "search", folder=tmp_path)
-    assert run.returncode == NOT_PROVED and "search.json" in run.stderr
+@pytest.mark.lean
+def test_the_search_is_written_to_be_looked_at(called: Run, tmp_path: Path) -> None:
+    code, _, err = called(FALSE, "--simulations", "3", "--explain", "search", "--fixed")
+    assert code == NOT_PROVED and "search.json" in err
     assert json.loads((tmp_path / "search.json").read_bytes())["searches"][0]["simulations"] <= 3
     assert "</html>" in (tmp_path / "search.html").read_text(encoding="utf-8")
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    code, _, err = called(FALSE, "--simulations", "1", "--explain", "taken/search", "--fixed")
+    assert code == BAD_STATEMENT and "--explain taken/search: cannot be written" in err
 
 
-@pytest.mark.process
-def test_ill_typed_statement_is_refused_with_leans_own_message(tmp_path: Path) -> None:
-    run = prove("theorem t (p : Prop) : p ∧ nonsense", folder=tmp_path)
-    assert run.returncode == BAD_STATEMENT
-    assert "nonsense" in run.stderr and run.stdout == ""
+@pytest.mark.lean
+def test_ill_typed_statement_is_refused_with_leans_own_message(called: Run) -> None:
+    code, out, err = called("theorem t (p : Prop) : p ∧ nonsense")
+    assert code == BAD_STATEMENT and "nonsense" in err and out == ""
 
 
 @pytest.mark.parametrize(
