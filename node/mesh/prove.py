@@ -15,6 +15,7 @@ or something asked for is not there, 3 the machinery failed.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -135,6 +136,9 @@ def run(settings: ProveSettings) -> int:
     except (ProvingFailed, BusError) as error:
         print(f"proofmesh prove: {error}", file=sys.stderr)
         return MESH_FAILED
+    except BrokenPipeError:  # whoever read the answers has had enough: `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_PROVED
     finally:
         report.close()
 
