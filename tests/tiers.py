@@ -17,7 +17,7 @@ MARKS = ("broker", "lean", "process")
 
 FIXTURES = {
     "broker": ("broker", "own_broker"),
-    "lean": ("lean_proxy", "traced", "elaborate", "elaborate_each", "printed", "wire"),
+    "lean": ("lean_proxy", "traced", "elaborate", "elaborate_each", "printed", "wire", "own_lean"),
 }
 """Fixtures that start a program, by the mark that they give; tests may use them through other fixtures."""
 

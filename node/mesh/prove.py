@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -119,6 +119,7 @@ def run(settings: ProveSettings) -> int:
     from common.bus import BusError
     from node.lean.toolchain.problems import LeanProblem
     from node.mesh.prove_report import Report
+    from node.proving.checkpoints import BadPolicy
     from node.proving.many import BadRows
     from node.proving.prover import ProvingFailed
     from node.proving.statements import BadTarget, read_file, read_target
@@ -130,7 +131,7 @@ def run(settings: ProveSettings) -> int:
             above = read_file(settings.context) if settings.context else None
             return asyncio.run(_many(settings, above, report))
         return asyncio.run(_one(settings, read_target(settings.target, settings.context), report))
-    except (UsageProblem, BadTarget, BadRows, LeanProblem) as error:
+    except (UsageProblem, BadTarget, BadRows, BadPolicy, LeanProblem) as error:
         print(f"proofmesh prove: {error}", file=sys.stderr)
         return BAD_STATEMENT
     except (ProvingFailed, BusError) as error:
@@ -174,7 +175,7 @@ async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
         raise UsageProblem(f"{target.where}: the goal of a `sorry` within a proof has no negation that can be written")
     recorder = _recorder(settings)
     report.note(f"searching for a proof of {target.readings[0].signature}")
-    async with _prover(settings, target.file, recorder) as (prover, _):
+    async with _prover(settings, target.file, report.note, recorder) as (prover, _):
         found = await answers.answer(
             prover, target, Budget(settings.seconds, settings.simulations), disprove=settings.disprove
         )
@@ -197,7 +198,7 @@ async def _many(settings: ProveSettings, above: str | None, report: Report) -> i
     budget = Budget(settings.seconds, settings.simulations)
     rows = rows_of(settings.from_)
     first = await anext(rows)  # before Lean is started, for a file that is none
-    async with _prover(settings, settings.context, None) as (prover, at_once):
+    async with _prover(settings, settings.context, report.note) as (prover, at_once):
         found = prove_rows(
             prover,
             _with_first(first, rows),
@@ -216,7 +217,7 @@ async def _many(settings: ProveSettings, above: str | None, report: Report) -> i
 
 @asynccontextmanager
 async def _prover(
-    settings: ProveSettings, file: Path | None, recorder: SearchRecorder | None
+    settings: ProveSettings, file: Path | None, note: Callable[[str], None], recorder: SearchRecorder | None = None
 ) -> AsyncIterator[tuple[TheoremProver, int]]:
     """What searches, and how many statements it takes at once. `file`: the Lean file that they are for.
 
@@ -245,8 +246,9 @@ async def _prover(
     if settings.checkpoint or settings.fixed:
         proving = replace(proving, policy=FIXED if settings.fixed else f"own:{settings.checkpoint}")
     async with local_lean(lean, toolchain) as local:
-        solo = SoloProver(local, proving, watch=recorder.watch if recorder else None)
-        yield OpeningProver(solo, local, prepare=not settings.from_), lean.resolved_workers()
+        watch = recorder.watch if recorder else None
+        async with SoloProver(local, proving, note=note, watch=watch) as solo:
+            yield OpeningProver(solo, local, prepare=not settings.from_), lean.resolved_workers()
 
 
 def _import_the_rest() -> None:

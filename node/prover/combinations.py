@@ -65,7 +65,8 @@ def propositions(goal: Goal) -> list[str]:
 def _leaves(proposition: str) -> Iterator[str]:
     proposition = _bare(proposition.strip())
     kind = connective(proposition)
-    if kind in ("∧", "∨", "→", "↔"):
+    sides = operands(proposition, "=") if kind == "=" else []
+    if kind in ("∧", "∨", "→", "↔") or any(connective(side) == "¬" for side in sides):
         for part in operands(proposition, kind):
             yield from _leaves(part)
     elif kind == "¬":
@@ -126,7 +127,7 @@ def _arguments(proposition: str) -> list[str]:
             parts = operands(proposition, "→")
             arguments.append("‹_›")
             proposition = proposition[proposition.index(parts[1], len(parts[0])) :]
-    return arguments
+    return [*arguments, "‹_›"] if kind == "¬" else arguments
 
 
 def pairs(goal: Goal) -> Iterator[str]:

@@ -198,7 +198,8 @@ def data_terms(goal: Goal) -> list[str]:
 
 
 def equations(goal: Goal) -> Iterator[str]:
-    """Rewriting with what the context has."""
+    """Rewriting with what the context has, and of what it has."""
+    yield from (f"simp at {hypothesis.name}" for hypothesis in goal.proofs[:2])
     yield from (tactic for tactic in rewrites(goal) if tactic not in ARITHMETIC)
 
 

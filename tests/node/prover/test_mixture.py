@@ -1,0 +1,67 @@
+"""Several policies as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from common.bus import BusError
+from node.prover.mixture import MixturePolicy, Part
+from node.prover.policy import Advice, BadAdvice
+from node.prover.prior import Proposal
+
+
+class Says:
+    """A policy that says the same about every state."""
+
+    def __init__(self, value: float = -1.0, exhausted: bool = False, **masses: float) -> None:
+        self.advice = Advice([Proposal(tactic, mass) for tactic, mass in masses.items()], value, exhausted, 3)
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        return self.advice
+
+
+class Fails:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        raise self.error
+
+
+async def masses(*parts: Part) -> dict[str, float]:
+    advice = await MixturePolicy(parts).advise("⊢ p", 6, 0)
+    return {proposal.tactic: proposal.mass for proposal in advice.proposals}
+
+
+async def test_each_part_has_its_share_and_what_two_propose_adds_up() -> None:
+    mixed = await masses(Part(Says(rfl=3.0, simp=1.0), 0.5), Part(Says(simp=10.0, omega=10.0), 0.5))
+    assert mixed == pytest.approx({"rfl": 0.375, "simp": 0.125 + 0.25, "omega": 0.25})
+
+
+async def test_the_share_of_a_part_that_proposes_nothing_goes_to_the_others() -> None:
+    assert await masses(Part(Says(rfl=2.0), 0.25), Part(Says(), 0.75)) == {"rfl": 1.0}
+
+
+async def test_learned_values_win_over_guessed_ones_whatever_the_order() -> None:
+    parts = [Part(Says(-7.0, rfl=1.0)), Part(Says(-2.0, simp=1.0), has_values=True)]
+    for order in (parts, parts[::-1]):
+        assert (await MixturePolicy(order).advise("⊢ p", 6, 0)).value == -2.0
+
+
+@pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, False)])
+async def test_it_is_exhausted_when_all_its_parts_are(first: bool, second: bool) -> None:
+    parts = [Part(Says(exhausted=first, rfl=1.0)), Part(Says(exhausted=second, simp=1.0))]
+    assert (await MixturePolicy(parts).advise("⊢ p", 6, 0)).exhausted is (first and second)
+
+
+async def test_a_part_that_fails_is_left_out_unless_all_fail() -> None:
+    broken = Part(Fails(BadAdvice("not a number")), has_values=True)
+    advice = await MixturePolicy([broken, Part(Says(-4.0, rfl=1.0))]).advise("⊢ p", 6, 0)
+    assert ([proposal.tactic for proposal in advice.proposals], advice.value) == (["rfl"], -4.0)
+    with pytest.raises(BadAdvice, match="not a number"):
+        await MixturePolicy([Part(Fails(BusError("nobody"))), broken]).advise("⊢ p", 6, 0)
+
+
+async def test_what_is_no_failure_of_a_policy_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await MixturePolicy([Part(Fails(ZeroDivisionError())), Part(Says(rfl=1.0))]).advise("⊢ p", 6, 0)

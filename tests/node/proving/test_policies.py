@@ -1,0 +1,142 @@
+"""Policies by name: what is understood, what is refused and with which words, what is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from node.proving import checkpoints
+from node.proving.checkpoints import BadPolicy, of_the_demo, weights_at
+from node.proving.policies import MOST_LINES, PolicyName, check, open_policy, parse, read_tactics
+
+STATE = "p q : Prop\nh₀ : p ∧ q\n⊢ q ∧ p"
+
+
+def unheard(text: str) -> None:
+    pytest.fail(f"nothing is to be said here: {text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("tactics", [PolicyName("tactics")]),
+        ("tactics:my list.txt", [PolicyName("tactics", "my list.txt")]),
+        ("own:runs/demo", [PolicyName("own", "runs/demo")]),
+        ("own:a+b/step-3+tactics", [PolicyName("own", "a+b/step-3"), PolicyName("tactics")]),
+        ("tactics+own:a", [PolicyName("tactics"), PolicyName("own", "a")]),
+        ("own:a+tactics:b+tactics", [PolicyName("own", "a"), PolicyName("tactics", "b"), PolicyName("tactics")]),
+    ],
+)
+def test_names_are_read(text: str, names: list[PolicyName]) -> None:
+    assert parse(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "there is no policy"),
+        ("tactic", "there is no policy `tactic`; there are `own:PATH`"),
+        ("own", "names no checkpoint"),
+        ("own:", "names no checkpoint"),
+        ("tactics:", "names no file"),
+        ("own:a+gpt:b", "there is no policy `gpt:b`"),
+        ("tactics+tactics", "twice"),
+    ],
+)
+def test_names_of_no_kind_are_refused(text: str, says: str) -> None:
+    with pytest.raises(BadPolicy, match=says):
+        parse(text)
+
+
+def test_a_file_of_tactics_has_one_on_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "list"
+    file.write_text("# closing ones\n\nsimp\n  omega  \nsimp\nexact ⟨h.2, h.1⟩\n", encoding="utf-8")
+    assert read_tactics(file) == ["simp", "omega", "exact ⟨h.2, h.1⟩"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"simp\nsorry\n", "line 2: .*sorry"),
+        (b"exact?\n", "line 1: .*searches the library"),
+        (b"# nothing\n", "there is no tactic in it"),
+        (b"\xff\xfe", "not text"),
+        ("\n".join(f"exact h{n}" for n in range(MOST_LINES + 1)).encode(), f"at most {MOST_LINES}"),
+    ],
+)
+def test_files_that_cannot_be_used_are_refused(tmp_path: Path, content: bytes, says: str) -> None:
+    file = tmp_path / "list"
+    file.write_bytes(content)
+    with pytest.raises(BadPolicy, match=says):
+        check(f"tactics:{file}")
+
+
+def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BadPolicy, match="no-list: the list of tactics cannot be read: No such file"):
+        check(f"tactics:{tmp_path / 'no-list'}")
+    with pytest.raises(BadPolicy, match=r"there is no checkpoint, weights file or run's folder .*nothing"):
+        check(f"own:{tmp_path / 'nothing'}")
+    with pytest.raises(BadPolicy, match="there is no checkpoint in"):
+        check(f"own:{tmp_path}")
+
+
+def test_a_run_or_its_checkpoints_mean_the_newest(run_folder: Path) -> None:
+    newest = run_folder / "checkpoints/step-000007"
+    for path in (run_folder, run_folder / "checkpoints", newest, newest / "model.safetensors"):
+        assert weights_at(path, unheard) == newest
+    assert weights_at(run_folder / "checkpoints/step-000003", unheard).name == "step-000003"
+
+
+def test_damaged_checkpoints_are_passed_over_with_a_word_and_named_ones_refused(run_folder: Path) -> None:
+    newest = run_folder / "checkpoints/step-000007"
+    (newest / "model.safetensors").write_bytes(b"short")
+    notes: list[str] = []
+    assert weights_at(run_folder, notes.append).name == "step-000003"
+    assert len(notes) == 1 and "damaged checkpoint" in notes[0]
+    with pytest.raises(BadPolicy, match=r"damaged checkpoint: .*model.safetensors has 5 bytes"):
+        weights_at(newest, unheard)
+    (run_folder / "checkpoints/step-000003/tokenizer.json").unlink()
+    with pytest.raises(BadPolicy, match=r"no checkpoint under .* is whole"):
+        weights_at(run_folder, unheard)
+
+
+def test_the_demos_checkpoints_are_used_if_there_are_any(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "DEMO_RUN", run_folder / "none")
+    assert of_the_demo(unheard) is None
+    monkeypatch.setattr(checkpoints, "DEMO_RUN", run_folder)
+    found = of_the_demo(unheard)
+    assert found is not None and found.name == "step-000007"
+    for state in run_folder.glob("checkpoints/*/state.json"):
+        state.write_text("{}")
+    notes: list[str] = []
+    assert of_the_demo(notes.append) is None and "is whole" in notes[0]
+
+
+async def test_a_network_answers_in_this_process_beside_the_list(run_folder: Path) -> None:
+    async with open_policy(parse(f"own:{run_folder}")) as opened:
+        assert opened.network
+        alone = await opened.policy.advise(STATE, 6, 1)
+        assert alone == await opened.policy.advise(STATE, 6, 1) and not alone.exhausted
+    async with open_policy(parse(f"own:{run_folder}+tactics")) as opened:
+        both = await opened.policy.advise(STATE, 6, 1)
+    assert both.value == pytest.approx(alone.value)
+    proposed = {proposal.tactic for proposal in both.proposals}
+    assert proposed >= {"simp_all", *(proposal.tactic for proposal in alone.proposals)}
+
+
+async def test_damaged_weights_are_told_in_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "weights.safetensors"
+    file.write_bytes(b"no weights")
+    with pytest.raises(BadPolicy, match=r"cannot use the network .*weights.safetensors"):
+        async with open_policy(parse(f"own:{file}")):
+            pass
+
+
+async def test_a_list_of_ones_own_is_all_that_is_tried(tmp_path: Path) -> None:
+    file = tmp_path / "list"
+    file.write_text("constructor\nassumption\n", encoding="utf-8")
+    async with open_policy(parse(f"tactics:{file}")) as opened:
+        advice = await opened.policy.advise(STATE, 6, 1)
+    assert [proposal.tactic for proposal in advice.proposals] == ["constructor", "assumption"]
+    assert advice.exhausted and not opened.network

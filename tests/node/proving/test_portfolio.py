@@ -1,0 +1,67 @@
+"""What is tried when, and which closing tactics stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from common.lean import Outcome, OutcomeKind, Theorem
+from common.places import Context, Place
+from node.proving.local_lean import suggested
+from node.proving.portfolio import FIRST_PART, ClosingTactics, Stage, first_proof, is_unparsable, stages
+
+PROVED = Outcome(OutcomeKind.PROVED)
+UNKNOWN = Outcome(OutcomeKind.ERROR, message="unknown tactic")
+FAILED = Outcome(OutcomeKind.ERROR, message="omega could not prove the goal")
+THEOREM = Theorem("t", "", "True")
+
+
+def test_the_list_comes_first_and_a_network_joins_it_later() -> None:
+    assert stages("", "") == [Stage("tactics", 1.0)]
+    assert stages("", "own:x") == [Stage("tactics", FIRST_PART), Stage("own:x+tactics", 1.0)]
+
+
+@pytest.mark.parametrize("policy", ["tactics", "own:x", "own:x+tactics"])
+def test_a_policy_that_was_asked_for_is_all_that_searches(policy: str) -> None:
+    assert stages(policy, "own:newest") == [Stage(policy, 1.0)]
+
+
+def test_what_lean_does_not_know_is_left_out_from_then_on() -> None:
+    closing = ClosingTactics(["rfl", "grind", "rfl", "omega"])
+    assert closing.for_theorem(THEOREM) == ["rfl", "grind", "omega"]
+    closing.learn(THEOREM, {"rfl": PROVED, "grind": UNKNOWN, "omega": FAILED})
+    assert closing.for_theorem(THEOREM) == closing.known() == ["rfl", "omega"]
+
+
+def test_what_one_file_does_not_import_another_may() -> None:
+    closing = ClosingTactics(["norm_num"])
+    closing.learn(THEOREM, {"norm_num": UNKNOWN})
+    place = Place(Context.of("import Mathlib\n\nopen Nat\n"), "theorem t : True := by ")
+    assert closing.for_theorem(Theorem("t", "", "True", place=place)) == ["norm_num"]
+    assert closing.for_theorem(Theorem("u", "", "False")) == []
+
+
+def test_the_first_of_the_order_that_closes_the_goal_is_the_proof() -> None:
+    outcomes = {"simp": PROVED, "rfl": FAILED, "omega": PROVED}
+    assert first_proof(outcomes, ["rfl", "omega", "simp"]) == "omega"
+    assert first_proof(outcomes, ["rfl"]) == ""
+
+
+def test_a_tactic_that_fails_is_no_unknown_one() -> None:
+    assert is_unparsable(UNKNOWN) and not is_unparsable(FAILED) and not is_unparsable(PROVED)
+
+
+@pytest.mark.parametrize(
+    ("message", "tactic"),
+    [
+        ("Try this:\n  [apply] exact Nat.add_comm n m", "exact Nat.add_comm n m"),
+        ("Try this: exact foo h", "exact foo h"),
+        ("Try this:\n  [apply] refine foo ?_\n  [apply] exact bar", "refine foo ?_"),
+        ("Try this: exact «proofmesh copy» (h hp) (h hp)", "exact h hp"),
+        ("Try this: exact «proofmesh copy» h h", "exact h"),
+        ("Try this: exact f («proofmesh copy» h h)", ""),
+        ("Try this: exact?", ""),
+        ("found nothing", ""),
+    ],
+)
+def test_a_suggestion_is_taken_as_a_tactic_if_the_rules_allow_it(message: str, tactic: str) -> None:
+    assert suggested(message) == tactic

@@ -1,0 +1,147 @@
+"""Shorter proofs of the same theorem: which variants there are, and what Lean makes of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from common.lean import Outcome, OutcomeKind, ProofTree, Step
+from node.lean.text.script import proof_lines
+from node.lean.text.statement import parse_statement
+from node.proving.local_lean import LocalLean
+from node.proving.shortening import places, replaced, shortened, size, variants_of
+from node.proving.writing import folded
+
+CLOSING = ("rfl", "assumption", "simp", "omega", "simp_all")
+ONE = ((0,),)
+TWO = ((0,), (1,))
+
+
+def chain(*tactics: str) -> ProofTree:
+    """Each tactic on the one goal that the one before has left."""
+    tree = ProofTree(tactics[-1])
+    for tactic in reversed(tactics[:-1]):
+        tree = ProofTree(tactic, ONE, (tree,))
+    return tree
+
+
+def both(tactic: str, first: ProofTree, second: ProofTree) -> ProofTree:
+    return ProofTree(tactic, TWO, (first, second))
+
+
+def texts(tree: ProofTree, closing: Sequence[str] = ()) -> list[str]:
+    return [variant.block for variant in variants_of(tree, closing)]
+
+
+async def short(lean: LocalLean, statement: str, tree: ProofTree, closing: Sequence[str] = CLOSING) -> list[str]:
+    theorem = parse_statement(statement)
+    result = await shortened(tree, lean.environment(theorem), closing, time.monotonic() + 60)
+    assert (await lean.verify(theorem, proof_lines(result, ""))).accepted
+    return proof_lines(result, "")
+
+
+@pytest.mark.parametrize(
+    ("tree", "variant"),
+    [
+        (chain("intro h", "intro x", "simp"), "intro h x\nsimp"),
+        (chain("skip", "simp"), "simp"),
+        (chain("left", "exact h"), "exact Or.inl h"),
+        (chain("right", "exact f h"), "exact Or.inr (f h)"),
+        (chain("refine ⟨n, ?_⟩", "omega"), "exact ⟨n, by omega⟩"),
+        (chain("refine ⟨n, ?_⟩", "exact h n"), "exact ⟨n, h n⟩"),
+        (chain("apply f", "exact h"), "exact f h"),
+        (chain("have h_1 := f x", "exact g h_1 y"), "exact g (f x) y"),
+        (both("constructor", ProofTree("exact a"), ProofTree("exact b")), "exact ⟨a, b⟩"),
+        (both("cases n with | zero => ?_ | succ n => ?_", chain("simp"), chain("simp")), "cases n <;> simp"),
+    ],
+)
+def test_steps_are_written_as_one(tree: ProofTree, variant: str) -> None:
+    assert variant in texts(tree)
+
+
+@pytest.mark.parametrize(
+    ("tree", "never"),
+    [
+        (chain("have h_1 := f x", "exact g h_1 h_1"), "exact g (f x) (f x)"),
+        (chain("have h := f x", "exact g.h"), "exact g.(f x)"),
+        (both("constructor", ProofTree("simp"), ProofTree("simp")), "exact ⟨by simp, by simp⟩"),
+    ],
+)
+def test_steps_that_would_not_be_shorter_stay_apart(tree: ProofTree, never: str) -> None:
+    assert never not in texts(tree)
+
+
+def test_variants_are_never_longer() -> None:
+    tree = both("constructor", chain("intro h", "exact h.2"), chain("intro h", "simp [h]"))
+    for variant in variants_of(tree, CLOSING):
+        assert size(variant.tree) < size(tree)
+
+
+def test_a_subtree_is_replaced_at_its_place() -> None:
+    tree = both("constructor", chain("intro h", "simp"), ProofTree("rfl"))
+    found = {node.tactic: path for path, node in places(tree)}
+    assert found["simp"] == (Step("constructor", 0, TWO), Step("intro h", 0, ONE))
+    changed = replaced(tree, found["simp"], ProofTree("omega"))
+    assert proof_lines(changed, "") == ["constructor", "· intro h", "  omega", "· rfl"]
+
+
+async def test_one_tactic_takes_the_place_of_many(own_lean: LocalLean) -> None:
+    tree = both("induction n with | zero => ?_ | succ n ih => ?_", chain("rfl"), chain("rw [Nat.add_zero]"))
+    assert await short(own_lean, "theorem t (n : Nat) : n + 0 = n", tree) == ["rfl"]
+
+
+async def test_steps_that_are_not_needed_are_dropped(own_lean: LocalLean) -> None:
+    tree = chain("intro h", "have h_1 := h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩")
+    lines = await short(own_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", tree, ())
+    assert lines == ["intro h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩"]
+
+
+async def test_a_branch_is_closed_by_one_tactic_where_one_does(own_lean: LocalLean) -> None:
+    statement = "theorem t (p : Prop) (n m : Nat) (h : p ∧ m = 1) : p ∧ n ≤ n + m"
+    tree = both("constructor", chain("obtain ⟨h, h_1⟩ := h", "exact h"), chain("rw [Nat.add_comm]", "omega"))
+    lines = await short(own_lean, statement, tree, ("omega",))
+    assert lines[0] == "constructor" and lines[-1] == "· omega"
+
+
+async def test_lemmas_that_are_not_needed_are_left_out(own_lean: LocalLean) -> None:
+    tree = chain("intro a b c", "simp only [Nat.mul_assoc, Nat.mul_add, Nat.add_mul, Nat.sub_self] <;> omega")
+    lines = await short(own_lean, "theorem t : ∀ a b c : Nat, a * (b + c) = a * c + a * b", tree, ())
+    assert lines == ["simp only [Nat.mul_add] <;> omega"]
+
+
+async def test_hypotheses_are_named_where_they_were_only_pointed_at(own_lean: LocalLean) -> None:
+    tree = ProofTree("exact f ‹_› ‹_›", state="p q r : Prop\nf : p → q → r\nhp : p\nhq : q\n⊢ r")
+    lines = await short(own_lean, "theorem t (p q r : Prop) (f : p → q → r) (hp : p) (hq : q) : r", tree, ())
+    assert lines == ["exact f hp hq"]
+
+
+class Refuses:
+    """An environment in which nothing works, and that counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        self.asked += 1
+        return dict.fromkeys(tactics, Outcome(OutcomeKind.ERROR))
+
+
+async def test_what_lean_does_not_accept_changes_nothing_and_late_nothing_is_tried() -> None:
+    tree, refuses = chain("intro h", "exact h"), Refuses()
+    assert await shortened(tree, refuses, CLOSING, time.monotonic() + 60) == tree and refuses.asked == 1
+    assert await shortened(tree, refuses, CLOSING, time.monotonic()) == tree and refuses.asked == 1
+
+
+def test_the_cases_of_an_induction_are_laid_out() -> None:
+    head = "induction n with | zero => ?_ | succ n ih => ?_"
+    tree = ProofTree("intro n", ONE, (both(head, chain("rfl"), chain("rw [ih]", "simp")),))
+    assert proof_lines(folded(tree), "") == [
+        "intro n",
+        "induction n with",
+        "| zero => rfl",
+        "| succ n ih =>",
+        "  rw [ih]",
+        "  simp",
+    ]

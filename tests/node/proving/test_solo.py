@@ -1,0 +1,137 @@
+"""One theorem in this process: what proves it, what it looks like, and what is said when it is not proved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from common.lean import Theorem
+from common.messages import AttemptOutcome
+from common.places import Context, Place
+from node.lean.text.statement import parse_statement
+from node.proving import checkpoints, solo
+from node.proving.checkpoints import BadPolicy
+from node.proving.local_lean import LocalLean
+from node.proving.prover import Budget, Found
+from node.proving.settings import ProvingSettings
+from node.proving.solo import SoloProver
+
+BUDGET = Budget(seconds=60.0, simulations=60)
+LIST = ProvingSettings(policy="tactics")
+
+
+@pytest.fixture(autouse=True)
+def no_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whatever has been trained here is not part of a test, and a busy machine has time to write proofs nicely."""
+    monkeypatch.setattr(solo, "SHORTENING_SECONDS", 60.0)
+    monkeypatch.setattr(checkpoints, "DEMO_RUN", tmp_path / "no-demo")
+
+
+async def proved(lean: LocalLean, statement: str, settings: ProvingSettings | None = None) -> Found:
+    """What is found, verified."""
+    theorem = parse_statement(statement)
+    async with SoloProver(lean, settings) as prover:
+        found = await prover.find(theorem, BUDGET)
+        assert found.outcome is AttemptOutcome.PROVED, found.reason
+        verdict = await prover.verify(theorem, found.script)
+    assert verdict.accepted, verdict.reason
+    return found
+
+
+async def test_closing_tactics_prove_what_is_easy_in_one_line(own_lean: LocalLean) -> None:
+    found = await proved(own_lean, "theorem t (n : Nat) : n + 0 = n")
+    assert (found.script, found.by, found.simulations) == (("rfl",), "closing tactics", 0)
+
+
+async def test_a_search_proves_the_rest_and_its_proof_reads_well(own_lean: LocalLean) -> None:
+    settings = ProvingSettings(policy="tactics", closing=["assumption"], searching=[])
+    found = await proved(own_lean, "theorem t {α : Type} (P Q : α → Prop) : (∃ x, P x ∧ Q x) → ∃ y, Q y", settings)
+    assert found.by == "list of tactics" and found.simulations > 0
+    assert not any("_1" in line for line in found.script)
+
+
+async def test_induction_is_laid_out_by_cases(own_lean: LocalLean) -> None:
+    statement = (
+        "theorem t (f : Nat → Nat) (h0 : f 0 = 0) (hs : ∀ n, f (n + 1) = f n + (n + 1)) : ∀ n, 2 * f n = n * (n + 1)"
+    )
+    found = await proved(own_lean, statement, LIST)
+    assert "induction n with" in found.script
+    assert any(line.startswith("| succ n ih => ") for line in found.script)
+
+
+async def test_the_librarys_search_gives_what_the_search_does_not(own_lean: LocalLean) -> None:
+    only = ProvingSettings(policy="tactics", closing=["rfl"], searching=["exact?"])
+    theorem = parse_statement("theorem t (a b c : Nat) : a ∣ b → b ∣ c → a ∣ c")
+    assert "Nat.dvd_trans" in await own_lean.suggestion(theorem, "exact?", 20.0)
+    prover = SoloProver(own_lean, only)
+    found = await prover.find(theorem, BUDGET)
+    assert "exact?" not in " ".join(found.script) and found.script
+
+
+async def test_proofs_fit_into_the_gap_of_a_file(own_lean: LocalLean) -> None:
+    command = "theorem t (n : Nat) : double n = n + n ∧ (n = 0 ∨ 0 < n) := by\n  sorry\n"
+    before, after = command.split("sorry")
+    place = Place(Context.of("def double (n : Nat) : Nat := n + n\n"), before, after)
+    theorem = Theorem("t", "", "?", place=place)
+    async with SoloProver(own_lean) as prover:
+        found = await prover.find(theorem, BUDGET)
+        assert found.script and (await prover.verify(theorem, found.script)).accepted
+
+
+async def test_a_statement_that_lean_refuses_is_told_in_leans_words(own_lean: LocalLean) -> None:
+    found = await SoloProver(own_lean).find(parse_statement("theorem t : n + 0 = m"), BUDGET)
+    assert found.outcome is AttemptOutcome.BAD_STATEMENT and "n" in found.reason
+
+
+async def test_what_is_false_is_not_proved_and_the_reason_says_how_far_it_went(own_lean: LocalLean) -> None:
+    found = await SoloProver(own_lean).find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 8))
+    assert found.outcome is AttemptOutcome.FAILED and found.script == ()
+    assert found.reason and found.simulations <= 8
+
+
+async def test_time_that_is_over_ends_the_search(own_lean: LocalLean) -> None:
+    found = await SoloProver(own_lean).find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(0.001))
+    assert found.outcome is AttemptOutcome.FAILED and "0.001 s" in found.reason
+
+
+async def test_a_network_joins_the_list_where_one_is_named(own_lean: LocalLean, run_folder: Path) -> None:
+    settings = ProvingSettings(policy=f"own:{run_folder}+tactics", closing=["rfl"], searching=[], samples=3)
+    found = await proved(own_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", settings)
+    assert found.by == "network and list"
+
+
+async def test_a_network_alone_is_asked_and_nothing_else(own_lean: LocalLean, run_folder: Path) -> None:
+    settings = ProvingSettings(policy=f"own:{run_folder}", closing=[], searching=[], samples=2)
+    async with SoloProver(own_lean, settings) as prover:
+        found = await prover.find(parse_statement("theorem t (p q : Prop) : p ∧ q → q ∧ p"), Budget(60.0, 3))
+    assert found.outcome is AttemptOutcome.FAILED and found.simulations == 3
+
+
+async def test_a_policy_that_cannot_be_had_is_told_before_any_work(own_lean: LocalLean) -> None:
+    with pytest.raises(BadPolicy, match="there is no policy `x`"):
+        SoloProver(own_lean, ProvingSettings(policy="x"))
+
+
+async def test_a_damaged_newest_checkpoint_that_nobody_named_is_no_hindrance(
+    own_lean: LocalLean, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for state in run_folder.glob("checkpoints/*/state.json"):
+        state.write_text("{}")
+    monkeypatch.setattr(checkpoints, "DEMO_RUN", run_folder)
+    notes: list[str] = []
+    prover = SoloProver(own_lean, ProvingSettings(closing=["rfl"], searching=[]), note=notes.append)
+    found = await prover.find(parse_statement("theorem t (p q : Prop) : p ∧ q → q ∧ p"), BUDGET)
+    assert found.script and "is whole" in notes[0]
+
+
+async def test_the_demos_network_joins_where_the_list_alone_comes_to_an_end(
+    own_lean: LocalLean, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theorem, settings = parse_statement("theorem t (p q : Prop) : p → q"), ProvingSettings(searching=[], samples=2)
+    alone = await SoloProver(own_lean, settings).find(theorem, BUDGET)
+    monkeypatch.setattr(checkpoints, "DEMO_RUN", run_folder)
+    async with SoloProver(own_lean, settings) as prover:
+        joined = await prover.find(theorem, BUDGET)
+    assert alone.reason == "no tactic is left to try" and alone.simulations < BUDGET.simulations
+    assert joined.outcome is AttemptOutcome.FAILED and joined.simulations == BUDGET.simulations
