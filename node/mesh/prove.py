@@ -233,11 +233,11 @@ async def _prover(
         return
     from node.lean.settings import LeanProcessSettings
     from node.mesh.projects import lean_for
-    from node.proving.starting import confined_toolchain
+    from node.proving.starting import confined_toolchain, together
 
     lean = LeanProcessSettings(lean=lean_for(settings.lean, [file] if file else []))
     # What is left to import is imported while Lean's first processes run.
-    toolchain, _ = await asyncio.gather(confined_toolchain(lean.lean), asyncio.to_thread(_import_the_rest))
+    toolchain, _ = await together(confined_toolchain(lean.lean), asyncio.to_thread(_import_the_rest))
     from node.proving.local_lean import local_lean
     from node.proving.opening import OpeningProver
     from node.proving.solo import SoloProver

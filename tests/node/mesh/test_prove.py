@@ -123,6 +123,13 @@ def test_rows_of_standard_input_are_answered_line_by_line(tmp_path: Path) -> Non
 
 
 @pytest.mark.lean
+@pytest.mark.parametrize("flags", [["--checkpoint", "no/such/folder"], ["--policy", "own:no/such/folder"]])
+def test_a_model_that_is_not_there_is_told_before_the_search(called: Run, flags: list[str]) -> None:
+    code, out, err = called(SWAP, *flags)
+    assert code == BAD_STATEMENT and out == "" and "no/such/folder" in err
+
+
+@pytest.mark.lean
 def test_lines_of_a_text_file_are_statements(called: Run, tmp_path: Path) -> None:
     (tmp_path / "true.txt").write_text(f"-- one\n\n{SWAP} := sorry\n", encoding="utf-8")
     code, out, err = called("--from", "true.txt", "--fixed")
