@@ -245,6 +245,8 @@ async def _prover(
     proving = settings.proving
     if settings.checkpoint or settings.fixed:
         proving = replace(proving, policy=FIXED if settings.fixed else f"own:{settings.checkpoint}")
+    if recorder is not None:
+        proving = replace(proving, closing=[])  # the search tries such tactics, too, and then they are in its tree
     async with local_lean(lean, toolchain) as local:
         watch = recorder.watch if recorder else None
         async with SoloProver(local, proving, note=note, watch=watch) as solo:
