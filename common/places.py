@@ -70,6 +70,11 @@ class Place(msgspec.Struct, frozen=True):
         return self.context.digest, self.before, self.after, self.tactic
 
 
+def digest_of(text: str) -> str:
+    """The digest of a context with this text."""
+    return _digest(text.encode(errors="surrogatepass"))
+
+
 def _digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 

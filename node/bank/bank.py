@@ -11,7 +11,7 @@ import hashlib
 import random
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +19,7 @@ from typing import TypeVar
 import msgspec
 
 from common.lean import Theorem
+from common.places import Context, Place
 from common.recipes import bundled_bank
 from node.bank import manifest
 from node.bank.manifest import Manifest
@@ -26,6 +27,7 @@ from node.bank.manifest import Manifest
 DIRECTORY = bundled_bank()
 SPLITS = ("train", "valid", "test")
 TRANSITIONS = "transitions"
+CONTEXTS = "contexts"
 
 PART = 1 << 20
 """Bytes of a file that are held at a time."""
@@ -58,6 +60,17 @@ class BankTransition(msgspec.Struct, frozen=True):
     remaining_steps: int
 
 
+class _Gap(msgspec.Struct, frozen=True):
+    before: str
+    after: str = "\n"
+    tactic: bool = True
+
+
+class _Context(msgspec.Struct, frozen=True):
+    digest: str
+    text: str
+
+
 class _Statement(msgspec.Struct, frozen=True):
     name: str
     binders: str
@@ -67,6 +80,10 @@ class _Statement(msgspec.Struct, frozen=True):
     header: str = ""
     """Of imported statements (`proofmesh bank import`): imports, opens, definitions."""
     flaw: str = ""
+    context: str = ""
+    """Of a theorem in a file: names the text above its command, which stands in CONTEXTS once."""
+    place: _Gap | None = None
+    """Its command around the gap (`common.places`)."""
 
 
 def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem]:
@@ -74,15 +91,32 @@ def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem
     if split not in SPLITS:
         raise BankError(f"no split {split!r}; there are {', '.join(SPLITS)}")
     repeated: dict[str, str] = {}  # one text for all rows that have it: headers are long, and few
-    return [
-        BankTheorem(
-            Theorem(row.name, row.binders, row.conclusion, repeated.setdefault(row.header, row.header)),
-            repeated.setdefault(row.family, row.family),
-            row.level,
-            repeated.setdefault(row.flaw, row.flaw),
-        )
-        for row in decode(_file(directory, split), _Statement)
-    ]
+    contexts: dict[str, Context] | None = None
+    found = []
+    for row in decode(_file(directory, split), _Statement):
+        if row.context and contexts is None:
+            contexts = _contexts(directory)
+        header, family, flaw = (repeated.setdefault(text, text) for text in (row.header, row.family, row.flaw))
+        theorem = Theorem(row.name, row.binders, row.conclusion, header)
+        if row.place is not None:
+            theorem = _placed(theorem, row, contexts or {}, directory, split)
+        found.append(BankTheorem(theorem, family, row.level, flaw))
+    return found
+
+
+def _contexts(directory: Path) -> dict[str, Context]:
+    """The texts that stand above theorems in files. Raises BankError."""
+    return {row.digest: Context.of(row.text) for row in decode(_file(directory, CONTEXTS), _Context)}
+
+
+def _placed(theorem: Theorem, row: _Statement, contexts: Mapping[str, Context], directory: Path, split: str) -> Theorem:
+    """The theorem at its place in a file. Raises BankError."""
+    assert row.place is not None
+    if row.context not in contexts:
+        path = _file(directory, CONTEXTS)
+        raise BankError(f"{path}: no context {row.context}, which {row.name} of {split} has; {_remedy(directory)}")
+    place = Place(contexts[row.context], row.place.before, row.place.after, row.place.tactic)
+    return msgspec.structs.replace(theorem, place=place)
 
 
 def splits(directory: Path = DIRECTORY) -> tuple[str, ...]:
@@ -132,7 +166,7 @@ def digest(directory: Path = DIRECTORY) -> str:
     Equal content gives equal digests, wherever the bank lies and whatever made it. Raises BankError.
     """
     total = hashlib.blake2b(digest_size=16)
-    for name in (*SPLITS, TRANSITIONS):
+    for name in (*SPLITS, TRANSITIONS, CONTEXTS):
         path = _file(directory, name)
         if path.exists():
             total.update(path.name.encode() + b"\0" + _content_digest(path))

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from common.files import write_whole
+from common.lean import Theorem
 from node.bank import bank, manifest
 from node.bank.bank import SPLITS
 from node.bank.manifest import SourceRecord
@@ -48,6 +49,7 @@ def write(statements: Sequence[Imported], out: Path, command: str = "", record: 
     rows["train"] = train
     for split, file in files.items():
         _write(file, rows[split])
+    _write_contexts(out / "contexts.jsonl.gz", [each.theorem for each in statements], rows)
     if not (out / "transitions.jsonl.gz").exists():
         _write(out / "transitions.jsonl.gz", [])
     commands = found.commands | (dict.fromkeys(sources, command) if command else {})
@@ -56,6 +58,15 @@ def write(statements: Sequence[Imported], out: Path, command: str = "", record: 
     digest = bank.digest(out)
     manifest.write(out, msgspec.structs.replace(found, commands=commands, sources=records, digest=digest))
     return Written({split: len(each) for split, each in rows.items()}, left_out)
+
+
+def _write_contexts(path: Path, theorems: Iterable[Theorem], rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
+    """The texts above theorems in files, each once; those that no row of the bank names any more go."""
+    texts = {str(row["digest"]): str(row["text"]) for row in _rows(path)}
+    texts |= {each.place.context.digest: each.place.context.text for each in theorems if each.place is not None}
+    named = {str(row["context"]) for each in rows.values() for row in each if row.get("context")}
+    if named or path.exists():
+        _write(path, ({"digest": digest, "text": text} for digest, text in texts.items() if digest in named))
 
 
 def _proposition(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from node.bank.answers import filled
 from node.bank.flaws import flaw_of
 from node.bank.formats import Format, NoFormat, format_of, split_of
 from node.bank.known import DataSet
-from node.bank.statements import Refused
+from node.bank.statements import Refused, in_file, theorem_in_file
 from node.bank.statements import theorem as read_theorem
 from node.bank.texts import Row
 from node.lean.text.headers import imports
@@ -49,6 +49,8 @@ class Imported:
 
     def row(self) -> dict[str, Any]:
         """Its line in the bank."""
+        place = self.theorem.place
+        gap = {} if place is None else {"before": place.before, "after": place.after, "tactic": place.tactic}
         return {
             "name": self.theorem.name,
             "binders": self.theorem.binders,
@@ -59,6 +61,7 @@ class Imported:
             "statement": self.theorem.signature,
             "source": self.source,
             **({"flaw": self.flaw} if self.flaw else {}),
+            **({"context": place.context.digest, "place": gap} if place is not None else {}),
         }
 
 
@@ -85,7 +88,10 @@ class SourceReading:
         """Names the statements that were read, in their order, whatever kind of file they came in."""
         total = hashlib.blake2b(digest_size=16)
         for each in self.statements:
-            parts = (each.theorem.name, each.theorem.header, each.theorem.binders, each.theorem.conclusion, each.split)
+            theorem = each.theorem
+            parts: tuple[object, ...] = (theorem.name, theorem.header, theorem.binders, theorem.conclusion, each.split)
+            if theorem.place is not None:
+                parts = (*parts, theorem.place.key)
             total.update(repr(parts).encode())
         return total.hexdigest()
 
@@ -109,7 +115,7 @@ class Reader:
     def collect(self, rows: Iterable[Row], limit: int | None = None) -> SourceReading:
         """Read rows. Raises SourceProblem."""
         reading = SourceReading()
-        seen: set[tuple[str, str]] = set()
+        seen: set[tuple[object, ...]] = set()
         names = Names()
         headers: dict[str, str] = {}
         for row in itertools.islice(rows, limit):
@@ -120,7 +126,8 @@ class Reader:
                 name = str(row.get("name") or row.get("id") or f"row {reading.rows}")
                 reading.refused.append(Refusal(name, str(error), self._split(split_of(row))))
                 continue
-            said = (found.theorem.header, found.theorem.proposition)
+            place = found.theorem.place
+            said = (found.theorem.header, found.theorem.proposition) if place is None else place.key
             if said in seen and not self.repeats:
                 reading.repeated += 1
                 continue
@@ -132,6 +139,9 @@ class Reader:
 
     def _statement(self, row: Row) -> Imported:
         """The statement of a row, under its own name. Raises NoFormat, Refused."""
+        if in_file(row):
+            placed = theorem_in_file(row)
+            return Imported(placed, self._split(split_of(row)), self.source, self._family(row, placed.name))
         form = format_of(row)
         raw = form.read(row)
         known = self.known

@@ -6,8 +6,14 @@ Such a text may come with imports, comments, definitions that it needs, a proof 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from common.lean import Theorem
+from common.places import Context, Place
+from node.lean.text.filling import below
 from node.lean.text.lexing import CLOSING, OPENING, lex
 from node.lean.text.rules import header_problem, statement_problem
 from node.lean.text.statement import StatementError, parse_statement
@@ -76,3 +82,32 @@ def _tidy(header: str) -> str:
     imports = list(dict.fromkeys(line.strip() for line in lines if line.strip().startswith("import ")))
     rest = "\n".join(line for line in lines if not line.strip().startswith("import ")).strip("\n")
     return "\n".join([*imports, *([_BLANK_LINES.sub("\n\n", rest).strip("\n")] if rest.strip() else [])])
+
+
+def in_file(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a theorem in a file: `statement`, and `context`, the text above it."""
+    return isinstance(row.get("context"), str) and isinstance(row.get("statement"), str)
+
+
+def theorem_in_file(row: Mapping[str, Any]) -> Theorem:
+    """A theorem in a file: `name`, `statement`, `context`. Raises Refused.
+
+    With `place` (`before`, `after`, `tactic`) it is the gap between these, and the statement only describes it.
+    """
+    context, name = Context.of(row["context"]), str(row.get("name") or "")
+    if "place" in row:
+        try:
+            gap = msgspec.convert(row["place"], _Gap)
+        except msgspec.ValidationError as error:
+            raise Refused(f"its place is none: {error}") from error
+        return Theorem(name or "t", "", row["statement"], place=Place(context, gap.before, gap.after, gap.tactic))
+    found = theorem(row["statement"], name=name)
+    if found.header:
+        raise Refused("something stands before its theorem: that belongs to the context")
+    return below(context, found)
+
+
+class _Gap(msgspec.Struct):
+    before: str
+    after: str = "\n"
+    tactic: bool = True

@@ -18,7 +18,9 @@ from pathlib import Path
 import msgspec
 
 from common.lean import Theorem
+from common.places import Place
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.text.headers import import_lines
 from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
@@ -28,6 +30,11 @@ one of them ends Lean."""
 
 HEARTBEATS = 200_000
 """Lean's own default for a declaration: statements of these datasets were checked with it or with more."""
+
+OPTIONS = ("-Dlinter.all=false", "-DmaxErrors=1000000")
+
+ABOVE = -2
+"""In place of a statement's index: a line of the file above it."""
 
 _GUARD = ("section", "end")
 """Between two statements: what the parser misses at the end of one is reported here, and not of the next."""
@@ -43,7 +50,8 @@ class Entry(msgspec.Struct, frozen=True):
 
 def key(toolchain: LeanToolchain, theorem: Theorem) -> str:
     """Names a statement under a toolchain: its version, its project's packages, the header, the statement."""
-    parts = (toolchain.version, packages(toolchain), toolchain.header(theorem.header), theorem.proposition)
+    stated = theorem.place.key if theorem.place is not None else (toolchain.header(theorem.header), theorem.proposition)
+    parts = (toolchain.version, packages(toolchain), *stated)
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
@@ -132,9 +140,12 @@ class StatementElaborator:
 
     async def _elaborated(self, batch: list[Theorem]) -> list[str | None]:
         """The error of each statement. Raises OutOfLimits when Lean did not reach the end."""
-        header = self.toolchain.header(batch[0].header)
-        lines, owners = _document(header, batch)
-        options = ["-DautoImplicit=false", f"-DmaxHeartbeats={HEARTBEATS}", "-Dlinter.all=false", "-DmaxErrors=1000000"]
+        options = [*OPTIONS, "-DautoImplicit=false", f"-DmaxHeartbeats={HEARTBEATS}"]
+        if (place := batch[0].place) is not None:  # a file runs with Lean's own options
+            lines, owners = _file(self.toolchain.header(place.context.text), place)
+            options = list(OPTIONS)
+        else:
+            lines, owners = _document(self.toolchain.header(batch[0].header), batch)
         with tempfile.TemporaryDirectory(prefix="proofmesh-import-") as scratch:
             file = Path(scratch) / "Statements.lean"
             file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -151,9 +162,12 @@ class StatementElaborator:
 
 
 def _batches(theorems: Iterable[Theorem]) -> Iterator[list[Theorem]]:
-    """Statements by header, in batches."""
+    """Statements by header, in batches; theorems in files each alone."""
     by_header: dict[str, list[Theorem]] = defaultdict(list)
     for theorem in theorems:
+        if theorem.place is not None:
+            yield [theorem]
+            continue
         by_header[theorem.header].append(theorem)
     for found in by_header.values():
         for start in range(0, len(found), BATCH):
@@ -172,6 +186,14 @@ def _document(header: str, batch: Sequence[Theorem]) -> tuple[list[str], list[in
     return lines, owners
 
 
+def _file(context: str, place: Place) -> tuple[list[str], list[int]]:
+    """The lines of a file up to the end of a theorem's command, and whose they are: errors above it are not its own."""
+    above = context.split("\n")[:-1] if context.endswith("\n") else context.split("\n") if context else []
+    command = f"{place.before}sorry{place.after}".split("\n")
+    imports = import_lines(context)
+    return [*above, *command], [*([-1] * imports), *([ABOVE] * (len(above) - imports)), *([0] * len(command))]
+
+
 def _errors(output: str, owners: Sequence[int], count: int) -> list[str | None]:
     """The first error of each statement; an error of the header is everybody's."""
     errors: list[str | None] = [None] * count
@@ -183,6 +205,8 @@ def _errors(output: str, owners: Sequence[int], count: int) -> list[str | None]:
             continue
         place = min(int(message["pos"]["line"]), len(owners)) - 1
         text = str(message["data"])
+        if owners[place] == ABOVE:
+            continue
         if owners[place] < 0:
             return [f"its header: {text}"] * count
         if errors[owners[place]] is None:

@@ -11,6 +11,7 @@ from common import subjects
 from common.bus import BusError
 from common.messages import Attempt, Purpose
 from common.seeds import derive_seed
+from node.lean.text.filling import negated
 from node.learner.run.journal import DISPATCHED
 from node.learner.run.run import Run, now
 from node.learner.schedule import wanted_outstanding
@@ -108,7 +109,8 @@ class Dispatcher:
             self._next()
             row = self._theorems[choice.theorem_id]
             seed = derive_seed(self._run.settings.seed, "train", number)
-            purpose = Purpose.DISPROVE if choice.disproof else Purpose.TRAIN
+            disproof = choice.disproof and negated(row.theorem) is not None
+            purpose = Purpose.DISPROVE if disproof else Purpose.TRAIN
             attempt = self._attempt(number, row, purpose, choice.simulations, seed, None, choice.explore)
             planned.append(Planned(number, attempt))
             self._run.matchmaker.dispatched(choice.theorem_id)
@@ -142,7 +144,7 @@ class Dispatcher:
         return Attempt(
             attempt_id=f"{self._tag}-{number}",
             theorem_id=row.theorem.name,
-            theorem=row.theorem.negation() if purpose is Purpose.DISPROVE else row.theorem,
+            theorem=(negated(row.theorem) if purpose is Purpose.DISPROVE else None) or row.theorem,
             purpose=purpose,
             simulations=simulations,
             seed=seed,

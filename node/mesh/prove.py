@@ -1,113 +1,114 @@
-"""`proofmesh prove STATEMENT`: one theorem, from its text to a proof that Lean accepts.
+"""`proofmesh prove`: from a statement, or a place in a Lean file, to a proof that Lean accepts.
 
-Without `--url` it starts a mesh of its own (broker, lean-proxy, prover, and inference when there is a model) and ends
-it afterwards; with `--url` it hands the theorem to the provers of a running mesh. Exit code: 0 proved (the theorem
-with its proof is on standard output), 1 not proved within the budget, 2 not a statement that Lean accepts, or no Lean
-as configured, 3 the mesh failed.
+    prove STATEMENT                    'theorem t (p q : Prop) : p ∧ q → q ∧ p'
+    prove FILE:LINE                    the `sorry` on that line, or the theorem that stands there
+    prove FILE NAME                    a theorem of the file; the proof that it has is left aside
+    prove --context FILE STATEMENT     with all of the file in scope
+    prove --from FILE.jsonl|.txt|-     many: rows {"name", "statement"}, or a statement a line
+
+It needs no broker: Lean and the search run here. With `--url` the provers of a running mesh search.
+
+Exit code: 0 proved (all of them), 1 not proved within the budget, or disproved, 2 Lean does not accept the statement,
+or something asked for is not there, 3 the machinery failed.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import secrets
+import os
 import sys
-import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from common.config import check_flags, config_file, load_lean
-from common.lean import Theorem
+from common.config import check_flags, config_file, load, load_lean
 from common.lean_settings import LeanSettings
-from common.limits import Positive, Timeout
-from common.sampling import SAMPLES
-from common.waiting import wait_first
-from node.lean.text.statement import StatementError, parse_statement
-from node.mesh.private import MeshProblem, private_mesh
+from common.limits import Natural, Positive, Timeout
+from node.proving.settings import ProvingSettings
 
 if TYPE_CHECKING:
-    from common.bus import Bus
-    from common.messages import AttemptResult, LeanVerifyReply
+    from node.mesh.prove_report import Report
+    from node.proving.explain import SearchRecorder
+    from node.proving.many import Row
+    from node.proving.prover import TheoremProver
+    from node.proving.statements import Target
 
 PROVED, NOT_PROVED, BAD_STATEMENT, MESH_FAILED = 0, 1, 2, 3
 
-R = TypeVar("R")
+MESH_AT_ONCE = 8
+"""Statements that a running mesh is given at once: its provers have queues of their own."""
 
-CONNECT_SECONDS = 3.0
-"""Patience with a broker that was named on the command line."""
-
-OPEN_SECONDS = 60.0
-"""Patience with the mesh's start, beyond what Lean may take for the header."""
-
-VERIFY_SECONDS = 60.0
-"""Patience with the verification: three files in fresh processes take about 0.4 s, a busy proxy longer."""
+FIXED = "tactics"
+"""The policy that is a fixed list of tactics."""
 
 
 @dataclass
 class ProveSettings:
-    """Prove one theorem."""
+    """Prove a statement, a theorem of a file, a `sorry`, or many statements."""
 
-    statement: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STATEMENT")]
-    """The theorem, such as 'theorem t (p q : Prop) : p ∧ q → q ∧ p'."""
+    target: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="STATEMENT|FILE:LINE|FILE NAME")]
+    """What is to be proved."""
 
-    simulations: Positive = 400
-    """Search budget: expansions of proof states."""
+    context: Path | None = None
+    """A Lean file: all that it declares and opens is in scope of the statement."""
 
-    samples: Positive = SAMPLES
-    """Tactics that a model samples per expansion."""
+    from_: Annotated[str, tyro.conf.arg(name="from")] = ""
+    """Many statements: a .jsonl file of rows {"name", "statement"}, a .txt file of one statement a line, or `-`."""
 
-    seconds: Timeout = 60.0
-    """Time budget."""
+    seconds: Timeout = 20.0
+    """Time budget of the search, for each statement."""
+
+    simulations: Positive = 2000
+    """Search budget: expansions of proof states, for each statement."""
+
+    jobs: Natural = 0
+    """Statements at once, of many; 0 takes as many as there are Lean workers."""
+
+    disprove: bool = False
+    """Look for a proof of the negation beside; the first that is found ends the other search."""
+
+    explain: Path | None = None
+    """Write the search to FILE.json and FILE.html: states, tactics, priors, visits, values, Lean's messages."""
+
+    proving: Annotated[ProvingSettings, tyro.conf.arg(name="")] = field(default_factory=ProvingSettings)
+    """What proposes tactics; section [prove] of --config."""
 
     checkpoint: str = ""
-    """A weights file or a checkpoint folder; empty takes the newest of runs/demo, or else a fixed list of tactics."""
+    """A weights file or a checkpoint folder: short for `--policy own:PATH`."""
 
     fixed: bool = False
-    """Use the fixed list of tactics, even if there is a model."""
+    """Use the fixed list of tactics, even if there is a model: short for `--policy tactics`."""
 
     url: str = ""
-    """Broker of a running mesh; empty starts a private one."""
+    """Broker of a running mesh; empty searches in this process."""
 
     run: str = "demo"
     """Name of that mesh's run."""
 
     json: bool = False
-    """Print one JSON object in place of the proof's text."""
+    """Print one JSON object for each statement in place of the proof's text."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
-    """Which Lean, with which project and header; section [lean] of --config. A running mesh (--url) has its own."""
+    """Which Lean, with which project and header; section [lean] of --config. A file in a Lake project has the project's
+    own. A running mesh (--url) has its own."""
 
     config: Path | None = None
-    """A TOML file with a section [lean]; flags win over it."""
+    """A TOML file with sections [lean] and [prove]; flags win over it."""
 
 
-class NotAStatement(ValueError):
-    """Lean, or our reading of the text, refuses the statement."""
-
-
-@dataclass(frozen=True)
-class ProofAnswer:
-    """What is printed."""
-
-    outcome: str
-    """`proved` or `failed`."""
-    lean: str
-    """The theorem with its proof; empty if there is none."""
-    reason: str
-    simulations: int
-    seconds: float
+class UsageProblem(ValueError):
+    """Flags that do not go together; the text says which."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code. Raises ConfigError."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     file = config_file(arguments)
-    default = ProveSettings(statement=tyro.MISSING, lean=load_lean(file), config=file)
+    default = ProveSettings(target=(), proving=load(ProvingSettings, file, "prove"), lean=load_lean(file), config=file)
     settings = tyro.cli(ProveSettings, args=arguments, default=default, prog="proofmesh prove", description=__doc__)
     check_flags(settings)
     return run(settings)
@@ -115,189 +116,153 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(settings: ProveSettings) -> int:
     """Prove, print, return the exit code."""
-    from broker.errors import BrokerError
-    from common import logging
     from common.bus import BusError
-    from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
-    from node.mesh.restarts import USAGE_ERROR
-    from node.mesh.supervisor import ChildFailed
+    from node.mesh.prove_report import Report
+    from node.proving.checkpoints import BadPolicy
+    from node.proving.many import BadRows
+    from node.proving.prover import ProvingFailed
+    from node.proving.statements import BadTarget, read_file, read_target
 
-    logging.configure("error")  # what fails is said by the exceptions below
+    report = Report(json=settings.json, many=bool(settings.from_))
     try:
-        theorem = parse_statement(settings.statement)
-        if settings.lean != LeanSettings() and not settings.url:
-            find(settings.lean)  # here, where what is wrong can be said in a line; the lean-proxy does it again
-        answer = asyncio.run(prove(theorem, settings))
-    except (StatementError, NotAStatement, LeanProblem) as error:
+        _check(settings)
+        if settings.from_:
+            above = read_file(settings.context) if settings.context else None
+            return asyncio.run(_many(settings, above, report))
+        return asyncio.run(_one(settings, read_target(settings.target, settings.context), report))
+    except (UsageProblem, BadTarget, BadRows, BadPolicy, LeanProblem) as error:
         print(f"proofmesh prove: {error}", file=sys.stderr)
         return BAD_STATEMENT
-    except (BrokerError, BusError, ChildFailed, MeshProblem) as error:
+    except (ProvingFailed, BusError) as error:
         print(f"proofmesh prove: {error}", file=sys.stderr)
-        return BAD_STATEMENT if isinstance(error, ChildFailed) and error.code == USAGE_ERROR else MESH_FAILED
-    show(answer, settings)
-    return PROVED if answer.outcome == "proved" else NOT_PROVED
+        return MESH_FAILED
+    except BrokenPipeError:  # whoever read the answers has had enough: `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_PROVED
+    finally:
+        report.close()
 
 
-def show(answer: ProofAnswer, settings: ProveSettings) -> None:
-    """The proof to standard output, what else there is to say to standard error."""
-    if settings.json:
-        print(json.dumps(vars(answer), ensure_ascii=False))
-    elif answer.outcome == "proved":
-        print(answer.lean)
-    note(f"{answer.outcome}: {answer.reason} ({answer.simulations} simulations, {answer.seconds:.1f} s)")
-
-
-def note(text: str) -> None:
-    """Progress, for the person who waits."""
-    print(text, file=sys.stderr, flush=True)
-
-
-async def prove(theorem: Theorem, settings: ProveSettings) -> ProofAnswer:
-    """Search and verify. Raises NotAStatement, MeshProblem, BusError, BrokerError, ChildFailed."""
-    from common.messages import AttemptOutcome, AttemptResult
-    from node.lean.text.script import proof_script
-
-    start = time.monotonic()
-    async with mesh_for(settings) as (bus, failure):
-        if not settings.url:
-            await unless(failure, opened(bus, theorem, settings))
-            start = time.monotonic()
-        note(f"searching for a proof of {theorem.signature}")
-        result = await unless(failure, search(bus, theorem, settings))
-        simulations = result.statistics.simulations if isinstance(result, AttemptResult) else 0
-
-        def answer(outcome: str, reason: str, lean: str = "") -> ProofAnswer:
-            return ProofAnswer(outcome, lean, reason, simulations, round(time.monotonic() - start, 2))
-
-        if result is None:
-            return answer("failed", f"no proof within {settings.seconds:g} s")
-        if result.outcome is AttemptOutcome.BAD_STATEMENT:
-            raise NotAStatement(result.message)
-        if result.outcome in (AttemptOutcome.ERROR, AttemptOutcome.POISONED):
-            raise MeshProblem(f"the search was cut short: {result.message}")
-        if result.outcome is not AttemptOutcome.PROVED or result.proof is None:
-            return answer("failed", f"no proof found: {result.message}")
-        try:
-            script = proof_script(result.proof)
-            verdict = await unless(failure, verify(bus, theorem, script))
-        except ValueError as error:  # also when it is too large for a message
-            return answer("failed", f"the proof that was found cannot be written down: {error}")
-        if not verdict.accepted:
-            return answer("failed", f"Lean does not accept the proof that was found: {verdict.reason}")
-        axioms = ", ".join(verdict.axioms) or "none"
-        lean = f"{theorem.signature} := by\n{script}"
-        return answer("proved", f"accepted by Lean {verdict.lean_version}, axioms: {axioms}", lean)
-
-
-async def opened(bus: Bus, theorem: Theorem, settings: ProveSettings) -> None:
-    """Wait until Lean has started and loaded what the theorem imports: that is no time of the search.
-
-    Raises NotAStatement, BusError.
-    """
-    from common import subjects
-    from common.bus import RemoteFailure
-    from common.messages import FailureKind, LeanRunReply, LeanRunRequest
-
-    deadline = OPEN_SECONDS + settings.lean.header_seconds
-    try:
-        await bus.request_patiently(
-            subjects.LEAN_RUN, LeanRunRequest(theorem=theorem), LeanRunReply, timeout=OPEN_SECONDS, deadline=deadline
-        )
-    except RemoteFailure as error:
-        if error.kind is FailureKind.BAD_STATEMENT:
-            raise NotAStatement(error.reason) from error
-        raise
-
-
-async def search(bus: Bus, theorem: Theorem, settings: ProveSettings) -> AttemptResult | None:
-    """Give the theorem to the provers of the mesh and wait for the result; None when the time is over."""
-    from common import subjects
-    from common.messages import Attempt, AttemptResult, MessageError, Purpose, ResultPart
-    from common.parts import Parts
-
-    attempt_id = f"interactive-{secrets.token_hex(8)}"
-    attempt = Attempt(
-        attempt_id=attempt_id,
-        theorem_id=attempt_id,
-        theorem=theorem,
-        purpose=Purpose.INTERACTIVE,
-        simulations=settings.simulations,
-        seed=0,
-        samples=settings.samples,
-    )
-    found: asyncio.Future[AttemptResult] = asyncio.get_running_loop().create_future()
-
-    parts = Parts()
-
-    def received(subject: str, message: AttemptResult | ResultPart) -> None:
-        if message.attempt_id != attempt_id or found.done():
-            return
-        try:
-            result = parts.add(message) if isinstance(message, ResultPart) else message
-        except MessageError as error:
-            note(f"a result that cannot be read was passed over: {error}")
-            return
-        if result is not None:
-            found.set_result(result)
-
-    subscription = await bus.subscribe(subjects.RESULT, (AttemptResult, ResultPart), received)
-    await bus.publish_durable(subjects.todo(Purpose.INTERACTIVE), attempt, message_id=attempt_id)
-    try:
-        async with asyncio.timeout(settings.seconds):
-            return await found
-    except TimeoutError:
+def _recorder(settings: ProveSettings) -> SearchRecorder | None:
+    """What keeps the search for `--explain`."""
+    if settings.explain is None:
         return None
-    finally:
-        await subscription.unsubscribe()
+    from node.proving.explain import SearchRecorder
+
+    return SearchRecorder()
 
 
-async def verify(bus: Bus, theorem: Theorem, script: str) -> LeanVerifyReply:
-    """Lean's word on the proof, from fresh processes. Raises BusError."""
-    from common import subjects
-    from common.messages import LeanVerifyReply, LeanVerifyRequest
-
-    note("a proof is found; Lean verifies it")
-    request = LeanVerifyRequest(theorem=theorem, script=script)
-    return await bus.request_patiently(
-        subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=VERIFY_SECONDS, deadline=VERIFY_SECONDS
-    )
-
-
-Failure = Callable[[], Coroutine[Any, Any, object]]
-"""Raises when the mesh has failed; otherwise runs for ever."""
+def _check(settings: ProveSettings) -> None:
+    """Raises UsageProblem."""
+    if settings.from_ and settings.target:
+        raise UsageProblem("--from names the statements: give it no other one")
+    if not settings.from_ and not settings.target:
+        raise UsageProblem("what is to be proved? A statement, FILE:LINE, FILE NAME, or --from FILE (see --help)")
+    if settings.explain and (settings.url or settings.from_):
+        raise UsageProblem("--explain shows one search of this process: it goes with neither --url nor --from")
+    named = [flag for flag, value in (("--checkpoint", settings.checkpoint), ("--fixed", settings.fixed)) if value]
+    if len(named) > 1 or (named and settings.proving.policy not in ("", FIXED if settings.fixed else "")):
+        raise UsageProblem(f"{' and '.join(named)} and --policy name policies: use one of them")
 
 
-async def for_ever() -> None:
-    """A mesh that is not known to fail."""
-    await asyncio.Event().wait()
+async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
+    """Raises ProvingFailed, BusError, LeanProblem, UsageProblem."""
+    from node.proving import answers
+    from node.proving.prover import Budget
+
+    if settings.disprove and not target.negations:
+        raise UsageProblem(f"{target.where}: the goal of a `sorry` within a proof has no negation that can be written")
+    recorder = _recorder(settings)
+    report.note(f"searching for a proof of {target.readings[0].signature}")
+    async with _prover(settings, target.file, report.note, recorder) as (prover, _):
+        found = await answers.answer(
+            prover, target, Budget(settings.seconds, settings.simulations), disprove=settings.disprove
+        )
+    report.add(found)
+    if recorder is not None and settings.explain is not None:
+        try:
+            report.note(f"the search: {', '.join(map(str, recorder.write(settings.explain, found)))}")
+        except OSError as error:
+            raise UsageProblem(f"--explain {settings.explain}: cannot be written: {error.strerror}") from error
+    codes = {answers.PROVED: PROVED, answers.BAD_STATEMENT: BAD_STATEMENT, answers.ERROR: MESH_FAILED}
+    return codes.get(found.outcome, NOT_PROVED)
 
 
-async def unless(failure: Failure, work: Coroutine[Any, Any, R]) -> R:
-    """The result of `work`, unless the mesh fails before: then its error is raised."""
-    working, watching = asyncio.create_task(work), asyncio.create_task(failure())
-    try:
-        await wait_first(working, watching)
-        if not working.done():
-            watching.result()
-        return await working
-    finally:
-        working.cancel()
-        watching.cancel()
-        await asyncio.gather(working, watching, return_exceptions=True)
+async def _many(settings: ProveSettings, above: str | None, report: Report) -> int:
+    """Raises ProvingFailed, BusError, LeanProblem, BadRows."""
+    from node.proving import answers
+    from node.proving.many import prove_rows, rows_of
+    from node.proving.prover import Budget
+
+    budget = Budget(settings.seconds, settings.simulations)
+    rows = rows_of(settings.from_)
+    first = await anext(rows)  # before Lean is started, for a file that is none
+    async with _prover(settings, settings.context, report.note) as (prover, at_once):
+        found = prove_rows(
+            prover,
+            _with_first(first, rows),
+            budget,
+            at_once=settings.jobs or at_once,
+            disprove=settings.disprove,
+            above=above,
+        )
+        proved = True
+        async with aclosing(found):
+            async for each in found:
+                report.add(each)
+                proved &= each.outcome == answers.PROVED
+    return PROVED if proved else NOT_PROVED
 
 
 @asynccontextmanager
-async def mesh_for(settings: ProveSettings) -> AsyncIterator[tuple[Bus, Failure]]:
-    """The running mesh that was named, or a private one for as long as the block lasts."""
-    from common.bus import Bus, BusSettings
+async def _prover(
+    settings: ProveSettings, file: Path | None, note: Callable[[str], None], recorder: SearchRecorder | None = None
+) -> AsyncIterator[tuple[TheoremProver, int]]:
+    """What searches, and how many statements it takes at once. `file`: the Lean file that they are for.
 
-    if not settings.url:
-        async with private_mesh(settings.checkpoint, settings.lean, fixed=settings.fixed, note=note) as (bus, mesh):
-            yield bus, mesh.wait
+    Raises ProvingFailed, BusError, LeanProblem.
+    """
+    if settings.url:
+        from common import logging
+        from node.proving.remote import mesh_prover
+
+        logging.configure("error")  # what fails is said by exceptions
+        async with mesh_prover(settings.url, settings.run, settings.proving.samples) as prover:
+            yield prover, MESH_AT_ONCE
         return
-    bus = await Bus.connect(BusSettings(url=settings.url), run=settings.run, name="prove", wait=CONNECT_SECONDS)
-    try:
-        yield bus, for_ever  # its nodes are not ours to watch
-    finally:
-        await bus.close()
+    from node.lean.settings import LeanProcessSettings
+    from node.mesh.projects import lean_for
+    from node.proving.starting import confined_toolchain, together
+
+    lean = LeanProcessSettings(lean=lean_for(settings.lean, [file] if file else []))
+    # What is left to import is imported while Lean's first processes run.
+    toolchain, _ = await together(confined_toolchain(lean.lean), asyncio.to_thread(_import_the_rest))
+    from node.proving.local_lean import local_lean
+    from node.proving.opening import OpeningProver
+    from node.proving.solo import SoloProver
+
+    proving = settings.proving
+    if settings.checkpoint or settings.fixed:
+        proving = replace(proving, policy=FIXED if settings.fixed else f"own:{settings.checkpoint}")
+    if recorder is not None:
+        proving = replace(proving, closing=[])  # the search tries such tactics, too, and then they are in its tree
+    async with local_lean(lean, toolchain) as local:
+        watch = recorder.watch if recorder else None
+        async with SoloProver(local, proving, note=note, watch=watch) as solo:
+            yield OpeningProver(solo, local, prepare=not settings.from_), lean.resolved_workers()
+
+
+def _import_the_rest() -> None:
+    """Import what a search in this process needs."""
+    import node.proving.local_lean
+    import node.proving.opening
+    import node.proving.solo  # noqa: F401
+
+
+async def _with_first(first: Row, rows: AsyncGenerator[Row]) -> AsyncGenerator[Row]:
+    """The rows with one that was taken from them."""
+    async with aclosing(rows):
+        yield first
+        async for row in rows:
+            yield row

@@ -45,6 +45,9 @@ class TraceSettings:
     """What to write: proofmesh (theorems.jsonl, steps.jsonl), leandojo (leandojo/), leantree (leantree.jsonl),
     transitions (transitions.jsonl.gz, as in a theorem bank). Several may be named."""
 
+    context: bool = False
+    """Write contexts.jsonl, too: the text above each theorem, by the digest that its rows have."""
+
     split: bool = True
     """Split `rw` lists, case blocks, `<;>`, `have ... := by`, `calc` into atomic steps, where Lean accepts them."""
 
@@ -104,7 +107,7 @@ def _trace(settings: TraceSettings, groups_of_files: Sequence[tuple[Group, LeanT
         works += plan(group, Tracer(toolchain, folder, limits, settings.split), settings.out)
     with TraceProgress(len(works)) as progress:
         run_all(works, settings.jobs or _jobs(), progress.add, fresh=settings.fresh)
-    for path in write(works, settings.out, settings.format):
+    for path in write(works, settings.out, [*settings.format, *(["contexts"] if settings.context else [])]):
         print(path)
     print(progress.summary())
     return SOME_FAILED if progress.failed else TRACED

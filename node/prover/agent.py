@@ -48,10 +48,12 @@ class Agent:
         on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
         parameters: SearchParameters | None = None,
         verify: Verify | None = None,
+        on_expansion: Callable[[ProofSearch, int, Expansion], None] | None = None,
     ) -> None:
         """`leaves`: expansions in flight, at most. `on_simulation` is called after each simulation, `on_outcomes` with
-        what Lean said of each expansion's tactics. `verify` is asked about every proof that is found; after a refusal
-        the search goes on within its budget. None: the first proof is the result."""
+        what Lean said of each expansion's tactics; `on_expansion` with each expansion that the search took in, and the
+        state's index. `verify` is asked about every proof that is found; after a refusal the search goes on within its
+        budget. None: the first proof is the result."""
         self.attempt = attempt
         self.account = Account()
         self.search: ProofSearch | None = None
@@ -62,6 +64,7 @@ class Agent:
         self._leaves = self._budget.leaves(leaves)
         self._on_simulation = on_simulation
         self._on_outcomes = on_outcomes
+        self._on_expansion = on_expansion
         self._parameters = parameters or SearchParameters()
         self._verify = verify
         self._refusal = ""
@@ -172,6 +175,8 @@ class Agent:
         counted = search.feed(request.node_id, advice.proposals, advice.value, outcomes, exhausted=advice.exhausted)
         self.account.seconds_search += time.perf_counter() - began
         self.account.note_weights(advice.weights)
+        if self._on_expansion is not None:
+            self._on_expansion(search, request.node_id, expansion)
         if search.solved:
             self.account.solved_at_seconds = self._budget.seconds
         if not counted:

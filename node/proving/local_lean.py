@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, LeanVerifyReply
@@ -16,6 +16,7 @@ from node.lean.backends import make_backend
 from node.lean.cache import OutcomeCache
 from node.lean.contexts.making import context_modules
 from node.lean.files.proofs import ProofVerifier
+from node.lean.process.protections import Protections
 from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.rules import tactic_problem
@@ -37,6 +38,7 @@ class LocalLean:
     toolchain: LeanToolchain
     settings: LeanProcessSettings
     verifier: ProofVerifier
+    preparing: list[asyncio.Task[None]] = field(default_factory=list)
 
     def environment(self, theorem: Theorem, tactic_seconds: float | None = None) -> LocalEnvironment:
         """The theorem, for a search. `tactic_seconds`: limit of a candidate, at most the configured one."""
@@ -58,6 +60,18 @@ class LocalLean:
                 raise ProvingFailed(str(error)) from error
             else:
                 return suggested(outcome.message) if outcome.kind is OutcomeKind.PROVED else ""
+
+    def prepare(self, theorem: Theorem) -> None:
+        """Begin with the theorem's verification, in a task of its own, while the proof is still being looked for."""
+        if theorem.place is None:
+            self.preparing.append(asyncio.create_task(self.verifier.statements.prepare(theorem.renamed())))
+
+    async def stop(self) -> None:
+        """End what is at work in verifications."""
+        for task in self.preparing:
+            task.cancel()
+        await asyncio.gather(*self.preparing, return_exceptions=True)
+        await self.verifier.stop()
 
     async def verify(self, theorem: Theorem, script: Sequence[str]) -> LeanVerifyReply:
         """Lean's word on a proof (its lines, the first in column 0), from fresh processes. Raises ProvingFailed."""
@@ -115,14 +129,14 @@ class LocalEnvironment:
 @asynccontextmanager
 async def local_lean(settings: LeanProcessSettings, toolchain: LeanToolchain) -> AsyncIterator[LocalLean]:
     """Lean for as long as the block lasts. Its processes start on demand."""
-    if settings.sandbox:
+    if settings.sandbox and toolchain.protections == Protections():
         toolchain = await toolchain.confined()
     contexts = context_modules(settings, toolchain)
     backend = make_backend(settings, contexts.toolchain, worker_options(settings))
     backend.start()
     requests = Requests(backend, OutcomeCache(settings.cache), settings.tactic_seconds, contexts)
-    verifier = ProofVerifier(settings, toolchain)
+    lean = LocalLean(requests, toolchain, settings, ProofVerifier(settings, toolchain))
     try:
-        yield LocalLean(requests, toolchain, settings, verifier)
+        yield lean
     finally:
-        await asyncio.gather(backend.stop(), verifier.stop())
+        await asyncio.gather(backend.stop(), lean.stop())

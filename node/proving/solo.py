@@ -17,8 +17,9 @@ from typing import Any
 from common.lean import BadStatement, ProofTree, Theorem
 from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, Purpose
 from node.lean.text.script import proof_lines
-from node.prover.agent import Agent
+from node.prover.agent import Agent, Expansion
 from node.prover.fixed_policy import CLOSING as LIST_CLOSING
+from node.prover.methods import ProofSearch
 from node.proving.checkpoints import BadPolicy, of_the_demo
 from node.proving.local_lean import LocalEnvironment, LocalLean
 from node.proving.naming import named
@@ -28,6 +29,9 @@ from node.proving.prover import Budget, Found, ProvingFailed
 from node.proving.settings import ProvingSettings
 from node.proving.shortening import shortened
 from node.proving.writing import laid_out
+
+Watch = Callable[[Theorem], Callable[[ProofSearch, int, Expansion], None]]
+"""What looks on at each search for a theorem: see `Agent`."""
 
 LEAVES = 4
 """Expansions in flight within a search."""
@@ -77,11 +81,16 @@ class SoloProver:
         settings: ProvingSettings | None = None,
         *,
         note: Callable[[str], None] = lambda text: None,
+        watch: Watch | None = None,
     ) -> None:
-        """`note` hears of damaged checkpoints. Raises BadPolicy: the configured policy cannot be had."""
+        """`note` hears of damaged checkpoints, `watch` looks on at searches.
+
+        Raises BadPolicy: the configured policy cannot be had.
+        """
         self._lean = lean
         self._settings = settings or ProvingSettings()
         self._note = note
+        self._watch = watch
         self._closing = ClosingTactics(self._settings.closing)
         self._stack = AsyncExitStack()
         self._policies: dict[str, asyncio.Task[OpenedPolicy]] = {}
@@ -193,7 +202,11 @@ class SoloProver:
             samples=self._settings.samples,
         )
         agent = Agent(
-            attempt, opened.policy, task.environment, prover_id="solo", leaves=LEAVES, parameters=opened.parameters
+            *(attempt, opened.policy, task.environment),
+            prover_id="solo",
+            leaves=LEAVES,
+            parameters=opened.parameters,
+            on_expansion=self._watch(task.theorem) if self._watch else None,
         )
         try:
             async with asyncio.timeout(seconds):

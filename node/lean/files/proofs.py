@@ -8,7 +8,9 @@ import textwrap
 from common.lean import Theorem
 from common.messages import FailureKind, LeanVerifyReply
 from common.places import BadContext, Context, Place
+from node.lean.files.other_gaps import AXIOM, mentions_axiom, others_assumed, with_axiom
 from node.lean.files.report import DeclarationVerdict, FileReport
+from node.lean.files.verdicts import rests_on
 from node.lean.files.verifier import FileVerifier
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.filling import filled
@@ -57,9 +59,10 @@ class ProofVerifier:
         await self.statements.stop()
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
-        """Whether `script`, a tactic block, proves the theorem; in a file: all of the command that it stands in.
+        """Whether `script`, a tactic block, proves the theorem.
 
-        Raises VerificationFailed.
+        In a file: whether the command is right with it. Other gaps of the command stay open; the reply names `sorryAx`
+        among its axioms then, and says so in its reason. Raises VerificationFailed.
         """
         place = theorem.place
         if place is None and not declares(theorem.header):
@@ -75,8 +78,13 @@ class ProofVerifier:
             above = place.context.text
         except BadContext as error:
             raise VerificationFailed(str(error), FailureKind.BAD_STATEMENT) from error
+        place, others = others_assumed(place)
+        if others and mentions_axiom(script):
+            return LeanVerifyReply(accepted=False, reason=f"the proof uses the name {AXIOM}, which is ours")
+        if others:
+            above = with_axiom(above)
         report = await self.files.verify_text(above + _command(place, script))
-        return _reply(report, above.count("\n") + 1)
+        return _reply(report, above.count("\n") + 1, others)
 
 
 def declares(header: str) -> bool:
@@ -99,17 +107,25 @@ def _command(place: Place, script: str) -> str:
     return filled(place, lines)
 
 
-def _reply(report: FileReport, first: int) -> LeanVerifyReply:
-    """The verdict on the declarations of the command that begins at line `first`."""
+def _reply(report: FileReport, first: int, others: int) -> LeanVerifyReply:
+    """The verdict on the declarations of the command that begins at line `first`. `others`: gaps that stay open."""
     mine = [each for each in report.declarations if each.line >= first]
+    accepted = bool(mine) and not report.problem and all(_accepted(each) for each in mine)
+    axioms = {"sorryAx" if axiom == AXIOM else axiom for each in mine for axiom in each.axioms}
+    left = f"{others} other `sorry` of its command {'is' if others == 1 else 'are'} left" if others else ""
     return LeanVerifyReply(
-        accepted=bool(mine) and not report.problem and all(each.accepted for each in mine),
-        reason=_reason(report, mine),
-        axioms=tuple(sorted({axiom for each in mine for axiom in each.axioms})),
+        accepted=accepted,
+        reason=left if accepted else _reason(report, mine),
+        axioms=tuple(sorted(axioms)),
         lean_version=report.lean_version,
         elapsed=report.seconds,
         rechecked=bool(report.rechecked),
     )
+
+
+def _accepted(verdict: DeclarationVerdict) -> bool:
+    """Whether a declaration is proved, but for the gaps that stay open."""
+    return verdict.accepted or verdict.reason == rests_on([AXIOM])
 
 
 def _reason(report: FileReport, mine: list[DeclarationVerdict]) -> str:
@@ -117,4 +133,4 @@ def _reason(report: FileReport, mine: list[DeclarationVerdict]) -> str:
         return report.problem
     if not mine:
         return "the command declares no theorem, or Lean did not get to it within the limits"
-    return next((each.reason for each in mine if not each.accepted), "")
+    return next((each.reason for each in mine if not _accepted(each)), "")

@@ -101,7 +101,12 @@ def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> s
     foreign = unsupported(AXIOMS, axioms)
     if "sorryAx" in foreign:
         return "the proof is not finished: it uses sorry"
-    return f"it rests on other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""
+    return rests_on(foreign) if foreign else ""
+
+
+def rests_on(axioms: Sequence[str]) -> str:
+    """Why a declaration that uses these axioms is not accepted."""
+    return f"it rests on other axioms than Lean's own: {', '.join(axioms)}"
 
 
 def _line(compiled: Compiled, command: Command) -> int:

@@ -118,7 +118,7 @@ async def detect(command: Sequence[str] = (), environment: Mapping[str, str] | N
     possible, problem = await _attempts_that_work(BEST)
     all_work = not problem and possible == {"scratch"}
     protections = Protections(BEST, signals=True) if all_work else await _detect_each()
-    return await _that_lean_starts_with(protections, command, environment) if command else protections
+    return await that_lean_starts_with(protections, command, environment) if command else protections
 
 
 async def _detect_each() -> Protections:
@@ -169,13 +169,14 @@ async def _attempts_that_work(mechanisms: Sequence[str]) -> tuple[set[str], str]
     return set(), done.errors.strip().removeprefix("not confined: ") or f"the probe ended with code {done.code}"
 
 
-async def _that_lean_starts_with(
+async def that_lean_starts_with(
     protections: Protections, command: Sequence[str], environment: Mapping[str, str] | None
 ) -> Protections:
     """The protections that this `lean` starts with: one behind a shell script may need processes of its own."""
     version = [*command, "--version"]
-    if (await _run(version, environment, [])).code != 0:
-        return protections  # it does not start unconfined either; its owner will say so
+    done = await _run(version, environment, protections.keeper())
+    if done.code == 0 or (await _run(version, environment, [])).code != 0:
+        return protections  # where it does not start unconfined either, its owner will say so
     for mechanism in DROP_ORDER:
         done = await _run(version, environment, protections.keeper())
         if done.code == 0:

@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from common.places import Place
+from common.lean import Theorem
+from common.places import Context, Place
 from node.lean.text.script import INDENT
 
 _OPENS_BLOCK = re.compile(r"(?:\bby|=>|·|\.)[ \t]*$")
@@ -25,6 +26,33 @@ _OPENS_TERM = re.compile(r"(?::=|\bfrom|=>)[ \t]*$")
 """What may stand right before `by`, whose block then reaches to the end of the line and below it."""
 
 _NOTHING_BEHIND = re.compile(r"[ \t]*(?:--[^\n]*)?(?:\n|$)")
+
+
+FRESH = "proofmesh_theorem"
+"""Name of a statement that is put below a file's text: its own may be taken there."""
+
+
+def below(context: Context, theorem: Theorem) -> Theorem:
+    """A statement as a command below a context, under a name that is free there; shown under its own."""
+    binders = f" {theorem.binders}" if theorem.binders.strip() else ""
+    before = f"theorem {FRESH}{binders} : {theorem.conclusion} := by\n  "
+    return Theorem(theorem.name, theorem.binders, theorem.conclusion, place=Place(context, before, "\n"))
+
+
+def negated(theorem: Theorem) -> Theorem | None:
+    """A theorem whose proof disproves this one; None for a place in a file whose goal its text does not show."""
+    if theorem.place is None:
+        return theorem.negation()
+    if theorem.place.before.startswith(f"theorem {FRESH}"):
+        return below(theorem.place.context, theorem.negation())
+    return None
+
+
+def written(theorem: Theorem, script: Sequence[str]) -> str:
+    """A theorem with its proof, for people: lines of tactics, the first in column 0. In a file: its command."""
+    if theorem.place is not None and not theorem.place.before.startswith(f"theorem {FRESH}"):
+        return filled(theorem.place, script).strip("\n")
+    return f"{theorem.signature} := by\n{_indented(script, INDENT)}"
 
 
 def filled(place: Place, script: Sequence[str]) -> str:

@@ -85,6 +85,11 @@ class TracedTheorem(msgspec.Struct, frozen=True):
     name_start: Position | None = None
     name_end: Position | None = None
     context: tuple[str, ...] = ()
+    """Lines above it that open namespaces and sections, and declare variables."""
+    context_digest: str = ""
+    """Of all the text above its command, as `common.places` has it."""
+    context_end: int = 0
+    """How many characters of the file that is."""
     blocks: tuple[TracedBlock, ...] = ()
     error: str = ""
     """Why nothing of it counts: Lean's message, or that it uses `sorry`."""

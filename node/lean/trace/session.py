@@ -20,7 +20,7 @@ from node.lean.trace.source import LeanSource
 from node.lean.trace.sources import Group
 from node.lean.trace.tracing import Tracer
 
-FORMAT = 1
+FORMAT = 2
 """Of the kept results: another number, and they are made again."""
 
 KEPT = "files"

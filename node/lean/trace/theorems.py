@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from common.places import digest_of
 from node.lean.text.lexing import lex
 from node.lean.trace.infotree import Info, Position, Span, TacticInfo
 from node.lean.trace.premises import premises
@@ -107,6 +108,8 @@ def _theorem(
         name_start=None if place is None else place.start,
         name_end=None if place is None else place.end,
         context=tuple(source.context(span.start)),
+        context_digest=digest_of(source.text[: source.offset(span.start)]),
+        context_end=source.offset(span.start),
     )
 
 

@@ -80,6 +80,10 @@ class SingleCheck:
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
+    async def prepare(self, theorem: Theorem) -> None:
+        """Compile the statement. Raises VerificationFailed."""
+        await self._statement(theorem)
+
     async def _both(self, theorem: Theorem, folder: Path) -> tuple[Path, FinishedProcess]:
         """Compile statement and proof side by side. Raises VerificationFailed, OutOfLimits."""
         statement, proof = await asyncio.gather(

@@ -22,6 +22,7 @@ no clear verdict there is checked alone (`single.py`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import time
 from collections import deque
@@ -137,6 +138,17 @@ class Verifier:
         self._start_worker()
         return await waiting.reply
 
+    async def prepare(self, theorem: Theorem) -> None:
+        """Do what a verification of this theorem begins with, while its proof is still being looked for.
+
+        What fails is not told: the verification will find it again.
+        """
+        if header_problem(theorem.header) or statement_problem(theorem.binders, theorem.conclusion):
+            return
+        with contextlib.suppress(VerificationFailed):
+            await self._prepare()
+            await self.single.prepare(theorem)
+
     async def verify_many(self, proofs: Sequence[tuple[Theorem, str]]) -> list[LeanVerifyReply | VerificationFailed]:
         """What `verify` says of each, in order; where it would raise VerificationFailed, that."""
         return await asyncio.gather(*(self._verified(theorem, script) for theorem, script in proofs))
@@ -204,7 +216,7 @@ class Verifier:
             if self._version:
                 return
             try:
-                version = await self._lean.version(self.folder)
+                version = self._toolchain.version or await self._lean.version(self.folder)
                 await self._rechecker.find()
             except OutOfLimits as error:
                 raise VerificationFailed(f"Lean does not say its version: {error}") from error

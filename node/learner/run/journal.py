@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from collections import deque
 from pathlib import Path
@@ -11,6 +12,7 @@ from common.curves import append_line, encode_line
 from common.messages import Attempt, AttemptOutcome, Point, ProofFound, Purpose
 from common.metrics import counter, gauge
 from common.node import NodeContext
+from node.lean.text.filling import written
 from node.learner.run.directory import explained
 
 RESULTS = counter("learner_results", "Recorded results", ["purpose", "outcome"])
@@ -70,7 +72,7 @@ class LearnerJournal:
 
     async def proof(self, attempt: Attempt, script: str, simulations: int) -> None:
         """Announce a verified proof."""
-        lean = f"{attempt.theorem.signature} := by\n{script}"
+        lean = written(attempt.theorem, textwrap.dedent(script).split("\n"))
         found = ProofFound(
             theorem_id=attempt.theorem_id,
             attempt_id=attempt.attempt_id,

@@ -116,7 +116,16 @@ ALTER TABLE results ADD COLUMN seconds_lean REAL NOT NULL DEFAULT 0;
 """
 """What results of earlier versions do not say of themselves counts as 0."""
 
-MIGRATIONS: tuple[str, ...] = (_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS)
+_PLACES_OF_THEOREMS = """
+CREATE TABLE contexts (             -- texts that stand above theorems in files, each once
+    digest TEXT PRIMARY KEY,
+    packed BLOB NOT NULL            -- as `common.places.Context` has it
+) STRICT;
+ALTER TABLE theorems ADD COLUMN context TEXT REFERENCES contexts;  -- NULL: the theorem stands by itself
+ALTER TABLE theorems ADD COLUMN place TEXT;                        -- the command around the gap (JSON)
+"""
+
+MIGRATIONS: tuple[str, ...] = (_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS)
 """MIGRATIONS[n] takes schema version n to n + 1."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from common import parts
+from common.lean import Theorem
 from common.messages import (
     SCHEMA_VERSION,
     Attempt,
@@ -29,6 +30,7 @@ from common.messages import (
     Transition,
     encode,
 )
+from common.places import Context, Place
 from node.learner.run.directory import explained
 from node.learner.store.records import (
     Audit,
@@ -95,16 +97,39 @@ class Store:
     # --- theorems ---------------------------------------------------------------------------------------------------
 
     def add_theorems(self, rows: Iterable[TheoremRow]) -> None:
-        """Add theorems; those that are known stay as they are."""
-        values = [
-            (
-                *(row.theorem.name, row.split, row.theorem.binders, row.theorem.conclusion),
-                *(row.theorem.header, row.family, row.level),
+        """Add theorems; those that are known stay as they are. The text of a file is kept once for all its theorems."""
+        contexts, values = {}, []
+        for row in rows:
+            place = row.theorem.place
+            if place is not None:
+                contexts[place.context.digest] = place.context.packed
+            values.append(
+                (
+                    *(row.theorem.name, row.split, row.theorem.binders, row.theorem.conclusion),
+                    *(row.theorem.header, row.family, row.level),
+                    *((place.context.digest, _gap(place)) if place is not None else (None, None)),
+                )
             )
-            for row in rows
-        ]
         with self._transaction() as db:
-            db.executemany("INSERT OR IGNORE INTO theorems VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+            db.executemany("INSERT OR IGNORE INTO contexts VALUES (?, ?)", contexts.items())
+            db.executemany(
+                "INSERT OR IGNORE INTO theorems (theorem_id, split, binders, conclusion, header, family, level,"
+                " context, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
+
+    def theorem(self, theorem_id: str) -> TheoremRow | None:
+        """A theorem of the run, with its place in its file, if it has one."""
+        rows = self._rows(
+            "SELECT split, binders, conclusion, header, family, level, digest, packed, place"
+            " FROM theorems LEFT JOIN contexts ON context = digest WHERE theorem_id = ?",
+            theorem_id,
+        )
+        if not rows:
+            return None
+        split, binders, conclusion, header, family, level, digest, packed, gap = rows[0]
+        place = _place(Context(digest, packed), gap) if digest is not None else None
+        return TheoremRow(Theorem(theorem_id, binders, conclusion, header, place), split, family, level)
 
     # --- outbox -----------------------------------------------------------------------------------------------------
 
@@ -371,3 +396,12 @@ def _attempt(payload: bytes) -> Attempt:
     """An attempt of the outbox. Attempts of older schema versions have fields of the same meaning."""
     attempt = msgspec.msgpack.decode(payload, type=Attempt)
     return msgspec.structs.replace(attempt, v=SCHEMA_VERSION)
+
+
+def _gap(place: Place) -> str:
+    """A place without its context, as JSON."""
+    return msgspec.json.encode({"before": place.before, "after": place.after, "tactic": place.tactic}).decode()
+
+
+def _place(context: Context, gap: str) -> Place:
+    return Place(context, **msgspec.json.decode(gap))

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from common.lean import Theorem
+from common.places import Context, Place
 from node.bank import bank, manifest
 from node.bank.bank import BankError, BankTheorem, BankTransition, digest, load_statements, load_transitions, stratified
 from node.bank.manifest import Manifest, WarmStartRule
@@ -150,3 +151,20 @@ def test_a_stratified_sample_has_the_proportions_of_the_whole():
 def test_a_sample_larger_than_the_split_is_refused():
     with pytest.raises(ValueError, match="3 statements wanted, 0 there"):
         stratified([], 3, seed=0)
+
+
+def test_theorems_in_files_come_with_their_contexts(small):
+    context = Context.of("def double (n : Nat) : Nat := n + n\n")
+    place = {"before": "theorem a : double 1 = 2 := ", "after": "\n", "tactic": False}
+    row = {**STATEMENT, "name": "a", "binders": "", "conclusion": "double 1 = 2", "place": place}
+    before = digest(small)
+    write(small, "train.jsonl.gz", [STATEMENT, {**row, "context": context.digest}])
+    with pytest.raises(BankError, match=r"contexts\.jsonl\.gz: no such file"):
+        load_statements("train", small)
+    write(small, "contexts.jsonl.gz", [{"digest": context.digest, "text": context.text}])
+    alone, in_file = (each.theorem for each in load_statements("train", small))
+    assert alone.place is None and in_file.place == Place(context, **place)
+    assert digest(small) != before
+    write(small, "contexts.jsonl.gz", [])
+    with pytest.raises(BankError, match=f"no context {context.digest}, which a of train has"):
+        load_statements("train", small)

@@ -1,5 +1,6 @@
 """`proofmesh bank import`, with stand-ins of the datasets' own forms, and genuine (pocket) Lean."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -268,3 +269,31 @@ def test_all_statements_of_the_real_benchmarks_are_read(name, rows, statements, 
     if splits:
         found = [each.split for each in reading.statements]
         assert {split: found.count(split) for split in splits} == splits
+
+
+FILE = "namespace Foo\nvariable (p : Prop)\ndef double (n : Nat) : Nat := n + n\nend Foo\nopen Foo\n"
+IN_FILE = [
+    {"name": "below", "statement": "theorem below (n : Nat) : double n = n + n := by sorry", "context": FILE},
+    {"name": "below", "statement": "lemma other : double 1 = 2", "context": FILE, "split": "test"},
+    {"name": "gap", "statement": "p", "context": f"{FILE}variable (p : Prop)\n",
+     "place": {"before": "theorem gap (h : p) : p := by\n  ", "after": "\n"}},
+    {"name": "wrong", "statement": "theorem wrong : double = 1", "context": FILE},
+    {"name": "no_place", "statement": "theorem x : True", "context": FILE, "place": {"after": ""}},
+    {"name": "elsewhere", "statement": "theorem x : True", "context": "import Elsewhere\n"},
+]  # fmt: skip
+
+
+@pytest.mark.lean
+def test_theorems_in_files_are_imported_with_the_text_above_them(tmp_path, cache, capsys):
+    source = lines(tmp_path / "files.jsonl", IN_FILE)
+    assert command.main(["import", str(source), "--split", "train", "--out", str(tmp_path / "bank")]) == 0
+    assert "3 of 5 elaborate" in capsys.readouterr().out
+    found = {each.theorem.name: each.theorem for each in load_statements("train", tmp_path / "bank")}
+    assert list(found) == ["below", "gap"]
+    place = found["below"].place
+    assert place.context.text == FILE and place.before.endswith(" (n : Nat) : double n = n + n := by\n  ")
+    assert found["gap"].place.before == "theorem gap (h : p) : p := by\n  "
+    (test,) = load_statements("test", tmp_path / "bank")
+    assert test.theorem.place.context.digest == place.context.digest
+    contexts = gzip.decompress((tmp_path / "bank" / "contexts.jsonl.gz").read_bytes()).splitlines()
+    assert len(contexts) == 2

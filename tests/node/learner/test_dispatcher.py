@@ -11,10 +11,14 @@ import pytest
 
 from broker import streams
 from common.bus import Bus
+from common.lean import Theorem
 from common.messages import Attempt, NodeInfo, Purpose
+from common.places import Context, Place
+from node.lean.text.filling import below
 from node.learner import dispatcher
 from node.learner.dispatcher import Dispatcher
 from node.learner.run.run import Run
+from node.learner.store.records import TheoremRow
 from node.learner.store.store import Store
 from tests.node.learner.builders import FAILED, result, row
 from tests.waiting import until
@@ -82,6 +86,26 @@ async def test_a_disproof_is_an_attempt_on_the_negation(run: Run, bus: Bus) -> N
         works.learning = True
         (attempt, _) = await taken(bus, "disprove", 2)
     assert attempt.theorem == row(attempt.theorem_id).theorem.negation()
+
+
+async def test_a_gap_in_a_file_is_never_disproved_and_a_statement_below_one_is(run: Run, bus: Bus) -> None:
+    """The goal of a gap is not in its text, so there is no negation to write down."""
+    run.settings.matchmaker.disprove_chance = 1.0
+    context = Context.of("def double (n : Nat) : Nat := n + n\n")
+    gap = Place(context, "theorem a : double 1 = 2 := by\n  ", "\n")
+    run.data.train[:] = [
+        TheoremRow(Theorem("a", "", "double 1 = 2", place=gap), "train", "file", 1),
+        TheoremRow(below(context, Theorem("b", "(n : Nat)", "double n = 0")), "train", "file", 1),
+    ]
+    run.matchmaker.__init__(["a", "b"], run.settings.matchmaker, 1)  # type: ignore[misc]
+    await run.store.call(Store.add_theorems, run.data.train)
+    async with dispatching(run) as works:
+        works.learning = True
+        (proof,) = await taken(bus, "train", 1)
+        (disproof,) = await taken(bus, "disprove", 1)
+    assert proof.theorem == run.data.train[0].theorem
+    assert disproof.theorem.place is not None and disproof.theorem.place.context == context
+    assert disproof.theorem.place.before == "theorem proofmesh_theorem : ¬ (∀ (n : Nat), double n = 0) := by\n  "
 
 
 async def test_more_search_slots_get_more_attempts(run: Run, bus: Bus) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from common.bus import Bus
 from common.curves import Tail
+from common.lean import Theorem
 from common.messages import AttemptOutcome, Point, ProofFound, Purpose
 from common.metrics import METRICS
+from common.places import Context, Place
 from node.learner.run.journal import SOLVE_WINDOW
 from node.learner.run.run import Recorded, Run, now
 from node.learner.store.store import Store
@@ -31,6 +34,20 @@ async def test_recorded_transitions_are_in_the_replay_gauge(run: Run) -> None:
     await run.store.call(Store.record, result(plan.attempt), proved(3), now())
     await run.recorded(Recorded("run-1", "t", Purpose.TRAIN, proved(3), 2))
     assert shown("learner_replay_transitions") == len(run.replay) == 3
+
+
+async def test_a_proof_in_a_file_is_shown_as_its_command(run: Run, bus: Bus) -> None:
+    heard: list[ProofFound] = []
+    await bus.subscribe("telemetry.learner.*.proof", ProofFound, lambda _, found: heard.append(found))
+    place = Place(Context.of("variable (p : Prop)\n"), "theorem t (h : p ∧ p) : p := by\n  ", "\n")
+    for theorem in (Theorem("t", "", "p", place=place), Theorem("t", "(p : Prop)", "p → p")):
+        attempt = msgspec.structs.replace(planned(1).attempt, theorem=theorem)
+        await run.journal.proof(attempt, "  intro x\n  simp", 3)
+    await eventually(lambda: len(heard) == 2)
+    assert [each.lean for each in heard] == [
+        "theorem t (h : p ∧ p) : p := by\n  intro x\n  simp",
+        "theorem t (p : Prop) : p → p := by\n  intro x\n  simp",
+    ]
 
 
 async def test_the_share_of_time_paused_is_a_gauge(run: Run) -> None:

@@ -11,10 +11,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from common.lean import Theorem
 from common.messages import AttemptOutcome, AttemptResult, AttemptStatistics, MessageError, ResultPart, encode
 from common.parts import divide
+from common.places import Context, Place
 from node.learner.errors import RunDirectoryError
-from node.learner.store.records import Verdict, WeightsRow
+from node.learner.store.records import Planned, TheoremRow, Verdict, WeightsRow
 from node.learner.store.schema import MIGRATIONS, SCHEMA_VERSION, migrate
 from node.learner.store.store import Store
 from tests.node.learner.builders import FAILED, PROVED, planned, proved, result, row
@@ -334,3 +336,30 @@ TestRecords = Records.TestCase
 TestRecords.settings = settings(
     max_examples=20, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+
+
+def test_a_theorem_in_a_file_is_known_again_after_a_restart(tmp_path: Path) -> None:
+    context = Context.of("def double (n : Nat) : Nat := n + n\n" * 50)
+    place = Place(context, "theorem a : double 1 = 2 := ", "\n", tactic=False)
+    in_file = TheoremRow(Theorem("a", "", "double 1 = 2", place=place), "train", "file", 1)
+    other = TheoremRow(msgspec.structs.replace(in_file.theorem, name="b"), "test", "file", 2)
+    alone = row("c")
+    store = Store(tmp_path / "proofs.sqlite")
+    store.add_theorems([in_file, other, alone])
+    plan = planned(1, "a")
+    attempt = msgspec.structs.replace(plan.attempt, theorem=in_file.theorem)
+    store.dispatch([Planned(1, attempt)], now=1.0)
+    store.close()
+    again = Store(tmp_path / "proofs.sqlite")
+    assert [again.theorem(name) for name in ("a", "b", "c", "d")] == [in_file, other, alone, None]
+    assert again.open_attempt(attempt.attempt_id) == attempt
+    assert again._rows("SELECT COUNT(*) FROM contexts") == [(1,)]
+
+
+def test_a_run_of_an_earlier_version_keeps_its_theorems(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "proofs.sqlite", isolation_level=None)
+    migrate(connection, "proofs.sqlite", MIGRATIONS[:3])
+    connection.execute("INSERT INTO theorems VALUES ('t', 'train', '', 'True', 'open Nat', 'f', 1)")
+    connection.close()
+    store = Store(tmp_path / "proofs.sqlite")
+    assert store.theorem("t") == TheoremRow(Theorem("t", "", "True", "open Nat"), "train", "f", 1)

@@ -1,6 +1,7 @@
 """A lean-proxy, `verify` and `prove` on a Lake project, as processes of their own."""
 
 import asyncio
+import json
 import subprocess
 import sys
 
@@ -83,6 +84,14 @@ def test_verify_uses_the_project(project, config, tmp_path):
     assert result.returncode == 2 and "Demo" in result.stderr, "pocket Lean knows no such module"
     result = run("verify", file, "--lean.project", tmp_path)
     assert result.returncode == 2 and "is no Lake project" in result.stderr
+
+
+def test_a_sorry_of_a_projects_file_is_proved_with_the_projects_lean_and_modules(project):
+    file = project / "Demo" / "Own.lean"
+    file.write_text("import Demo.Basic\nopen Demo\ntheorem t : double 0 = 0 := by\n  sorry\n")
+    result = run("prove", f"{file}:4", "--fixed", "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["lean"].startswith("theorem t : double 0 = 0 := by\n  ")
 
 
 @pytest.mark.slow

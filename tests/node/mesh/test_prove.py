@@ -1,100 +1,209 @@
-"""`proofmesh prove` from end to end: real broker, real Lean, a fixed list of tactics."""
+"""`proofmesh prove` as a command: what it prints, its exit codes, its processes. Real Lean, a fixed list of tactics."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from common.bus import Bus, BusSettings
-from node.mesh.private import MeshProblem, newest_checkpoint
+from node.mesh import verify
 from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
-from node.model import checkpoint
-from node.model.checkpoint import name_of_step
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
-from tests.files import truncate
-from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.waiting import eventually
 
 SWAP = "theorem t (p q : Prop) : p ∧ q → q ∧ p"
+FALSE = "theorem t (p q : Prop) : p → q"
+
+FILE = """namespace Foo
+def double (n : Nat) : Nat := n + n
+theorem t (h : True ∧ double 1 = 2) : double 1 = 2 ∧ True := by
+  constructor
+  · sorry
+  · trivial
+end Foo
+"""
 
 
-def prove(*arguments: str, folder: Path, limit: float = 90) -> subprocess.CompletedProcess[str]:
-    """The command as a user runs it, in an empty working directory."""
+def prove(*arguments: str, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """The command as a user runs it, in a folder of its own."""
     command = [sys.executable, "-m", "node.mesh.cli", "prove", *arguments]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False)
-    assert not descendants(), "no process is left behind"
+    run = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, text=True, timeout=120, check=False)
+    assert "Traceback" not in run.stderr, run.stderr
     return run
 
 
-def descendants() -> list[str]:
-    """Children of this process that belong to a private mesh."""
-    commands = []
-    for child in psutil.Process(os.getpid()).children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):  # it ended while we looked, or is a zombie
-            commands.append(" ".join(child.cmdline()))
-    return [command for command in commands if "proofmesh-prove-" in command]
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command in this process, with exit code, output and errors: a start of Python less."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "file.lean").write_text(FILE, encoding="utf-8")
+    return tmp_path / "file.lean"
 
 
 @pytest.mark.process
 def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path) -> None:
-    run = prove(SWAP, folder=tmp_path)
+    run = prove(SWAP, "--fixed", folder=tmp_path)
     assert run.returncode == PROVED, run.stderr
     lines = run.stdout.rstrip("\n").split("\n")
     assert lines[0] == f"{SWAP} := by"
     assert len(lines) > 1 and all(line.startswith("  ") for line in lines[1:])
     assert "accepted by Lean 4." in run.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.lean
+def test_false_statement_is_not_proved_and_with_disprove_its_negation_is(called: Run) -> None:
+    code, out, err = called(FALSE, "--simulations", "6", "--fixed", "--json")
+    assert code == NOT_PROVED, err
+    answer = json.loads(out)
+    assert (answer["name"], answer["outcome"], answer["proof"], answer["lean"]) == ("t", "failed", "", "")
+    code, out, err = called("theorem t (n : Nat) : n = n + 1", "--disprove", "--fixed")
+    assert code == NOT_PROVED and "disproved" in err
+    assert out.startswith("theorem t_neg : ¬ (∀ (n : Nat), n = n + 1) := by\n  ")
+
+
+@pytest.mark.lean
+def test_places_of_a_file_and_statements_in_its_context(file: Path, called: Run) -> None:
+    code, out, err = called("file.lean:5", "--json", "--fixed")
+    assert code == PROVED, err
+    answer = json.loads(out)
+    filled = FILE.replace("sorry", answer["replacement"])
+    assert answer["lean"] in filled
+    (file.parent / "filled.lean").write_text(filled, encoding="utf-8")
+    assert verify.main(["filled.lean"]) == 0
+    code, out, err = called("file.lean", "t", "--fixed")
+    assert code == PROVED and "theorem t (h : True ∧ double 1 = 2)" in out, err
+    code, out, err = called("--context", "file.lean", "theorem t : double 2 = 4", "--fixed")
+    assert code == PROVED and out.startswith("theorem t : double 2 = 4 := by\n  "), err
+
+
+@pytest.mark.lean
+def test_a_gap_is_proved_while_another_of_its_theorem_stays_open(file: Path, called: Run) -> None:
+    file.write_text("theorem t (p : Prop) (h : p) : p ∧ 1 = 2 := by\n  constructor\n  · sorry\n  · sorry\n")
+    code, out, err = called("file.lean:3", "--fixed")
+    assert code == PROVED and out.strip() and "1 other `sorry` of its command is left" in err
 
 
 @pytest.mark.process
-def test_false_statement_is_not_proved(tmp_path: Path) -> None:
-    run = prove("theorem t (p q : Prop) : p → q", "--simulations", "6", "--json", folder=tmp_path)
-    assert run.returncode == NOT_PROVED, run.stderr
-    answer = json.loads(run.stdout)
-    assert (answer["outcome"], answer["lean"]) == ("failed", "")
-    assert 1 <= answer["simulations"] <= 6
+def test_rows_of_standard_input_are_answered_line_by_line(tmp_path: Path) -> None:
+    rows = [
+        json.dumps({"name": "one", "statement": SWAP, "source": "x"}),
+        '{"name": "broken", ',
+        f"{FALSE} := by sorry",
+    ]
+    run = prove("--from", "-", "--json", "--simulations", "4", "--fixed", folder=tmp_path, stdin="\n".join(rows))
+    assert run.returncode == NOT_PROVED
+    found = [json.loads(line) for line in run.stdout.splitlines()]
+    assert {each["name"]: each["outcome"] for each in found} == {"one": "proved", "line 2": "error", "t": "failed"}
+    assert all({"name", "outcome", "proof", "seconds", "reason"} <= set(each) for each in found)
 
 
-@pytest.mark.process
-def test_ill_typed_statement_is_refused_with_leans_own_message(tmp_path: Path) -> None:
-    run = prove("theorem t (p : Prop) : p ∧ nonsense", folder=tmp_path)
-    assert run.returncode == BAD_STATEMENT
-    assert "nonsense" in run.stderr and run.stdout == ""
+@pytest.mark.lean
+@pytest.mark.parametrize("flags", [["--checkpoint", "no/such/folder"], ["--policy", "own:no/such/folder"]])
+def test_a_model_that_is_not_there_is_told_before_the_search(called: Run, flags: list[str]) -> None:
+    code, out, err = called(SWAP, *flags)
+    assert code == BAD_STATEMENT and out == "" and "no/such/folder" in err
 
 
-@pytest.mark.parametrize("text", ["theorem t (p : Prop : p", "lemma", "p → p", "theorem t (p : Prop) :"])
-def test_text_that_is_no_statement_is_refused_at_once(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([text]) == BAD_STATEMENT
+@pytest.mark.lean
+def test_lines_of_a_text_file_are_statements(called: Run, tmp_path: Path) -> None:
+    (tmp_path / "true.txt").write_text(f"-- one\n\n{SWAP} := sorry\n", encoding="utf-8")
+    code, out, err = called("--from", "true.txt", "--fixed")
+    assert code == PROVED and out.startswith(f"{SWAP} := by\n  ") and "1 statements: 1 proved" in err
+
+
+@pytest.mark.lean
+def test_the_search_is_written_to_be_looked_at(called: Run, tmp_path: Path) -> None:
+    code, _, err = called(FALSE, "--simulations", "3", "--explain", "search", "--fixed")
+    assert code == NOT_PROVED and "search.json" in err
+    assert json.loads((tmp_path / "search.json").read_bytes())["searches"][0]["simulations"] <= 3
+    assert "</html>" in (tmp_path / "search.html").read_text(encoding="utf-8")
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    code, _, err = called(FALSE, "--simulations", "1", "--explain", "taken/search", "--fixed")
+    assert code == BAD_STATEMENT and "--explain taken/search: cannot be written" in err
+
+
+@pytest.mark.lean
+def test_ill_typed_statement_is_refused_with_leans_own_message(called: Run) -> None:
+    code, out, err = called("theorem t (p : Prop) : p ∧ nonsense")
+    assert code == BAD_STATEMENT and "nonsense" in err and out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["theorem t (p : Prop : p"], "never closed"),
+        (["lemma"], "no name"),
+        (["p → p"], "a statement begins with"),
+        (["theorem t (p : Prop) :"], "no conclusion"),
+        (["none.lean:3"], "none.lean: No such file"),
+        (["none.lean", "t"], "none.lean: No such file"),
+        (["file.lean:2"], "file.lean:2: no `sorry` and no theorem"),
+        (["file.lean", "tt"], "did you mean Foo.t?"),
+        (["file.lean:5", "--disprove"], "no negation"),
+        (["--context", "none.lean", SWAP], "none.lean: No such file"),
+        (["--from", "none.jsonl"], "none.jsonl: cannot be read"),
+        (["--from", "empty.jsonl"], "empty.jsonl: no statement in it"),
+        (["--from", "empty.jsonl", SWAP], "--from names the statements"),
+        (["--from", "empty.jsonl", "--explain", "x"], "--explain shows one search"),
+        ([SWAP, "--fixed", "--checkpoint", "x"], "--checkpoint and --fixed"),
+        ([], "what is to be proved?"),
+    ],
+)
+def test_what_is_wrong_is_told_at_once_in_a_line(
+    arguments: list[str], told: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(file.parent)
+    (file.parent / "empty.jsonl").write_text("", encoding="utf-8")
+    assert main(arguments) == BAD_STATEMENT
     printed = capsys.readouterr()
-    assert printed.err.startswith("proofmesh prove: ") and printed.out == ""
+    assert printed.err.startswith("proofmesh prove: ") and told in printed.err and printed.out == ""
+    assert printed.err.count("\n") == 1
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-async def test_command_that_is_ended_takes_its_mesh_with_it(number: signal.Signals, tmp_path: Path) -> None:
+async def test_command_that_is_ended_takes_its_lean_with_it(number: signal.Signals, tmp_path: Path) -> None:
     endless = "theorem t (f : Nat → Nat) (n m : Nat) : f (n + m) = f m + n"
-    command = [sys.executable, "-m", "node.mesh.cli", "prove", endless, "--simulations", "100000"]
+    command = [sys.executable, "-m", "node.mesh.cli", "prove", endless, "--seconds", "600", "--simulations", "100000"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}  # what a killed command leaves behind
-    child = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
-    mesh: list[psutil.Process] = []
+    child = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
+    processes: list[psutil.Process] = []
 
-    def at_work() -> bool:  # broker node, nats-server, lean-proxy, prover, and a Lean process
-        mesh[:] = psutil.Process(child.pid).children(recursive=True)
-        return len(mesh) >= 5
+    def at_work() -> bool:
+        processes[:] = psutil.Process(child.pid).children(recursive=True)
+        return bool(processes)
 
-    await eventually(at_work, timeout=60, what="a mesh at work")
+    await eventually(at_work, timeout=60, what="Lean at work")
     child.send_signal(number)
-    assert await asyncio.wait_for(child.wait(), 30) == (-number if number == signal.SIGKILL else 130)
-    await eventually(lambda: not any(alive(process) for process in mesh), what="the end of every process")
+    _, told = await asyncio.wait_for(child.communicate(), 30)
+    assert child.returncode == (-number if number == signal.SIGKILL else 130)
+    assert b"Traceback" not in told
+    await eventually(lambda: not any(alive(process) for process in processes), what="the end of every process")
 
 
 def alive(process: psutil.Process) -> bool:
@@ -102,21 +211,6 @@ def alive(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-
-
-@pytest.mark.process
-def test_named_model_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
-    run = prove(SWAP, "--checkpoint", "no/such/folder", folder=tmp_path)
-    assert run.returncode == MESH_FAILED
-    assert "no/such/folder" in run.stderr and "Traceback" not in run.stderr
-
-
-@pytest.mark.slow
-def test_damaged_model_ends_the_command_with_the_nodes_own_words(tmp_path: Path) -> None:
-    (tmp_path / "damaged.safetensors").write_bytes(b"no tensors in here")
-    run = prove(SWAP, "--checkpoint", "damaged.safetensors", folder=tmp_path)
-    assert run.returncode == MESH_FAILED
-    assert "damaged.safetensors" in run.stderr and "Traceback" not in run.stderr
 
 
 async def test_theorem_is_given_to_a_running_mesh(
@@ -130,30 +224,11 @@ async def test_theorem_is_given_to_a_running_mesh(
     stopping.set()
     await asyncio.wait_for(proving, 60)
     assert run.returncode == PROVED, run.stderr
-    assert run.stdout.startswith(f"{SWAP} := by\n")
-    assert "private mesh" not in run.stderr
+    assert run.stdout.startswith(f"{SWAP} := by\n") and "by the mesh" in run.stderr
 
 
 @pytest.mark.process
 def test_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     run = prove(SWAP, "--url", "nats://127.0.0.1:1", folder=tmp_path)
     assert run.returncode == MESH_FAILED
-    assert "127.0.0.1:1" in run.stderr and "Traceback" not in run.stderr
-
-
-def test_newest_whole_checkpoint_is_used_with_a_word_on_damaged_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    said: list[str] = []
-    assert newest_checkpoint(said.append) is None
-    root = tmp_path / "runs/demo/checkpoints"
-    for step in (100, 200, 300):
-        checkpoint.save(root / name_of_step(step), tiny_model(), tiny_tokenizer(), step=step)
-    truncate(root / "step-000300" / checkpoint.MODEL)
-    assert newest_checkpoint(said.append) == Path("runs/demo/checkpoints/step-000200")
-    assert len(said) == 1 and "step-000300/model.safetensors has" in said[0]
-    for step in (100, 200):
-        (root / name_of_step(step) / checkpoint.STATE).unlink()
-    with pytest.raises(MeshProblem, match=r"no checkpoint .* is whole: .*step-000300/model.safetensors has .*--fixed"):
-        newest_checkpoint(said.append)
+    assert "127.0.0.1:1" in run.stderr

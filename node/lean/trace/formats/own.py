@@ -26,6 +26,12 @@ def theorem_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
         yield {**_origin(file), **msgspec.to_builtins(theorem)}
 
 
+def context_row(file: TracedFile, text: str) -> dict[str, Any]:
+    """A file's text, and the contexts of its theorems: digest to the number of characters of the text."""
+    ends = {theorem.context_digest: theorem.context_end for theorem in file.theorems}
+    return {**_origin(file), "text": text, "contexts": ends}
+
+
 def step_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
     """One row for each atomic step."""
     for theorem in file.theorems:
@@ -35,6 +41,7 @@ def step_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
                     **_origin(file),
                     "theorem": theorem.name,
                     "kind": theorem.kind,
+                    "context": theorem.context_digest,
                     "statement": theorem.statement,
                     "block": number,
                     "step": index,

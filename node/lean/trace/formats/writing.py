@@ -14,7 +14,7 @@ from node.lean.trace.formats import leandojo, leantree, own
 from node.lean.trace.records import TracedFile
 from node.lean.trace.session import Work, kept
 
-FORMATS = ("proofmesh", "leandojo", "leantree", "transitions")
+FORMATS = ("proofmesh", "leandojo", "leantree", "transitions", "contexts")
 
 
 def write(works: Sequence[Work], out: Path, formats: Sequence[str]) -> list[Path]:
@@ -51,6 +51,15 @@ def _proofmesh(works: Sequence[Work], out: Path) -> list[Path]:
 
 def _transitions(works: Sequence[Work], out: Path) -> list[Path]:
     return [_rows(out / "transitions.jsonl.gz", works, own.transition_rows)]
+
+
+def _contexts(works: Sequence[Work], out: Path) -> list[Path]:
+    """Each file's text once; the context of a theorem is its beginning, up to a character."""
+    lines = own.Lines(out / "contexts.jsonl")
+    for work, traced in _results(works):
+        lines.write(own.context_row(traced, work.file.read_text(encoding="utf-8")))
+    lines.close()
+    return [lines.path]
 
 
 def _leandojo(works: Sequence[Work], out: Path) -> list[Path]:
@@ -97,4 +106,5 @@ _WRITERS: dict[str, Callable[[Sequence[Work], Path], list[Path]]] = {
     "leandojo": _leandojo,
     "leantree": _leantree,
     "transitions": _transitions,
+    "contexts": _contexts,
 }

@@ -1,0 +1,166 @@
+"""`proofmesh inspect FILE.json [STATE]`: a search that `prove --explain` has written, on a terminal.
+
+Without STATE: what came of it, the best line, and the states by visits. With the number of a state: its goals, and each
+of its tactics with prior, visits, value, or with Lean's message.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from common.limits import Natural, Positive
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from node.proving.explain import ExplainedSearch, ExplainedState, Explanation
+
+SHOWN, USAGE_ERROR = 0, 2
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass
+class InspectSettings:
+    """Look at a search."""
+
+    file: Annotated[Path, tyro.conf.Positional]
+    """The JSON file that `prove --explain` has written."""
+
+    state: Annotated[int | None, tyro.conf.Positional] = None
+    """Number of a state, to see its tactics."""
+
+    search: Natural = 0
+    """Which search, where there are several: from 0."""
+
+    states: Positive = 40
+    """Most states of the tree that are shown; those with most visits."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code."""
+    settings = tyro.cli(InspectSettings, args=list(argv), prog="proofmesh inspect", description=__doc__)
+    from rich.console import Console
+
+    from node.proving.explain import BadExplanation, read
+
+    try:
+        explanation = read(settings.file)
+        show(explanation, settings, Console(highlight=False))
+    except BadExplanation as error:
+        print(f"proofmesh inspect: {error}", file=sys.stderr)
+        return USAGE_ERROR
+    return SHOWN
+
+
+def show(explanation: Explanation, settings: InspectSettings, console: Console) -> None:
+    """Print what was asked for. Raises BadExplanation for a search or a state that is not there."""
+    from node.proving.explain import BadExplanation
+
+    searches = explanation.searches
+    if settings.search >= max(1, len(searches)) or (settings.state is not None and not searches):
+        raise BadExplanation(f"{settings.file}: no search {settings.search}; it has {len(searches)}")
+    if settings.state is not None:
+        states = searches[settings.search].states
+        if not 0 <= settings.state < len(states):
+            raise BadExplanation(f"{settings.file}: no state {settings.state}; there are 0 to {len(states) - 1}")
+        _show_state(states[settings.state], console)
+        return
+    by = f", by {explanation.by}" if explanation.by else ""
+    console.print(_text(f"{explanation.name}: {explanation.outcome} ({explanation.seconds:.1f} s{by})", style="bold"))
+    console.print(_text(explanation.reason))
+    if explanation.lean:
+        console.print(_text(explanation.lean, style="green"))
+    if searches:
+        _show_search(searches[settings.search], len(searches), settings, console)
+
+
+def _text(text: str, style: str = "", end: str = "\n") -> Text:
+    """A text as it is, but for control characters: what Lean was given must not steer the terminal."""
+    from rich.text import Text
+
+    return Text(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text), style=style, end=end)
+
+
+def _show_search(search: ExplainedSearch, searches: int, settings: InspectSettings, console: Console) -> None:
+    from rich.table import Table
+
+    from node.proving.explain import best_line
+
+    which = f"search {settings.search} of {searches} (--search N)" if searches > 1 else "the search"
+    console.print()
+    console.print(_text(f"{which}: {search.simulations} simulations, {len(search.states)} states, ", end=""))
+    console.print(_text(f"{search.tactics_tried} tactics tried, {search.tactics_failed} failed"))
+    console.print(_text(search.theorem, style="cyan"))
+    table = Table("state", "tactic", "prior", "visits", "value", "leaves", title="best line", title_justify="left")
+    for state, taken in best_line(search):
+        value = "" if taken.value is None else f"{taken.value:.2f}"
+        leaves = ", ".join(map(str, taken.children)) or "nothing"
+        table.add_row(str(state.id), _text(taken.tactic), f"{taken.prior:.3f}", str(taken.visits), value, leaves)
+    console.print(table)
+    console.print(_tree(search, settings.states))
+
+
+def _tree(search: ExplainedSearch, most: int) -> Tree:
+    """The states with most visits, each below the one from which it was first reached."""
+    from rich.tree import Tree
+
+    ranked = sorted(search.states, key=lambda each: (-each.visits, each.id))[:most]
+    wanted = {0}
+    for state in ranked:  # with all that lead to them
+        at: ExplainedState | None = state
+        while at is not None and at.id not in wanted:
+            wanted.add(at.id)
+            at = search.states[at.parent] if at.parent is not None else None
+    branches = {0: Tree(_line(search.states[0]))}
+    for state in search.states:  # a state comes behind the one that led to it
+        if state.id in wanted and state.parent is not None:
+            branches[state.id] = branches[state.parent].add(_line(state))
+    if left := len(search.states) - len(branches):
+        branches[0].add(f"... and {left} more states (--states N)")
+    return branches[0]
+
+
+def _line(state: ExplainedState) -> Text:
+
+    proof = f", proof of depth {state.steps}" if state.steps is not None else ", dead end" if state.dead else ""
+    style = "green" if state.steps is not None else "dim" if state.dead else ""
+    goal = " ".join(state.state.rsplit("⊢", 1)[-1].split())[:80]
+    tactic = f"{state.tactic} → " if state.tactic else ""
+    numbers = f"({state.visits} visits, value {state.value:.2f}{proof})" if state.visits else "(not visited)"
+    return _text(f"{tactic}[{state.id}] ⊢ {goal} {numbers}", style=style)
+
+
+def _show_state(state: ExplainedState, console: Console) -> None:
+    from rich.table import Table
+
+    console.print(_line(state))
+    if state.parent is not None:
+        console.print(_text(f"from state {state.parent} by {state.tactic}"))
+    console.print(_text(state.state, style="cyan"))
+    taken = Table("tactic", "prior", "visits", "value", "leaves", title="tactics", title_justify="left")
+    for index, each in enumerate(state.tactics):
+        value = "" if each.value is None else f"{each.value:.2f}"
+        leaves = ", ".join(map(str, each.children)) or "nothing: it closes the goal"
+        style = "green" if index == state.best else "dim" if each.dead else ""
+        row = (_text(each.tactic), f"{each.prior:.3f}", str(each.visits), value, leaves)
+        taken.add_row(*row, style=style)
+    console.print(taken)
+    if state.failed:
+        failed = Table("tactic", "kind", "message", title="tactics that led nowhere", title_justify="left")
+        for lost in state.failed:
+            failed.add_row(_text(lost.tactic), lost.kind, _text(lost.message))
+        console.print(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,147 @@
+"""Finds, verifies and writes down the proof of a target, or a disproof of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from common.lean import Theorem
+from common.messages import AttemptOutcome, LeanVerifyReply
+from common.places import Place
+from node.lean.text.filling import filled, written
+from node.proving.prover import Budget, Found, ProvingFailed, TheoremProver
+from node.proving.statements import Target
+
+PROVED, DISPROVED, FAILED, BAD_STATEMENT, ERROR = "proved", "disproved", "failed", "bad-statement", "error"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a target."""
+
+    name: str
+    outcome: str
+    """`proved`, `disproved`, `failed`, `bad-statement`, or `error`: the machinery failed."""
+    proof: str = ""
+    """The tactic block, indented, to stand behind `:= by`."""
+    lean: str = ""
+    """The theorem (or the file's command) with its proof; of a disproof, its negation."""
+    replacement: str = ""
+    """What to put in place of the `sorry`, where the target is one."""
+    reason: str = ""
+    by: str = ""
+    """What found it."""
+    axioms: tuple[str, ...] = ()
+    simulations: int = 0
+    seconds: float = 0.0
+    """Search and verification."""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What a search for the statement, or for its negation, came to."""
+
+    theorem: Theorem
+    found: Found
+    verdict: LeanVerifyReply | None = None
+
+    @property
+    def proved(self) -> bool:
+        return self.verdict is not None and self.verdict.accepted
+
+
+async def answer(prover: TheoremProver, target: Target, budget: Budget, *, disprove: bool = False) -> Answer:
+    """Look for a proof, and with `disprove` for one of the negation beside it; the first that Lean accepts counts."""
+    began = time.monotonic()
+    try:
+        if disprove and target.negations:
+            side, negated = await _either(
+                _side(prover, target.readings, budget), _side(prover, target.negations, budget)
+            )
+        else:
+            side, negated = await _side(prover, target.readings, budget), False
+    except ProvingFailed as error:
+        return Answer(target.name, ERROR, reason=str(error), seconds=round(time.monotonic() - began, 2))
+    return _answered(target, side, negated, round(time.monotonic() - began, 2))
+
+
+async def _side(prover: TheoremProver, readings: Sequence[Theorem], budget: Budget) -> _Side:
+    """The first reading that Lean can elaborate, searched and verified. Raises ProvingFailed."""
+    refused: _Side | None = None
+    for theorem in readings:
+        found = await prover.find(theorem, budget)
+        if found.outcome is AttemptOutcome.BAD_STATEMENT:
+            refused = refused or _Side(theorem, found)
+            continue
+        proved = found.outcome is AttemptOutcome.PROVED
+        return _Side(theorem, found, await prover.verify(theorem, found.script) if proved else None)
+    assert refused is not None
+    return refused
+
+
+async def _either(statement: Coroutine[Any, Any, _Side], negation: Coroutine[Any, Any, _Side]) -> tuple[_Side, bool]:
+    """The side that is proved first, and whether it is the negation; the statement's if none is.
+
+    Raises ProvingFailed.
+    """
+    mine, other = asyncio.create_task(statement), asyncio.create_task(negation)
+    try:
+        async for task in _as_they_end(mine, other):
+            side = task.result()
+            if side.proved:
+                return side, task is other
+            if task is mine and side.found.outcome is AttemptOutcome.BAD_STATEMENT:
+                return side, False
+        return mine.result(), False
+    finally:
+        mine.cancel()
+        other.cancel()
+        await asyncio.gather(mine, other, return_exceptions=True)
+
+
+async def _as_they_end(*tasks: asyncio.Task[_Side]) -> Any:
+    waiting = set(tasks)
+    while waiting:
+        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task in done:
+                yield task
+
+
+def _answered(target: Target, side: _Side, negated: bool, seconds: float) -> Answer:
+    found, verdict = side.found, side.verdict
+
+    def without_proof(outcome: str, reason: str) -> Answer:
+        return Answer(target.name, outcome, reason=reason, simulations=found.simulations, seconds=seconds)
+
+    if found.outcome is AttemptOutcome.BAD_STATEMENT:
+        return without_proof(BAD_STATEMENT, found.reason)
+    if verdict is None:
+        return without_proof(FAILED, found.reason or "no proof found")
+    if not verdict.accepted:
+        return without_proof(FAILED, f"Lean does not accept the proof that was found: {verdict.reason}")
+    place = side.theorem.place
+    axioms = ", ".join(verdict.axioms) or "none"
+    return Answer(
+        target.name,
+        DISPROVED if negated else PROVED,
+        proof="\n".join(f"  {line}" if line else "" for line in found.script),
+        lean=written(side.theorem, found.script),
+        replacement=replacement(place, found.script) if place and target.gap and not negated else "",
+        reason=f"accepted by Lean {verdict.lean_version}, axioms: {axioms}"
+        + (verdict.reason and f"; {verdict.reason}"),
+        by=found.by,
+        axioms=verdict.axioms,
+        simulations=found.simulations,
+        seconds=seconds,
+    )
+
+
+def replacement(place: Place, script: Sequence[str]) -> str:
+    """What stands in the gap in place of the `sorry`."""
+    command = filled(place, script)
+    before = place.before if command.startswith(place.before) else place.before.rstrip(" ")
+    return command[len(before) : len(command) - len(place.after)]

@@ -1,0 +1,117 @@
+"""A Lean file by its look: its commands, its theorems, where their statements end. Needs no Lean, and can be wrong."""
+
+from __future__ import annotations
+
+import re
+
+from common.lean import Theorem
+from node.lean.files.commands import PROOFS, Command, Text
+from node.lean.text.lexing import blanked, lex, outside_brackets
+from node.lean.text.statement import StatementError, parse_statement
+
+SORRY = re.compile(r"(?<![\w.'!?])sorry(?![\w'!?])")
+_STATEMENT_WORD = re.compile(r"(?<![\w.'])(?:theorem|lemma|example)\b")
+_BINDS = re.compile(r"(?:let|have|letI|haveI)\b")
+_MODIFIERS = r"(?:(?:private|protected|public|noncomputable|nonrec|unsafe|partial|local|scoped)\s+)*"
+_DECLARES = "theorem|lemma|example|def|abbrev|instance|structure|class|inductive|opaque|axiom"
+_BEGINS = re.compile(
+    rf"^[ \t]*(?:@\[[^\]]*\]\s*)*{_MODIFIERS}(?:{_DECLARES}|mutual|namespace|section|end|variable|universe)\b"
+    rf"|^(?:@\[|#|{_MODIFIERS}(?:open|set_option|include|omit|attribute|notation3?|infix[lr]?|prefix|postfix|syntax"
+    r"|macro|macro_rules|elab|elab_rules|deriving|export|run_cmd|run_elab|run_meta|initialize|simproc"
+    r"|declare_syntax_cat|alias)\b)",
+    re.MULTILINE,
+)
+"""What a command begins with. Declarations may be indented: no tactic begins with such a word."""
+
+_PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
+"""Attributes, and what ends with `in`: the command goes on behind it."""
+
+
+class LookedAt:
+    """A file's text with its commands, as far as their look shows them."""
+
+    def __init__(self, original: str) -> None:
+        # `Text` moves columns at a `#guard_msgs`; under another name of this length nothing moves.
+        self._text = Text(original.replace("#guard_msgs", "#guard_look"))
+        self.original = original
+        self.code = blanked(original)
+        starts: list[int] = []
+        for match in _BEGINS.finditer(self.code):
+            if not (starts and _PREFIX.fullmatch(self.code, starts[-1], match.start())):
+                starts.append(match.start())
+        documented = [self._with_documentation(start) for start in starts]
+        ends = [*documented[1:], len(original)]
+        self._begins = dict(zip(starts, documented, strict=True))
+        self.commands = [self._text.command(start, max(start, end)) for start, end in zip(starts, ends, strict=True)]
+
+    def _with_documentation(self, start: int) -> int:
+        """Where the documentation before a command begins, or the command itself."""
+        above = self.original[:start].rstrip()
+        begin = above.rfind("/--") if above.endswith("-/") else -1
+        if begin < 0 or self.code[begin:start].strip():
+            return start
+        line = above.rfind("\n", 0, begin) + 1
+        return begin if above[line:begin].strip() else line
+
+    def begin(self, command: Command) -> int:
+        """Where a command begins, with its documentation."""
+        return self._begins[command.start]
+
+    def stop(self, command: Command) -> int:
+        """Where the last code of a command ends: behind it are comments and blank lines."""
+        return command.start + len(self.code[command.start : command.end].rstrip())
+
+    def first_line(self, command: Command) -> int:
+        """The line of a command's first word, from 1."""
+        blank = self.code[command.start : command.end]
+        return self._text.line(command.start + len(blank) - len(blank.lstrip()))
+
+    def command_at(self, line: int) -> Command | None:
+        """The command whose code stands on a line."""
+        for command in self.commands:
+            if self._text.line(command.start) <= line <= self._text.line(max(command.start, self.stop(command) - 1)):
+                return command
+        return None
+
+    def theorems(self) -> list[tuple[str, Command]]:
+        """The theorems by their full names."""
+        return [
+            (name.removeprefix("_root_.") if name.startswith("_root_.") else f"{space}{name}", command)
+            for command in self.commands
+            if command.keyword in PROOFS
+            for space in [self._text.namespace(self.commands, command)]
+            for _, name, _ in self._text.declared(command)[:1]
+        ]
+
+    def lines_to_prove(self) -> set[int]:
+        """Lines with a `sorry`, and the first lines of theorems."""
+        gaps = {self._text.line(match.start()) for match in SORRY.finditer(self.code)}
+        return gaps | {self.first_line(each) for each in self.commands if each.keyword in PROOFS}
+
+    def proof_start(self, command: Command) -> int:
+        """Where a theorem's statement ends: at the `:=` or the first `|` of its proof.
+
+        A `let` or `have` outside of brackets has a `:=` of its own.
+        """
+        bindings, stop = 0, self.stop(command)
+        for at in outside_brackets(self.code, command.start, stop):
+            if self.code.startswith(":=", at):
+                if not bindings:
+                    return at
+                bindings -= 1
+            elif self.code[at] == "|" and not self.code[self.code.rfind("\n", 0, at) + 1 : at].strip():
+                return at
+            elif _BINDS.match(self.code, at) and not (self.code[at - 1].isalnum() or self.code[at - 1] in "_.'"):
+                bindings += 1
+        return stop
+
+    def read(self, command: Command) -> Theorem | None:
+        """The statement of a theorem; None where it cannot be read."""
+        keyword = _STATEMENT_WORD.search(self.code, command.start, command.end)
+        if keyword is None:
+            return None
+        statement = self.original[keyword.start() : self.proof_start(command)]
+        try:
+            return parse_statement(lex(statement).bare)
+        except StatementError:
+            return None

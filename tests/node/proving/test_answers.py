@@ -1,0 +1,112 @@
+"""Proofs and disproofs of targets, by real Lean in this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from common.lean import Theorem
+from common.messages import LeanVerifyReply
+from node.proving.answers import answer
+from node.proving.opening import OpeningProver
+from node.proving.prover import Budget, Found, ProvingFailed
+from node.proving.statements import read_target
+from tests.node.proving.local import local_prover
+
+pytestmark = pytest.mark.lean
+
+BUDGET = Budget(seconds=60, simulations=40)
+
+FILE = """namespace Foo
+variable (p q : Prop)
+def double (n : Nat) : Nat := n + n
+
+theorem swap (h : p ∧ q) : q ∧ p := by
+  constructor
+  · sorry
+  · exact h.1
+
+theorem term (h : p) : p ∧ p := ⟨sorry, h⟩
+theorem double_two : double 2 = 4 := by
+  have : 2 = 2 := rfl
+  rfl
+theorem wrong (n : Nat) : double n = n + 1 := sorry
+theorem other (n : Nat) : double n = n + 1 := wrong n
+end Foo
+"""
+
+
+@pytest.fixture
+async def prover() -> AsyncIterator[OpeningProver]:
+    async with local_prover() as prover:
+        yield prover
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "file.lean"
+    path.write_text(FILE, encoding="utf-8")
+    return path
+
+
+async def test_gaps_and_theorems_of_a_file_are_proved_where_they_stand(prover: OpeningProver, file: Path):
+    tactic = await answer(prover, read_target([f"{file}:7"]), BUDGET)
+    assert tactic.outcome == "proved" and tactic.replacement == tactic.proof.strip(), tactic
+    assert tactic.lean.startswith("theorem swap (h : p ∧ q) : q ∧ p := by\n  constructor\n  · ")
+    term = await answer(prover, read_target([f"{file}:10"]), BUDGET)
+    assert term.outcome == "proved" and term.replacement.startswith("(by "), term
+    theorem = await answer(prover, read_target([str(file), "double_two"]), BUDGET)
+    assert theorem.outcome == "proved" and "have" not in theorem.lean and not theorem.replacement, theorem
+
+
+async def test_a_statement_in_a_files_context_may_have_a_name_that_is_taken(prover: OpeningProver, file: Path):
+    for name in ("Foo.double", "double"):  # behind the file's last `end`, and before it
+        target = read_target([f"theorem double_two (n : Nat) : {name} n = n + n"], file)
+        found = await answer(prover, target, BUDGET)
+        assert found.outcome == "proved", found
+        assert found.lean.startswith(f"theorem double_two (n : Nat) : {name} n = n + n := by\n  ")
+
+
+async def test_what_rests_on_a_sorry_of_the_file_is_no_proof(prover: OpeningProver, file: Path):
+    """The search could use the theorem above; Lean's verification sees what that rests on."""
+    target = read_target([str(file), "other"])
+    verdict = await prover.verify(target.readings[0], ("exact wrong n",))
+    assert not verdict.accepted and "sorry" in verdict.reason
+
+
+async def test_false_statements_are_disproved_with_the_negations_proof(prover: OpeningProver, file: Path):
+    by_itself = await answer(prover, read_target(["theorem t (n : Nat) : n = n + 1"]), BUDGET, disprove=True)
+    assert by_itself.outcome == "disproved", by_itself
+    assert by_itself.lean.startswith("theorem t_neg : ¬ (∀ (n : Nat), n = n + 1) := by\n  ")
+    in_file = await answer(prover, read_target([f"{file}:14"]), BUDGET, disprove=True)
+    assert in_file.outcome == "disproved" and "¬ (∀ (n : Nat), double n = n + 1)" in in_file.lean, in_file
+    assert not in_file.replacement
+    true = await answer(prover, read_target(["theorem t (n : Nat) : n = n"]), BUDGET, disprove=True)
+    assert true.outcome == "proved", true
+
+
+async def test_statements_and_contexts_that_lean_refuses_are_told_in_its_words(prover: OpeningProver, tmp_path: Path):
+    bad = await answer(prover, read_target(["theorem t : nonsense"]), BUDGET, disprove=True)
+    assert bad.outcome == "bad-statement" and "nonsense" in bad.reason
+    path = tmp_path / "broken.lean"
+    path.write_text("import NoSuchModule\ntheorem t : True := sorry\n", encoding="utf-8")
+    broken = await answer(prover, read_target([f"{path}:2"]), BUDGET)
+    assert broken.outcome == "bad-statement" and "NoSuchModule" in broken.reason
+
+
+class FailingProver:
+    """Machinery that fails."""
+
+    async def find(self, theorem: Theorem, budget: Budget) -> Found:
+        raise ProvingFailed("Lean is gone")
+
+    async def verify(self, theorem: Theorem, script: tuple[str, ...]) -> LeanVerifyReply:
+        raise ProvingFailed("Lean is gone")
+
+
+async def test_machinery_that_fails_is_an_error_and_not_a_failure():
+    for disprove in (False, True):
+        found = await answer(FailingProver(), read_target(["theorem t : True"]), BUDGET, disprove=disprove)
+        assert (found.outcome, found.reason) == ("error", "Lean is gone")

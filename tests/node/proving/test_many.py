@@ -1,0 +1,138 @@
+"""Many statements: rows as files have them, and their answers as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from common.lean import Theorem
+from common.messages import AttemptOutcome, LeanVerifyReply
+from node.proving.many import BadRows, Row, answer_row, prove_rows, read_row, rows_of
+from node.proving.prover import Budget, Found, ProvingFailed
+from tests.node.proving.local import local_prover
+
+BUDGET = Budget(seconds=60, simulations=20)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "row"),
+    [
+        (b'{"name": "a", "statement": "theorem t : True", "more": 1}', ".jsonl", Row("a", "theorem t : True")),
+        (b'{"name": 7, "statement": "theorem t : True"}', "-", Row("7", "theorem t : True")),
+        (b"  ", ".jsonl", None),
+        (b"-- a comment", ".txt", None),
+        (b"# another", "-", None),
+        (
+            "theorem t (p : Prop) : p → p := by sorry\r".encode(),
+            ".txt",
+            Row("", "theorem t (p : Prop) : p → p := by sorry"),
+        ),
+    ],
+)
+def test_rows_are_read_as_their_file_has_them(line: bytes, kind: str, row: Row | None):
+    assert read_row(line, 3, kind) == row
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "told"),
+    [
+        (b"theorem t : True", "line 3", "line 3: no JSON"),
+        (b'{"name": "a"}', "a", "line 3: no `statement`"),
+        (b'{"name": "a", "statement": null}', "a", "line 3: no `statement`"),
+        (b"[1]", "line 3", "line 3: an object"),
+        (b'{"name": ["a"], "statement": "theorem t : True"}', "line 3", "`name` is a text"),
+        (b"\xff", "line 3", "line 3: not UTF-8"),
+    ],
+)
+def test_a_bad_row_says_where_and_why(line: bytes, name: str, told: str):
+    row = read_row(line, 3, ".jsonl")
+    assert row is not None and row.name == name and told in row.problem
+
+
+async def test_files_without_a_statement_are_told(tmp_path: Path):
+    (tmp_path / "empty.jsonl").write_text("\n\n", encoding="utf-8")
+    (tmp_path / "empty.txt").write_text("-- nothing\n", encoding="utf-8")
+    for name, told in [
+        ("empty.jsonl", 'no statement in it; one {"name"'),
+        ("empty.txt", "no statement in it; one statement a line"),
+        ("none.txt", "No such file"),
+        ("rows.csv", "what format is it"),
+    ]:
+        with pytest.raises(BadRows, match=told):
+            await anext(rows_of(str(tmp_path / name)))
+
+
+async def test_a_bad_row_is_an_answer(tmp_path: Path):
+    answers = [await answer_row(Slow(), each, BUDGET) for each in (Row("a", problem="why"), Row("b", "p → p"))]
+    assert [(each.name, each.outcome) for each in answers] == [("a", "error"), ("b", "bad-statement")]
+
+
+class Slow:
+    """Finds nothing; holds `slow` back until it is let go; fails at `broken`."""
+
+    def __init__(self) -> None:
+        self.let_go = asyncio.Event()
+        self.at_work = self.most_at_work = 0
+
+    async def find(self, theorem: Theorem, budget: Budget) -> Found:
+        self.at_work += 1
+        self.most_at_work = max(self.most_at_work, self.at_work)
+        try:
+            if theorem.name == "slow":
+                await self.let_go.wait()
+            await asyncio.sleep(0)
+            if theorem.name == "broken":
+                raise ProvingFailed("Lean is gone")
+            return Found(AttemptOutcome.FAILED, reason="nothing")
+        finally:
+            self.at_work -= 1
+
+    async def verify(self, theorem: Theorem, script: tuple[str, ...]) -> LeanVerifyReply:
+        raise AssertionError("nothing was found")
+
+
+async def rows(*names: str) -> AsyncGenerator[Row]:
+    for name in names:
+        yield Row(name, f"theorem {name} : True")
+
+
+async def test_answers_come_as_they_are_ready_and_so_many_at_once():
+    prover, names = Slow(), []
+    async for each in prove_rows(prover, rows("slow", "a", "broken", "a", "b"), BUDGET, at_once=2):
+        names.append((each.name, each.outcome))
+        if len(names) == 4:
+            prover.let_go.set()
+    assert names == [("a", "failed"), ("broken", "error"), ("a", "failed"), ("b", "failed"), ("slow", "failed")]
+    assert prover.most_at_work == 2
+
+
+async def test_who_stops_listening_ends_the_searches():
+    prover = Slow()
+    answers = prove_rows(prover, rows("a", "slow", "slow"), BUDGET, at_once=2)
+    assert (await anext(answers)).name == "a"
+    await answers.aclose()
+    assert prover.at_work == 0
+
+
+@pytest.mark.lean
+async def test_statements_of_all_shapes_are_proved_and_names_do_not_matter():
+    statements = [
+        "theorem t (p q : Prop) : p ∧ q → q ∧ p",
+        "theorem t (p q : Prop) : p ∧ q → q ∧ p := by sorry",
+        "lemma Nat.add_zero (n : Nat) : n + 0 = n := sorry",
+        "example : 1 + 1 = 2 :=",
+        "theorem wrong : nonsense",
+    ]
+
+    async def given() -> AsyncGenerator[Row]:
+        for number, statement in enumerate(statements):
+            yield Row(f"row {number}", statement)
+
+    async with local_prover() as prover:
+        found = {each.name: each async for each in prove_rows(prover, given(), BUDGET, at_once=2)}
+    outcomes = [found[f"row {number}"].outcome for number in range(len(statements))]
+    assert outcomes == ["proved", "proved", "proved", "proved", "bad-statement"], found
+    assert found["row 2"].lean.startswith("theorem Nat.add_zero (n : Nat) : n + 0 = n := by\n  ")

@@ -1,0 +1,72 @@
+"""Proving on a running mesh: a real broker, a lean-proxy, a prover."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from common.bus import Bus, BusSettings
+from node.prover.prover import Prover
+from node.prover.settings import ProverSettings
+from node.proving.answers import answer
+from node.proving.prover import Budget, ProvingFailed
+from node.proving.remote import MeshProver, mesh_prover
+from node.proving.statements import read_target
+
+BUDGET = Budget(seconds=60, simulations=40)
+
+LONG = "".join(f"theorem t{n} (a b : Nat) (h : a + {n} = b) : b = a + {n} := h.symm\n" for n in range(300))
+FILE = f"{LONG}def double (n : Nat) : Nat := n + n\ntheorem t (h : True ∧ double 1 = 2) : double 1 = 2 := by\n  sorry\n"
+
+
+@pytest.fixture
+async def mesh(broker: BusSettings, bus: Bus, lean_proxy: object) -> AsyncIterator[MeshProver]:
+    """A prover node with the fixed list of tactics, and the client that uses it."""
+    work = Prover(bus, ProverSettings(policy="fixed", searches=2, poll_seconds=0.05), "prover-1")
+    stopping = asyncio.Event()
+    proving = asyncio.create_task(work.run(stopping))
+    async with mesh_prover(broker.url, bus.run) as prover:
+        yield prover
+    stopping.set()
+    await asyncio.wait_for(proving, 60)
+
+
+async def test_statements_and_places_in_files_are_proved_by_the_mesh(mesh: MeshProver, tmp_path: Path) -> None:
+    path = tmp_path / "file.lean"
+    path.write_text(FILE, encoding="utf-8")
+    words = [["theorem Nat.add_zero (n : Nat) : n + 0 = n"], [f"{path}:303"], [str(path), "t"]]
+    found = await asyncio.gather(*(answer(mesh, read_target(each), BUDGET) for each in words))
+    assert [each.outcome for each in found] == ["proved"] * 3, found
+    assert {each.by for each in found} == {"the mesh"}
+    assert found[1].replacement and found[2].lean.startswith("theorem t (h : True ∧ double 1 = 2)")
+    refused = await answer(mesh, read_target(["theorem t : nonsense"]), BUDGET)
+    assert refused.outcome == "bad-statement" and "nonsense" in refused.reason
+
+
+async def test_a_mesh_without_provers_proves_nothing_in_its_time(
+    broker: BusSettings, bus: Bus, lean_proxy: object
+) -> None:
+    async with mesh_prover(broker.url, bus.run) as prover:
+        found = await answer(prover, read_target(["theorem t : True"]), Budget(seconds=0.5))
+    assert (found.outcome, found.reason) == ("failed", "no proof within 0.5 s")
+
+
+@pytest.mark.process
+async def test_a_mesh_without_a_broker_is_told() -> None:
+    with pytest.raises(ProvingFailed, match=r"127\.0\.0\.1:1"):
+        async with mesh_prover("nats://127.0.0.1:1", "demo"):
+            pass
+
+
+async def test_a_theorem_too_large_for_a_message_is_told(broker: BusSettings, bus: Bus, tmp_path: Path) -> None:
+    import random
+
+    noise = random.Random(1).randbytes(1_000_000).hex()
+    path = tmp_path / "large.lean"
+    path.write_text(f"-- {noise}\ntheorem t : True := sorry\n", encoding="utf-8")
+    async with mesh_prover(broker.url, bus.run) as prover:
+        found = await answer(prover, read_target([f"{path}:2"]), BUDGET)
+    assert found.outcome == "error" and "a message may have" in found.reason
