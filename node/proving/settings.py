@@ -1,0 +1,36 @@
+"""How proofs are looked for: section [prove] of a configuration file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from common.limits import Positive
+from common.sampling import SAMPLES
+
+CLOSING = ("rfl", "assumption", "simp", "decide", "omega", "simp_all", "grind", "aesop", "norm_num", "ring")
+"""Cheap ones first. Those that this Lean or project does not have are found out and left out."""
+
+SEARCHING = ("exact?",)
+"""Lean's own search of the library; Mathlib has more."""
+
+
+@dataclass
+class ProvingSettings:
+    """How proofs are looked for."""
+
+    policy: str = ""
+    """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `tactics` (a fixed list),
+    `tactics:FILE` (one tactic a line), or several at once, as in `own:PATH+tactics`. Empty: the list first, then with
+    the newest checkpoint of runs/demo, if there is one."""
+
+    closing: list[str] = field(default_factory=lambda: list(CLOSING))
+    """Tactics that are tried first, all in one batch. What this Lean does not know is left out."""
+
+    searching: list[str] = field(default_factory=lambda: list(SEARCHING))
+    """Tactics that search the library and are tried last. What Lean suggests becomes the proof, not they."""
+
+    samples: Positive = SAMPLES
+    """Tactics that a network samples for each expansion of the search."""
+
+    shorten: bool = True
+    """Make a proof short, and name its hypotheses as a person would, before it is verified."""
