@@ -26,7 +26,7 @@ from common.settings import BusSettings, LifeSettings, NodeSettings, RunSettings
 T = TypeVar("T")
 
 SECTIONS = (
-    *("run", "bus", "node", "lean", "up", "demo", "serve"),
+    *("run", "bus", "node", "lean", "up", "demo", "serve", "prove"),
     *("broker", "learner", "inference", "prover", "lean_proxy", "ui"),
 )
 """The sections that a file may have."""

@@ -23,6 +23,7 @@ import tyro
 from common.config import check_flags, config_file, load_lean
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
+from node.mesh.projects import lean_for
 
 if TYPE_CHECKING:
     from node.lean.files.sources import SourceFile
@@ -187,11 +188,7 @@ def _toolchain(settings: VerifySettings) -> LeanToolchain:
     """The Lean to use: a Lake project brings its own, for its folder and for files in it. Raises LeanProblem."""
     from node.lean.toolchain.find import find
 
-    lean = settings.lean
-    projects = [found for path in settings.paths if (found := _project_of(path))]
-    if projects and not lean.project and not lean.toolchain:
-        lean = replace(lean, project=str(projects[0]))
-    toolchain = find(lean)
+    toolchain = find(lean_for(settings.lean, settings.paths))
     own = f"{toolchain.project}{os.sep}"
     if toolchain.project and any(f"{path.resolve()}{os.sep}".startswith(own) for path in settings.paths):
         # What the project has built is what is to be checked: it is compiled again, and not imported as it lies there.
@@ -202,15 +199,6 @@ def _toolchain(settings: VerifySettings) -> LeanToolchain:
         ]
         toolchain = replace(toolchain, environment={**toolchain.environment, "LEAN_PATH": os.pathsep.join(kept)})
     return toolchain
-
-
-def _project_of(path: Path) -> Path | None:
-    """The Lake project that a path is, or lies in; None where it lies in none."""
-    place = path.resolve()
-    for folder in (place, *place.parents):
-        if any((folder / name).is_file() for name in ("lakefile.toml", "lakefile.lean")):
-            return folder
-    return None
 
 
 if __name__ == "__main__":

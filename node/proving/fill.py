@@ -93,7 +93,7 @@ class FillOptions:
     way: str = ""
     """How proofs are looked for, in words: what was looked for in vain in the same way is not looked for again."""
     again: bool = False
-    """Look for it again all the same."""
+    """Look for everything again all the same."""
     wanted: Callable[[Gap], bool] = lambda gap: True
     """Which gaps to fill."""
 

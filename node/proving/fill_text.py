@@ -91,7 +91,7 @@ def edits_of(file: FileGaps, fills: Mapping[Gap, Fill]) -> list[Edit]:
 
 
 def _in_command(text: str, command: CommandSpan, fills: Mapping[Gap, Fill]) -> list[Edit]:
-    """The edits of one command, its gaps in order: each proof is written into what the ones before it have made of the command."""
+    """The edits of one command, its gaps in order: each proof is written behind those above it."""
     edits: list[Edit] = []
     built, at = "", command.start
     for gap, fill in fills.items():

@@ -11,7 +11,7 @@ import asyncio
 import shutil
 import tempfile
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from node.lean.files.compiling import Compiled, Compiler
@@ -67,7 +67,8 @@ class GapFinder:
         goals, compiled = await asyncio.gather(self._goals(whole, moved), self._compiled(whole), return_exceptions=True)
         if isinstance(compiled, BaseException):
             raise compiled
-        found.errors = [each for each in compiled.messages if each.severity == "error"]
+        errors = [each for each in compiled.messages if each.severity == "error"]
+        found.errors = [replace(each, line=each.line - header.count("\n")) for each in errors]
         found.problem = compiled.problem
         if found.problem:
             return found
@@ -76,7 +77,7 @@ class GapFinder:
             return found
         if isinstance(goals, BaseException):
             raise goals
-        found.commands = spans(compiled.text, compiled.commands, found.errors, whole, len(header))
+        found.commands = spans(compiled.text, compiled.commands, errors, whole, len(header))
         shown = [_shown(each) for each in goals]
         proofs = await self._proofs(whole, moved, [tactic for tactic, _ in shown])
         lines = Lines(text)

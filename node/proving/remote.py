@@ -1,0 +1,175 @@
+"""Proves theorems on a running mesh: its provers search, its lean-proxies verify."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from common import subjects
+from common.bus import Bus, BusError, BusSettings, RemoteFailure
+from common.lean import Theorem
+from common.messages import (
+    Attempt,
+    AttemptOutcome,
+    AttemptResult,
+    FailureKind,
+    LeanRunReply,
+    LeanRunRequest,
+    LeanVerifyReply,
+    LeanVerifyRequest,
+    MessageError,
+    Purpose,
+    ResultPart,
+)
+from common.parts import Parts
+from common.sampling import SAMPLES
+from node.lean.text.script import proof_lines
+from node.proving.prover import Budget, Found, ProvingFailed
+
+CONNECT_SECONDS = 3.0
+"""Patience with a broker that was named on the command line."""
+
+OPEN_SECONDS = 600.0
+"""Patience with the lean-proxies until one shows a theorem: a cold import of Mathlib can take minutes."""
+
+ANSWER_SECONDS = 60.0
+"""After which an unanswered request is sent again."""
+
+VERIFY_SECONDS = 120.0
+"""Patience with the verification: fresh processes take about 0.4 s, those of a busy proxy longer."""
+
+
+class MeshProver:
+    """`TheoremProver` over a running mesh, several theorems at once. Make it with `mesh_prover`."""
+
+    def __init__(self, bus: Bus, samples: int = SAMPLES) -> None:
+        self._bus = bus
+        self._samples = samples
+        self._waiting: dict[str, asyncio.Future[AttemptResult]] = {}
+        self._parts = Parts()
+
+    async def find(self, theorem: Theorem, budget: Budget) -> Found:
+        """Look for a proof; it is not verified yet. The budget's time begins when Lean shows the theorem's first state.
+
+        Raises ProvingFailed.
+        """
+        try:
+            if refusal := await self._refusal(theorem):
+                return Found(AttemptOutcome.BAD_STATEMENT, reason=refusal)
+            began = time.monotonic()
+            result = await self._search(theorem, budget)
+        except (BusError, MessageError) as error:  # too large a theorem is a MessageError
+            raise ProvingFailed(f"the mesh did not search: {error}") from error
+        seconds = time.monotonic() - began
+        if result is None:
+            return Found(AttemptOutcome.FAILED, reason=f"no proof within {budget.seconds:g} s", seconds=seconds)
+        return _found(result, seconds)
+
+    async def verify(self, theorem: Theorem, script: tuple[str, ...]) -> LeanVerifyReply:
+        """Lean's word on a proof, from fresh processes. Raises ProvingFailed."""
+        text = "\n".join(f"  {line}" if line else "" for line in script)
+        request = LeanVerifyRequest(theorem=theorem.renamed(), script=text)
+        try:
+            return await self._bus.request_patiently(
+                subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=ANSWER_SECONDS, deadline=VERIFY_SECONDS
+            )
+        except (BusError, MessageError) as error:
+            raise ProvingFailed(f"the mesh did not verify the proof that was found: {error}") from error
+
+    def received(self, subject: str, message: AttemptResult | ResultPart) -> None:
+        """A result, or a part of one; those of other people's attempts are passed over."""
+        waiting = self._waiting.get(message.attempt_id)
+        if waiting is None or waiting.done():
+            return
+        try:
+            result = self._parts.add(message) if isinstance(message, ResultPart) else message
+        except MessageError as error:
+            waiting.set_exception(ProvingFailed(f"a prover's result cannot be read: {error}"))
+            return
+        if result is not None:
+            waiting.set_result(result)
+
+    async def _refusal(self, theorem: Theorem) -> str:
+        """Lean's words on a theorem that it refuses; empty for one whose first state it shows.
+
+        Raises BusError, MessageError.
+        """
+        try:
+            await self._bus.request_patiently(
+                subjects.LEAN_RUN,
+                LeanRunRequest(theorem=theorem),
+                LeanRunReply,
+                timeout=ANSWER_SECONDS,
+                deadline=OPEN_SECONDS,
+            )
+        except RemoteFailure as error:
+            if error.kind is FailureKind.BAD_STATEMENT:
+                return error.reason
+            raise
+        return ""
+
+    async def _search(self, theorem: Theorem, budget: Budget) -> AttemptResult | None:
+        """What a prover reports; None when the time is over. Raises ProvingFailed, BusError, MessageError."""
+        attempt_id = f"interactive-{secrets.token_hex(8)}"
+        attempt = Attempt(
+            attempt_id=attempt_id,
+            theorem_id=attempt_id,
+            theorem=theorem,
+            purpose=Purpose.INTERACTIVE,
+            simulations=budget.simulations,
+            seed=0,
+            samples=self._samples,
+        )
+        waiting: asyncio.Future[AttemptResult] = asyncio.get_running_loop().create_future()
+        self._waiting[attempt_id] = waiting
+        try:
+            await self._bus.publish_durable(subjects.todo(Purpose.INTERACTIVE), attempt, message_id=attempt_id)
+            async with asyncio.timeout(budget.seconds):
+                return await waiting
+        except TimeoutError:
+            return None
+        finally:
+            del self._waiting[attempt_id]
+
+
+def _found(result: AttemptResult, seconds: float) -> Found:
+    """Raises ProvingFailed."""
+    simulations = result.statistics.simulations
+    match result.outcome:
+        case AttemptOutcome.PROVED if result.proof is not None:
+            try:
+                script = tuple(proof_lines(result.proof, ""))
+            except ValueError as error:
+                reason = f"the proof that was found cannot be written down: {error}"
+                return Found(AttemptOutcome.FAILED, reason=reason, simulations=simulations, seconds=seconds)
+            return Found(result.outcome, script, "", result.proof, simulations, seconds, by="the mesh")
+        case AttemptOutcome.FAILED | AttemptOutcome.BAD_STATEMENT:
+            return Found(result.outcome, reason=result.message, simulations=simulations, seconds=seconds)
+        case AttemptOutcome.UNDECIDED:
+            return Found(AttemptOutcome.FAILED, reason=result.message, simulations=simulations, seconds=seconds)
+        case _:
+            raise ProvingFailed(f"the search was cut short: {result.message}")
+
+
+@asynccontextmanager
+async def mesh_prover(url: str, run: str, samples: int = SAMPLES) -> AsyncIterator[MeshProver]:
+    """A running mesh's prover for as long as the block lasts.
+
+    Raises ProvingFailed when its broker cannot be reached.
+    """
+    try:
+        bus = await Bus.connect(BusSettings(url=url), run=run, name="prove", wait=CONNECT_SECONDS)
+    except BusError as error:
+        raise ProvingFailed(str(error)) from error
+    try:
+        prover = MeshProver(bus, samples)
+        subscription = await bus.subscribe(subjects.RESULT, (AttemptResult, ResultPart), prover.received)
+        try:
+            yield prover
+        finally:
+            await subscription.unsubscribe()
+    finally:
+        await bus.close()
