@@ -19,6 +19,7 @@ from node.lean.holes.elaborator import Elaborator, Goals
 from node.lean.holes.gaps import CommandSpan, FileGaps, Gap, Lines, first_line_of, spans
 from node.lean.holes.mentions import Mention, mentions, position
 from node.lean.holes.probes import probed
+from node.lean.process.child import Ending
 from node.lean.process.fresh import Limits
 from node.lean.process.scratch import scratch_folder
 from node.lean.text.goals import without_tag
@@ -31,6 +32,8 @@ NO_GOAL = "Lean shows no goal here: it does not elaborate this `sorry`, or it do
 DATA = "a value is missing here, not a proof"
 ON_DATA = "what is to be proved depends on a value that is missing"
 MARK = "\ufeff"
+
+_Elaborated = tuple[list[Goals] | WorkerEnded, Compiled | None]
 
 
 @dataclass
@@ -64,19 +67,15 @@ class GapFinder:
         header = "" if imports(text) or not self.toolchain.default_header else f"{self.toolchain.default_header}\n"
         whole = header + text
         moved = [mention.moved(len(header)) for mention in mentioned]
-        goals, compiled = await asyncio.gather(self._goals(whole, moved), self._compiled(whole), return_exceptions=True)
-        if isinstance(compiled, BaseException):
-            raise compiled
-        errors = [each for each in compiled.messages if each.severity == "error"]
+        goals, compiled = await self._elaborated(whole, moved)
+        errors = [each for each in compiled.messages if each.severity == "error"] if compiled else []
         found.errors = [replace(each, line=each.line - header.count("\n")) for each in errors]
-        found.problem = compiled.problem
-        if found.problem:
-            return found
+        found.problem = compiled.problem if compiled else ""
         if isinstance(goals, WorkerEnded):
-            found.problem = f"Lean comes to no end with it: {goals.reason} (limit {self.seconds:g} s)"
+            found.problem = found.problem or f"Lean comes to no end with it: {goals.reason} (limit {self.seconds:g} s)"
             return found
-        if isinstance(goals, BaseException):
-            raise goals
+        if compiled is None or found.problem:
+            return found
         found.commands = spans(compiled.text, compiled.commands, errors, whole, len(header))
         shown = [_shown(each) for each in goals]
         proofs = await self._proofs(whole, moved, [tactic for tactic, _ in shown])
@@ -89,6 +88,22 @@ class GapFinder:
                 name = _name(compiled, command, line + header.count("\n"))
                 found.gaps.append(Gap(mention.start, line, column, name, command, tactic, goal, reason))
         return found
+
+    async def _elaborated(
+        self, text: str, mentioned: list[Mention]
+    ) -> tuple[list[Goals] | WorkerEnded, Compiled | None]:
+        """The goals at each `sorry`, or why there are none; and the compiled file, unless that took too long.
+
+        Raises OSError.
+        """
+        compiling = asyncio.create_task(self._compiled(text))
+        try:
+            return await self._goals(text, mentioned), await compiling
+        except WorkerEnded as end:
+            return end, None if end.ending is Ending.TIMEOUT else await compiling
+        finally:
+            compiling.cancel()
+            await asyncio.gather(compiling, return_exceptions=True)
 
     async def _goals(self, text: str, mentioned: list[Mention]) -> list[Goals]:
         """Raises WorkerEnded, OSError."""
@@ -133,6 +148,8 @@ def _reason(command: CommandSpan, goal: str, proof: bool) -> str:
     """Why a gap is left alone; empty where a proof is missing."""
     if command.error:
         return f"its command does not compile: {command.error}"
+    if command.blocked:
+        return f"a command above fails, on which it may depend: {command.blocked}"
     if not goal:
         return NO_GOAL
     if not proof:

@@ -31,6 +31,8 @@ class CommandSpan:
     """What it declares; empty where it declares nothing."""
     error: str = ""
     """The first error that Lean reports in it, with its line; empty when there is none."""
+    blocked: str = ""
+    """The first command above it that fails and that others can depend on without naming it; empty where none does."""
 
 
 @dataclass(frozen=True)
@@ -134,14 +136,17 @@ def spans(
         alone = not original[begin:start].strip()  # otherwise it is taken together with what it shares a line with
         if begin >= above and (alone or not begun):
             begun.append((begin, command))
-    found = []
+    found: list[CommandSpan] = []
+    blocked = ""
     for number, (start, command) in enumerate(begun):
         end = begun[number + 1][0] if number + 1 < len(begun) else len(original)
         first, last = lines.place(start)[0], lines.place(max(start, end - 1))[0]
         error = next((each for each in errors if first <= each.line <= last), None)
         said = f"line {error.line - shift}: {first_line_of(error.text)}" if error else ""
-        name = name_in(text, command)
-        found.append(CommandSpan(start - above, end - above, first - shift, last - shift, command.keyword, name, said))
+        place = (start - above, end - above, first - shift, last - shift)
+        found.append(CommandSpan(*place, command.keyword, name_in(text, command), said, blocked))
+        if said and not command.neutral:
+            blocked = blocked or said
     return found
 
 

@@ -41,7 +41,7 @@ def filled(place: Place, script: Sequence[str]) -> str:
         if not line.strip() or (alone and _OPENS_BLOCK.search(line)):
             return _block(place, line, script)
         return filled_in_parentheses(place, script)
-    if alone and _OPENS_TERM.search(line):
+    if alone and _OPENS_TERM.search(line if line.strip() else place.before.rstrip()):
         if len(script) == 1:
             return f"{place.before}by {script[0]}{place.after}"
         return f"{place.before}by\n{_indented(script, _indentation(line) + INDENT)}{place.after}"
