@@ -110,7 +110,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _fill(settings: FillSettings) -> int:
-    from common.bus import BusError
     from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
     from node.mesh.fill_report import INTERRUPTED, UNREADABLE, FillReport
@@ -134,7 +133,7 @@ async def _fill(settings: FillSettings) -> int:
         async with AsyncExitStack() as stack:
             stack.enter_context(report)
             await FillRun(settings, toolchain, report, stopping, stack).all()
-    except (ProvingFailed, BusError) as error:
+    except ProvingFailed as error:
         print(f"proofmesh fill: {error}", file=sys.stderr)
         return NO_SEARCH
     except asyncio.CancelledError:

@@ -29,10 +29,7 @@ from node.proving.fill_files import NotWritten, read_file, write_file
 from node.proving.fill_imports import imported_texts, with_imports
 from node.proving.fill_memory import FillMemory
 from node.proving.fill_text import unified_diff
-from node.proving.local_lean import local_lean
-from node.proving.opening import OpeningProver
 from node.proving.prover import Budget, TheoremProver
-from node.proving.solo import SoloProver
 
 MESH_AT_ONCE = 8
 """Gaps that a running mesh is given at once: its provers have queues of their own."""
@@ -59,7 +56,7 @@ class FillRun:
     """By where modules are found."""
 
     async def all(self) -> None:
-        """Every file. Raises ProvingFailed, BusError."""
+        """Every file. Raises ProvingFailed."""
         project = Path(self.toolchain.project) if self.toolchain.project else None
         for group in collect(self.settings.paths, project):
             await self._group(group)
@@ -123,7 +120,7 @@ class FillRun:
         return memory
 
     async def _tools(self, toolchain: LeanToolchain) -> _Tools:
-        """For a toolchain, made once. Raises ProvingFailed, BusError."""
+        """For a toolchain, made once. Raises ProvingFailed."""
         settings, key = self.settings, toolchain.environment.get("LEAN_PATH", "")
         if key not in self.tools:
             seconds, memory = settings.file_seconds, settings.memory_mb
@@ -160,13 +157,17 @@ def _wanted(gap: Gap, only: str) -> bool:
 
 @asynccontextmanager
 async def _prover(settings: FillSettings, toolchain: LeanToolchain) -> AsyncIterator[tuple[TheoremProver, int]]:
-    """What searches, and how many gaps it takes at once. Raises ProvingFailed, BusError."""
+    """What searches, and how many gaps it takes at once. Raises ProvingFailed."""
     if settings.url:
         from node.proving.remote import mesh_prover
 
         async with mesh_prover(settings.url, settings.run) as prover:
             yield prover, settings.jobs or MESH_AT_ONCE
         return
+
+    from node.proving.local_lean import local_lean
+    from node.proving.opening import OpeningProver
+    from node.proving.solo import SoloProver
 
     # The toolchain is confined already, if it is to be.
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.jobs, sandbox=False)

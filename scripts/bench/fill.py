@@ -24,12 +24,13 @@ from typing import Annotated, Any
 
 import tyro
 
-from node.lean.files.commands import PROOFS, Command, Text
+from node.lean.files.commands import PROOFS
 from node.lean.files.compiling import Compiler
 from node.lean.files.verifier import FileVerifier
+from node.lean.holes.gaps import CommandSpan, spans
 from node.lean.holes.mentions import mentions
 from node.lean.process.fresh import Limits
-from node.lean.text.lexing import outside_brackets
+from node.lean.text.lexing import blanked, outside_brackets
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from scripts.bench._report import asked, machine, report
 
@@ -58,19 +59,19 @@ async def without_proofs(text: str, every: int, folder: Path) -> str:
     compiled = await compiler.compile("Main", text, folder, [], salvage=False)
     if compiled.olean is None:
         raise SystemExit(f"a file does not compile: {compiled.problem or compiled.messages[:1]}")
-    pieces, at = [], 0
-    for command in [each for each in compiled.commands if each.keyword in PROOFS][::every]:
-        place = proof(compiled.text, command)
+    pieces, at, code = [], 0, blanked(text)
+    commands = spans(compiled.text, compiled.commands, [], text, 0)
+    for command in [each for each in commands if each.keyword in PROOFS][::every]:
+        place = proof(code, command)
         if place is not None:
             pieces += [text[at : place[0]], " := sorry"]
             at = place[1]
     return "".join([*pieces, text[at:]])
 
 
-def proof(text: Text, command: Command) -> tuple[int, int] | None:
-    """Where a theorem's proof begins, with the blanks before it, and ends."""
-    code = text.code[: command.end]
-    end = command.start + len(code[command.start :].rstrip())
+def proof(code: str, command: CommandSpan) -> tuple[int, int] | None:
+    """Where a theorem's proof begins, with the blanks before it, and ends. `code`: the file without comments."""
+    end = command.start + len(code[command.start : command.end].rstrip())
     for at in outside_brackets(code, command.start, end):
         cases = code[at] == "|" and not code[code.rfind("\n", 0, at) + 1 : at].strip()
         if code.startswith(":=", at) or cases:

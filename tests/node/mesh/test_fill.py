@@ -1,0 +1,234 @@
+"""`proofmesh fill PATH...`, with real Lean."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests import lean_project
+
+pytestmark = pytest.mark.lean
+
+HARD = "theorem hard (f : Nat → Nat) (h : ∀ n, f (f n) < f (n + 1)) : ∀ n, f n = n := by\n  sorry\n"
+"""No search proves this within a test's time, nor runs out of things to try."""
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "node.mesh.cli", "fill", *map(str, arguments)]
+
+
+def fill(*arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None):
+    environ = {**(env or os.environ), "PYTHONPATH": str(Path(__file__).parents[3])}
+    return subprocess.run(command(*arguments), capture_output=True, check=False, cwd=cwd, env=environ)
+
+
+def unique(text: str) -> str:
+    """A text that no earlier run has seen."""
+    return f"-- {uuid.uuid4().hex}\n{text}"
+
+
+@contextmanager
+def running(*arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """The command, as soon as it has said that something is proved."""
+    process = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        for line in process.stderr:
+            if line.startswith("proved"):
+                break
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+FILE = """\
+namespace Exercise
+variable (p q : Prop)
+/-- Twice a number; sorry. -/
+def double (n : Nat) : Nat := n + n
+
+theorem swap (h : p ∧ q) : q ∧ p := by
+  constructor
+  · sorry
+  · sorry -- sorry
+
+theorem double_eq (n : Nat) : double n = n + n := sorry
+def unknown : Nat := sorry
+theorem wrong : double 1 = 3 := by
+  sorry
+end Exercise
+"""
+
+
+def test_a_file_is_filled_as_far_as_it_goes_and_the_diff_says_how(tmp_path):
+    file = tmp_path / "Exercise.lean"
+    text = FILE.replace("\n", "\r\n").rstrip().encode()
+    file.write_bytes(text)
+    file.chmod(0o640)
+    printed = fill("Exercise.lean", "--seconds", "10", cwd=tmp_path)
+    said = printed.stderr.decode()
+    assert printed.returncode == 1, said
+    assert file.read_bytes() == text
+    assert "3 of 5 gaps filled; the whole file verified by Lean 4.35.0, checked again by the kernel" in said
+    assert "left     Exercise.lean:12: unknown: a value is missing here, not a proof: Nat" in said
+    assert "open     Exercise.lean:14: wrong: " in said
+    written = fill("Exercise.lean", "--seconds", "10", "--write", "--json", cwd=tmp_path)
+    told = json.loads(written.stdout)
+    assert written.returncode == 1 and told["files"][0]["written"] and told["counts"]["filled"] == 3
+    assert told["files"][0]["diff"].encode() == printed.stdout
+    assert all(gap["remembered"] for gap in told["files"][0]["gaps"] if gap["state"] == "filled")
+    filled = file.read_bytes()
+    assert filled.count(b"\r\n") == filled.count(b"\n") == text.count(b"\n") and not filled.endswith(b"\n")
+    assert filled.count(b"sorry") == text.count(b"sorry") - 3 and stat.S_IMODE(file.stat().st_mode) == 0o640
+    file.write_bytes(text)
+    patched = subprocess.run(["patch", "--binary", "-p0"], input=printed.stdout, cwd=tmp_path, check=False)
+    assert patched.returncode == 0 and file.read_bytes() == filled
+
+
+def test_a_folder_is_filled_file_by_file_and_files_may_import_each_other(tmp_path):
+    (tmp_path / "Lib").mkdir()
+    (tmp_path / "Lib" / "Basic.lean").write_text("def two : Nat := 2\ntheorem two_eq : two = 2 := by\n  sorry\n")
+    (tmp_path / "Use.lean").write_text("import Lib.Basic\ntheorem four : two + two = 4 := sorry\n")
+    (tmp_path / "Whole.lean").write_text("theorem t : True := trivial\n")
+    (tmp_path / "Broken.lean").write_text("import Mathlib\ntheorem t : True := sorry\n")
+    result = fill(tmp_path, "--write", "--table", "--lean.toolchain", "pocket")
+    said = result.stderr.decode()
+    assert result.returncode == 2 and "Broken.lean: unknown module prefix 'Mathlib'" in said
+    assert "Whole.lean: no `sorry` in it" in said and "two_eq" in said
+    for name in ("Lib/Basic.lean", "Use.lean"):
+        assert "sorry" not in (tmp_path / name).read_text() and f"+++ {tmp_path / name}" in result.stdout.decode()
+    again = fill(tmp_path / "Use.lean", "--lean.toolchain", "pocket")
+    assert again.returncode == 0 and again.stdout == b""
+
+
+def test_a_file_that_imports_what_does_not_compile_says_so(tmp_path):
+    (tmp_path / "Bad.lean").write_text("def bad : Nat := true\n")
+    (tmp_path / "Use.lean").write_text("import Bad\ntheorem t : bad = bad := sorry\n")
+    result = fill(tmp_path / "Use.lean")
+    assert result.returncode == 2 and b"it imports Bad: " in result.stderr and b"line 1: " in result.stderr
+
+
+def test_a_lake_project_is_filled_with_its_own_lean_and_what_it_has_built(tmp_path):
+    toolchain = lean_project.make_elan(tmp_path / "elan")
+    project = lean_project.make_project(tmp_path / "demo", toolchain)
+    environ = lean_project.environ(tmp_path / "elan", tmp_path / "elan" / "bin")
+    use = project / "Demo" / "Use.lean"
+    use.write_text("import Demo.Basic\ntheorem t (n : Nat) : Demo.double n = Demo.double n := sorry\n")
+    result = fill(use, "--write", env=environ)
+    assert result.returncode == 0 and "sorry" not in use.read_text(), result.stderr.decode()
+    os.utime(project / "Demo" / "Basic.lean")
+    use.write_text("import Demo.Basic\ntheorem t (n : Nat) : Demo.double n = Demo.double n := sorry\n")
+    stale = fill(use, env=environ)
+    assert stale.returncode == 2 and b"run `lake build`" in stale.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("theorem a : True := trivial\n", 0, "no `sorry` in it"),
+        ("theorem a : True := sorry\ntheorem b : 1 = true := rfl\n", 1, "does not compile as it stands: line 2: "),
+        ("theorem a : True := by\n  exact b\n  sorry\n", 1, "its command does not compile: line 2: Unknown identifier"),
+        ("import Nowhere\ntheorem a : True := sorry\n", 2, "unknown module prefix 'Nowhere'"),
+        ("\ufefftheorem a : True := sorry\n", 2, "byte order mark"),
+        (b"\xff\xfe", 2, "not UTF-8"),
+        (None, 2, "No such file"),
+    ],
+)
+def test_bad_input_gets_a_line_that_says_what_is_wrong(tmp_path, text, code, says):
+    file = tmp_path / "x.lean"
+    if text is not None:
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    result = fill(file)
+    assert result.returncode == code and says in result.stderr.decode(), result.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((), 2, "files or folders"),
+        (("x.lean", "--seconds", "0"), 2, "--seconds"),
+        (("x.lean", "--lean.project", "nowhere"), 2, "nowhere"),
+    ],
+)
+def test_senseless_arguments_exit_with_2(arguments, code, says):
+    result = fill(*arguments)
+    assert result.returncode == code and says in result.stderr.decode()
+
+
+def test_a_mesh_that_is_not_there_is_told(tmp_path):
+    (tmp_path / "x.lean").write_text(unique("theorem a : True := sorry\n"))
+    result = fill(tmp_path / "x.lean", "--url", "nats://127.0.0.1:9")
+    assert result.returncode == 3 and len(result.stderr.decode().strip().split("\n")) == 1
+
+
+def test_a_write_protected_file_is_printed_and_not_written(tmp_path):
+    file = tmp_path / "x.lean"
+    file.write_text("theorem a : True := sorry\n")
+    file.chmod(0o444)
+    result = fill(file, "--write")
+    assert result.returncode == 2 and "not written: it is write-protected" in result.stderr.decode()
+    assert b"+theorem a : True := by " in result.stdout and "sorry" in file.read_text()
+
+
+def test_one_gap_of_many_is_filled_when_it_is_named(tmp_path):
+    file = tmp_path / "x.lean"
+    file.write_text("theorem a : True := sorry\ntheorem b : True := sorry\n")
+    assert fill(file, "--only", "2", "--write").returncode == 0
+    assert file.read_text().startswith("theorem a : True := sorry\ntheorem b : True := by ")
+    assert fill(file, "--only", "a", "--write").returncode == 0 and "sorry" not in file.read_text()
+    nothing = fill(file, "--only", "c")
+    assert nothing.returncode == 0
+
+
+def test_ctrl_c_keeps_what_is_proved(tmp_path):
+    file = tmp_path / "x.lean"
+    file.write_text(unique(f"theorem a : True := sorry\n{HARD}"))
+    with running(file, "--write", "--seconds", "600", "--simulations", "1000000") as process:
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=60)
+    assert process.returncode == 1, said
+    assert "1 of 2 gaps filled" in said and "waiting" in said and "+theorem a : True := by " in printed
+    assert file.read_text().count("sorry") == 1
+
+
+def test_a_file_that_changes_meanwhile_is_not_written(tmp_path):
+    file = tmp_path / "x.lean"
+    file.write_text(unique(f"theorem a : True := sorry\n{HARD}"))
+    with running(file, "--write", "--seconds", "600", "--simulations", "1000000") as process:
+        file.write_text("-- another text\n")
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 2 and "not written: it has changed since it was read" in said
+    assert file.read_text() == "-- another text\n" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_after_a_kill_the_file_is_whole_and_a_second_run_goes_on(tmp_path):
+    file = tmp_path / "x.lean"
+    text = unique(f"theorem a : True := sorry\n{HARD}")
+    file.write_text(text)
+    with running(file, "--write", "--seconds", "600", "--simulations", "1000000") as process:
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+    assert file.read_text() == text and len(list(tmp_path.iterdir())) == 1
+    again = fill(file, "--only", "a", "--write")
+    assert again.returncode == 0 and b"found by an earlier run" in again.stderr
+    assert file.read_text().count("sorry") == 1
+
+
+@pytest.mark.slow
+def test_a_context_of_ten_thousand_lines_is_no_hindrance(tmp_path):
+    above = "".join(f"theorem t{number} : {number % 99} < 100 := by decide\n-- sorry\n" for number in range(5000))
+    file = tmp_path / "x.lean"
+    file.write_text(f"{above}theorem a (p q : Prop) (h : p ∧ q) : q ∧ p := by\n  sorry\n")
+    result = fill(file, "--write")
+    assert result.returncode == 0, result.stderr.decode()
+    assert file.read_text().startswith(above) and file.read_text().count("sorry") == 5000
