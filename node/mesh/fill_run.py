@@ -128,7 +128,7 @@ class FillRun:
             self.stack.push_async_callback(finder.close)
             files = FileVerifier(toolchain, at_once=1, seconds=seconds, memory_mb=memory)
             self.stack.callback(files.close)
-            prover, at_once = await self.stack.enter_async_context(_prover(settings, toolchain))
+            prover, at_once = await self.stack.enter_async_context(_prover(settings, toolchain, self.report))
             options = _options(settings, at_once)
             filler = Filler(prover, FillVerifier(toolchain, files), options, self.report, self.stopping)
             self.tools[key] = _Tools(finder, filler)
@@ -156,7 +156,9 @@ def _wanted(gap: Gap, only: str) -> bool:
 
 
 @asynccontextmanager
-async def _prover(settings: FillSettings, toolchain: LeanToolchain) -> AsyncIterator[tuple[TheoremProver, int]]:
+async def _prover(
+    settings: FillSettings, toolchain: LeanToolchain, report: FillReport
+) -> AsyncIterator[tuple[TheoremProver, int]]:
     """What searches, and how many gaps it takes at once. Raises ProvingFailed."""
     if settings.url:
         from node.proving.remote import mesh_prover
@@ -166,13 +168,13 @@ async def _prover(settings: FillSettings, toolchain: LeanToolchain) -> AsyncIter
         return
 
     from node.proving.local_lean import local_lean
-    from node.proving.opening import OpeningProver
     from node.proving.solo import SoloProver
 
     # The toolchain is confined already, if it is to be.
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.jobs, sandbox=False)
     async with local_lean(processes, toolchain) as lean:
-        yield OpeningProver(SoloProver(lean), lean), processes.resolved_workers()
+        async with SoloProver(lean, settings.proving, note=report.note) as prover:
+            yield prover, processes.resolved_workers()
 
 
 def _remove(folder: Path) -> None:

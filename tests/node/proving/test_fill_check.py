@@ -75,10 +75,10 @@ async def test_what_stands_behind_a_proof_that_goes_stays(check):
 
 
 async def test_a_form_that_breaks_the_file_gives_way_to_the_safe_one(check):
-    """As it is written first, only the first of the two tactics would run on all goals."""
-    text = "theorem a (p q : Prop) : (p → p) ∧ (q → q) := by\n  constructor\n  all_goals sorry\n"
+    """As it is written first, only the first of the two tactics would run on both goals."""
+    text = "theorem a (p q : Prop) : (p → p) ∧ (q → q) := by\n  constructor <;> sorry\n"
     checked, filled = await check(text, "intro h; exact h")
-    assert not checked.refused and "all_goals (\n" in filled and "sorry" not in filled
+    assert not checked.refused and "<;> (\n" in filled and "sorry" not in filled
 
 
 async def test_a_definition_with_a_proof_in_it_is_verified(check):
