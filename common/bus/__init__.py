@@ -1,25 +1,34 @@
-"""The bus: the only package that knows nats-py. Nodes use the names below and nothing inside."""
+"""The bus: the only package that knows nats-py. Nodes use the names below and nothing inside.
 
-from common.bus import names
-from common.bus.admin import BucketSpec, ConsumerSpec, HistorySpec, ObjectStoreSpec, RunSpec, StreamSpec
-from common.bus.bus import Bus
-from common.bus.errors import (
-    BusError,
-    BusUnavailable,
-    BusyError,
-    DigestMismatch,
-    NoRoom,
-    NotThere,
-    RemoteFailure,
-    StreamConflict,
-    Unanswered,
-)
-from common.bus.leases import Lease
-from common.bus.names import ACK_WAIT, NODE_TTL
-from common.bus.objects import file_digest
-from common.bus.persistence import persistently
-from common.bus.subscriptions import ServedSubscription, Subscription
-from common.settings import BusSettings
+They are imported when they are first asked for, so that who needs the errors alone waits for no client library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from common.bus import names
+    from common.bus.admin import BucketSpec, ConsumerSpec, HistorySpec, ObjectStoreSpec, RunSpec, StreamSpec
+    from common.bus.bus import Bus
+    from common.bus.errors import (
+        BusError,
+        BusUnavailable,
+        BusyError,
+        DigestMismatch,
+        NoRoom,
+        NotThere,
+        RemoteFailure,
+        StreamConflict,
+        Unanswered,
+    )
+    from common.bus.leases import Lease
+    from common.bus.names import ACK_WAIT, NODE_TTL
+    from common.bus.objects import file_digest
+    from common.bus.persistence import persistently
+    from common.bus.subscriptions import ServedSubscription, Subscription
+    from common.settings import BusSettings
 
 __all__ = [
     "ACK_WAIT",
@@ -48,3 +57,31 @@ __all__ = [
     "names",
     "persistently",
 ]
+
+_HOMES = {
+    "common.bus.admin": ("BucketSpec", "ConsumerSpec", "HistorySpec", "ObjectStoreSpec", "RunSpec", "StreamSpec"),
+    "common.bus.bus": ("Bus",),
+    "common.bus.errors": (
+        *("BusError", "BusUnavailable", "BusyError", "DigestMismatch", "NoRoom", "NotThere", "RemoteFailure"),
+        *("StreamConflict", "Unanswered"),
+    ),
+    "common.bus.leases": ("Lease",),
+    "common.bus.names": ("ACK_WAIT", "NODE_TTL"),
+    "common.bus.objects": ("file_digest",),
+    "common.bus.persistence": ("persistently",),
+    "common.bus.subscriptions": ("ServedSubscription", "Subscription"),
+    "common.settings": ("BusSettings",),
+}
+"""By module, the names that it defines."""
+
+_HOME = {name: module for module, names_ in _HOMES.items() for name in names_}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of this package, from the module that defines it (PEP 562)."""
+    if name == "names":
+        return importlib.import_module("common.bus.names")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+    return value

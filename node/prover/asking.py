@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from common.bus import Bus, Unanswered
+from common.bus import Unanswered
 from common.messages import Message
+
+if TYPE_CHECKING:
+    from common.bus import Bus
 
 R = TypeVar("R", bound=Message)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from common import subjects
-from common.bus import Bus, BusError, RemoteFailure
+from common.bus import BusError, RemoteFailure
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from common.messages import FailureKind, LeanRunReply, LeanRunRequest
 from node.prover.asking import Patience
+
+if TYPE_CHECKING:
+    from common.bus import Bus
 
 TRANSPORT_SECONDS = 5.0
 """Part of the time after which a request is sent again, perhaps to another proxy: queueing, a worker's restart, the

@@ -1,15 +1,17 @@
 """A policy without a model: a fixed, ordered list of generic tactics, filled in from the goal's own text.
 
-Closing tactics first, then what the conclusion asks for, what the hypotheses offer, and case distinctions. It proposes
-all it has for a state at once, so the state is exhausted after one expansion; its value counts symbols.
+Closing tactics first, then what the conclusion asks for, what the hypotheses offer, and case distinctions; among these,
+combinations of several steps (`combinations.py`) and what helps with numbers (`numbers.py`). It proposes all it has for
+a state at once, so the state is exhausted after one expansion; its value counts symbols.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from node.prover.goal_text import Goal, Hypothesis, binder_name, connective, operands, read_goal
+from node.prover import combinations, numbers
+from node.prover.goal_text import Goal, Hypothesis, binder_name, binder_type, connective, operands, read_goal
 from node.prover.policy import Advice
 from node.prover.prior import Proposal
 
@@ -41,15 +43,19 @@ SYMBOLS_OF_FALSE = 12
 class FixedPolicy:
     """The fixed tactic list behind the policy interface."""
 
+    def __init__(self, closing: Sequence[str] = CLOSING) -> None:
+        """`closing`: what is tried first everywhere."""
+        self._closing = tuple(closing)
+
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """Neither the number of samples nor the seed matters: every candidate is proposed."""
-        return advise(state)
+        return advise(state, self._closing)
 
 
-def advise(state: str) -> Advice:
+def advise(state: str, closing: Sequence[str] = CLOSING) -> Advice:
     """Candidates in order, with prior mass falling from 1 to 1/2, so that the order breaks ties; nothing after the
     first time."""
-    tactics = candidates(read_goal(state))[:MOST_TACTICS]
+    tactics = [*dict.fromkeys([*closing, *everything(read_goal(state))])][:MOST_TACTICS]
     proposals = [Proposal(tactic, 1.0 - 0.5 * rank / len(tactics)) for rank, tactic in enumerate(tactics)]
     return Advice(proposals, value(state), exhausted=True)
 
@@ -67,17 +73,141 @@ def symbols(conclusion: str) -> int:
     return len(re.findall(r"[\w'.]+|[^\s\w]", conclusion))
 
 
+Source = Callable[[Goal], Iterator[str]]
+
+
 def candidates(goal: Goal) -> list[str]:
-    """Every tactic of the list that fits the goal's text, each once, best guesses first."""
-    sources: list[Callable[[Goal], Iterator[str]]] = [
+    """Every elementary tactic of the list that fits the goal's text, each once, best guesses first."""
+    return _from(
+        goal,
         lambda goal: iter(CLOSING),
+        linear_arithmetic,
         from_conclusion,
         from_hypotheses,
         rewrites,
         case_distinctions,
         last_resorts,
-    ]
+    )
+
+
+def everything(goal: Goal) -> list[str]:
+    """The elementary tactics, and combinations of several steps, best guesses first.
+
+    A step that loses nothing is taken before any other: what it leaves can be proved exactly if the goal can
+    (invertible rules come first in focused proof search: Andreoli, J. Logic Comput. 1992).
+    """
+    at_once = _from(
+        goal,
+        linear_arithmetic,
+        combinations.uses,
+        numbers.laws,
+        numbers.multiplied_out,
+        regrouping,
+        combinations.pairs,
+        witnessed,
+    )
+    for step in (introductions, eliminated, split_conclusion):
+        if steps := list(step(goal)):
+            return list(dict.fromkeys([*at_once, *steps]))
+    choices = _from(
+        goal,
+        numbers.parity,
+        numbers.lemmas,
+        numbers.divisors,
+        instantiations,
+        from_hypotheses,
+        combinations.functions,
+        case_distinctions,
+        combinations.distinctions,
+        inductions,
+        equations,
+        last_resorts,
+    )
+    return list(dict.fromkeys([*at_once, *choices]))
+
+
+def introductions(goal: Goal) -> Iterator[str]:
+    """Where the conclusion begins with ∀ or a premise. Induction stands beside it: it may need the conclusion whole."""
+    if connective(goal.conclusion) in ("∀", "→", "¬", "≠"):
+        yield from combinations.introductions(goal)
+        yield from (tactic for tactic in case_distinctions(goal) if tactic.startswith("induction"))
+
+
+def eliminated(goal: Goal) -> Iterator[str]:
+    """Take one hypothesis apart: conjunctions and witnesses, then disjunctions."""
+    for wanted in (("∧", "∃"), ("∨",)):
+        for hypothesis in goal.proofs:
+            if connective(hypothesis.type) in wanted:
+                yield from eliminations(hypothesis, goal)
+                return
+
+
+def split_conclusion(goal: Goal) -> Iterator[str]:
+    """Prove both halves."""
+    if connective(goal.conclusion) in ("∧", "↔"):
+        yield "constructor"
+
+
+def _from(goal: Goal, *sources: Source) -> list[str]:
     return list(dict.fromkeys(tactic for source in sources for tactic in source(goal)))
+
+
+def linear_arithmetic(goal: Goal) -> Iterator[str]:
+    """Where there are numbers."""
+    if numbers.about_numbers(goal):
+        yield "omega"
+
+
+def regrouping(goal: Goal) -> Iterator[str]:
+    """Sums and products in another order."""
+    if connective(goal.conclusion) == "=" and re.search(r"[+*]", goal.conclusion):
+        yield "ac_rfl"
+
+
+def witnessed(goal: Goal) -> Iterator[str]:
+    """Witnesses together with the proof that they are some."""
+    if connective(goal.conclusion) != "∃":
+        return
+    if not numbers.about_numbers(goal):
+        for term in data_terms(goal):
+            yield f"exact ⟨{term}, by simp_all⟩"
+        return
+    for term in numbers.witnesses(goal):
+        yield f"exact ⟨{term}, by omega⟩"
+    if "*" in goal.conclusion:
+        for term in numbers.solutions(goal):
+            yield f"exact ⟨{term}, by simp only [{numbers.DISTRIBUTE}] <;> omega⟩"
+
+
+def instantiations(goal: Goal) -> Iterator[str]:
+    """Introduction rules that choose: a side, a witness, a quotient."""
+    if connective(goal.conclusion) not in ("∃", "∣"):
+        if not (connective(goal.conclusion) == "=" and numbers.about_numbers(goal)):
+            yield from from_conclusion(goal)
+        return
+    terms = [*numbers.witnesses(goal), *data_terms(goal)]
+    yield from (f"refine ⟨{term}, ?_⟩" for term in dict.fromkeys(terms))
+    if not terms:
+        yield from from_conclusion(goal)
+
+
+def data_terms(goal: Goal) -> list[str]:
+    """Names of the context that may be witnesses, latest first."""
+    plain = [term.name for term in goal.terms if "→" not in term.type and not term.type.startswith(("Prop", "Type"))]
+    return plain[::-1][:4]
+
+
+def equations(goal: Goal) -> Iterator[str]:
+    """Rewriting with what the context has, and of what it has."""
+    yield from (f"simp at {hypothesis.name}" for hypothesis in goal.proofs[:2])
+    yield from (tactic for tactic in rewrites(goal) if tactic not in ARITHMETIC)
+
+
+def inductions(goal: Goal) -> Iterator[str]:
+    """On each natural number that the conclusion speaks of."""
+    for name in numbers.number_terms(goal):
+        if re.search(rf"(?<![\w']){re.escape(name)}(?![\w'])", goal.conclusion):
+            yield from numbers.kinds_of_induction(name, goal)
 
 
 def from_conclusion(goal: Goal) -> Iterator[str]:
@@ -131,6 +261,7 @@ def eliminations(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
         case "∃":
             witness = goal.fresh(binder_name(hypothesis.type))[0]
             yield f"obtain ⟨{witness}, {left}⟩ := {name}"
+            yield f"obtain ⟨{witness}, rfl⟩ := {name}"
         case "=":
             yield f"subst {name}"
 
@@ -144,7 +275,9 @@ def forward(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
             if other.type == antecedent.removeprefix("(").removesuffix(")") or other.type == antecedent:
                 yield f"have {new} := {hypothesis.name} {other.name}"
     elif connective(hypothesis.type) == "∀":
-        for term in goal.terms[-2:]:
+        type_ = binder_type(hypothesis.type)
+        fitting = [term for term in goal.terms if not type_ or term.type == type_]
+        for term in fitting[-3:] if type_ else fitting[-2:]:
             yield f"have {new} := {hypothesis.name} {term.name}"
 
 
@@ -185,7 +318,9 @@ def last_resorts(goal: Goal) -> Iterator[str]:
     if goal.conclusion != "False":
         if any(connective(hypothesis.type) == "¬" for hypothesis in goal.proofs):
             yield "exfalso"
-        yield f"refine Classical.byContradiction fun {goal.fresh('h')[0]} => ?_"
+        # Assumed already, a negation is of no more use the second time.
+        if not any(h.type in (f"¬{goal.conclusion}", f"¬({goal.conclusion})") for h in goal.proofs):
+            yield f"refine Classical.byContradiction fun {goal.fresh('h')[0]} => ?_"
     if connective(goal.conclusion) == "=":
         yield "symm"
     yield "split"

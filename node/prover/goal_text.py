@@ -117,3 +117,9 @@ def binder_name(proposition: str) -> str:
     """The first variable of `∀ x y, ...` or `∃ (x : T), ...`; `x` when it cannot be written."""
     match = re.match(r"[∀∃] *[({⦃\[]?([^\s:,(){}⦃⦄✝]+)", proposition)
     return match.group(1) if match and match.group(1) != "_" else "x"
+
+
+def binder_type(proposition: str) -> str:
+    """The type of the first variable of `∀ (x : T), ...`; empty when it is not shown."""
+    match = re.match(r"[∀∃] *[({⦃]?[^:,(]*: ([^(),]*)[)}⦄,]", proposition)
+    return match.group(1).strip() if match else ""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from common import subjects
-from common.bus import Bus, RemoteFailure
+from common.bus import RemoteFailure
 from common.messages import FailureKind, TacticReply, TacticRequest
 from common.sampling import PLAIN, Sampling
 from node.prover.asking import Patience
 from node.prover.prior import Proposal, merge_samples
+
+if TYPE_CHECKING:
+    from common.bus import Bus
 
 UNKNOWN_WEIGHTS_PAUSE = 0.5
 """Seconds before asking again for weights that an inference node did not have; fetching a small model takes about

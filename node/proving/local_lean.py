@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import textwrap
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from common.lean import BadStatement, Outcome, Step, Theorem
+from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, LeanVerifyReply
+from node.lean.backend import BackendDown, BackendFull, TacticBatch
 from node.lean.backends import make_backend
 from node.lean.cache import OutcomeCache
 from node.lean.files.proofs import ProofVerifier
 from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings
+from node.lean.text.rules import tactic_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import VerificationFailed
+from node.lean.worker.frames import COPY
 from node.lean.worker.options import worker_options
 from node.proving.prover import ProvingFailed
+
+SEARCHING_HEARTBEATS = 400_000
+"""Lean's `maxHeartbeats` for a search of the library: twice its default, since all of Mathlib takes that long."""
 
 
 @dataclass
@@ -29,9 +37,26 @@ class LocalLean:
     settings: LeanProcessSettings
     verifier: ProofVerifier
 
-    def environment(self, theorem: Theorem) -> LocalEnvironment:
-        """The theorem, for a search."""
-        return LocalEnvironment(self.requests, theorem, self.settings.tactic_seconds)
+    def environment(self, theorem: Theorem, tactic_seconds: float | None = None) -> LocalEnvironment:
+        """The theorem, for a search. `tactic_seconds`: limit of a candidate, at most the configured one."""
+        return LocalEnvironment(self.requests, theorem, tactic_seconds or self.settings.tactic_seconds)
+
+    async def suggestion(self, theorem: Theorem, searching: str, seconds: float) -> str:
+        """The tactic that `exact?` or its like suggests for a theorem; empty when it finds none that closes the goal.
+
+        The text rules keep such tactics from policies, so this goes past them: it is for tactics of ours alone.
+        Raises BadStatement, ProvingFailed.
+        """
+        batch = TacticBatch(theorem, (), (f"set_option maxHeartbeats {SEARCHING_HEARTBEATS} in {searching}",), seconds)
+        while True:
+            try:
+                outcome = (await self.requests.backend.attempt(batch)).outcomes[0]
+            except BackendFull as error:
+                await asyncio.sleep(error.retry_after)
+            except BackendDown as error:
+                raise ProvingFailed(str(error)) from error
+            else:
+                return suggested(outcome.message) if outcome.kind is OutcomeKind.PROVED else ""
 
     async def verify(self, theorem: Theorem, script: Sequence[str]) -> LeanVerifyReply:
         """Lean's word on a proof (its lines, the first in column 0), from fresh processes. Raises ProvingFailed."""
@@ -39,6 +64,19 @@ class LocalLean:
             return await self.verifier.verify(theorem.renamed(), "\n".join(f"  {line}" for line in script))
         except VerificationFailed as error:
             raise ProvingFailed(f"the proof could not be verified: {error}") from error
+
+
+_TRY_THIS = re.compile(r"Try this:\s*(?:\[apply\]\s*)?(.*?)\s*(?=\n\s*\[apply\]|\nTry this|\Z)", re.DOTALL)
+
+
+def suggested(message: str) -> str:
+    """The first tactic of Lean's `Try this: ...`, if the text rules allow it; else empty."""
+    match = _TRY_THIS.match(message)
+    tactic = textwrap.dedent(match[1]) if match else ""
+    # The lemma with which workers copy goals is in scope, and fits every goal: what it is applied to is the proof.
+    if copied := re.fullmatch(rf"exact {COPY} (\(.*\)|\S+) \1", tactic, re.DOTALL):
+        tactic = f"exact {copied[1].removeprefix('(').removesuffix(')')}"
+    return "" if tactic_problem(tactic) or COPY in tactic else tactic
 
 
 class LocalEnvironment:

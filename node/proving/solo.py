@@ -1,69 +1,259 @@
-"""Proves theorems in this process: the prover's search on our own Lean workers, without a broker."""
+"""Proves theorems in this process: closing tactics, the prover's search on our own Lean workers, then Lean's search.
+
+async with SoloProver(lean, settings) as prover:
+    found = await prover.find(theorem, Budget(seconds=20))
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
 
-from common.lean import Theorem
-from common.messages import Attempt, AttemptOutcome, AttemptResult, LeanVerifyReply, Purpose
+from common.lean import BadStatement, ProofTree, Theorem
+from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, Purpose
 from node.lean.text.script import proof_lines
 from node.prover.agent import Agent
-from node.prover.fixed_policy import FixedPolicy
-from node.prover.settings import ProverSettings
-from node.proving.local_lean import LocalLean
+from node.prover.fixed_policy import CLOSING as LIST_CLOSING
+from node.proving.checkpoints import BadPolicy, of_the_demo
+from node.proving.local_lean import LocalEnvironment, LocalLean
+from node.proving.naming import named
+from node.proving.policies import OpenedPolicy, check, open_policy, parse
+from node.proving.portfolio import SEARCHING_AFTER, ClosingTactics, first_proof, stages
 from node.proving.prover import Budget, Found, ProvingFailed
+from node.proving.settings import ProvingSettings
+from node.proving.shortening import shortened
+from node.proving.writing import laid_out
 
 LEAVES = 4
 """Expansions in flight within a search."""
 
+LONGEST_TACTIC = 0.25
+"""Of a theorem's time, for one candidate at most."""
+
+SHORTENING_SECONDS = 2.0
+"""For making a proof short and readable, at most, of the time that is left."""
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """A proof, and what found it."""
+
+    tree: ProofTree
+    by: str
+    facts: dict[str, float]
+
+
+@dataclass
+class _Task:
+    """One theorem on its way through the portfolio."""
+
+    theorem: Theorem
+    environment: LocalEnvironment
+    deadline: float
+    budget: Budget
+    simulations: int = 0
+    reason: str = ""
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self.deadline - time.monotonic()
+
 
 class SoloProver:
-    """`TheoremProver` in this process."""
+    """`TheoremProver` in this process. Leave it (`async with`, or `stop`) to put away networks that it has loaded."""
 
-    def __init__(self, lean: LocalLean) -> None:
+    def __init__(
+        self,
+        lean: LocalLean,
+        settings: ProvingSettings | None = None,
+        *,
+        note: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """`note` hears of damaged checkpoints. Raises BadPolicy: the configured policy cannot be had."""
         self._lean = lean
+        self._settings = settings or ProvingSettings()
+        self._note = note
+        self._closing = ClosingTactics(self._settings.closing)
+        self._stack = AsyncExitStack()
+        self._policies: dict[str, asyncio.Task[OpenedPolicy]] = {}
+        self._network: str | None = None
+        if self._settings.policy:
+            check(self._settings.policy, note)
+
+    async def __aenter__(self) -> SoloProver:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Put away the networks."""
+        for opening in self._policies.values():
+            opening.cancel()
+        await asyncio.gather(*self._policies.values(), return_exceptions=True)
+        await self._stack.aclose()
 
     async def find(self, theorem: Theorem, budget: Budget) -> Found:
-        """Look for a proof; it is not verified yet. Raises ProvingFailed."""
+        """Look for a proof; it is not verified yet. The time begins when Lean has read the statement.
+
+        Raises ProvingFailed, BadPolicy.
+        """
         began = time.monotonic()
-        attempt = Attempt(
-            attempt_id=theorem.name,
-            theorem_id=theorem.name,
-            theorem=theorem,
-            purpose=Purpose.INTERACTIVE,
-            simulations=budget.simulations,
-            seed=0,
-        )
-        parameters = ProverSettings(policy="fixed").search_parameters()
-        environment = self._lean.environment(theorem)
-        agent = Agent(attempt, FixedPolicy(), environment, prover_id="solo", leaves=LEAVES, parameters=parameters)
+        seconds = min(self._lean.settings.tactic_seconds, max(1.0, LONGEST_TACTIC * budget.seconds))
+        task = _Task(theorem, self._lean.environment(theorem, seconds), 0.0, budget)
         try:
-            async with asyncio.timeout(budget.seconds):
-                result = await agent.play()
-        except TimeoutError:
-            seconds = time.monotonic() - began
-            return Found(AttemptOutcome.FAILED, reason=f"no proof within {budget.seconds:g} s", seconds=seconds)
-        return _found(result, time.monotonic() - began)
+            await task.environment.open()
+            task.deadline = time.monotonic() + budget.seconds
+            proof = await self._portfolio(task)
+        except BadStatement as error:
+            return Found(AttemptOutcome.BAD_STATEMENT, reason=str(error), seconds=time.monotonic() - began)
+        if proof is None:
+            reason = task.reason or f"no proof within {budget.seconds:g} s"
+            return self._failed(task, reason, time.monotonic() - began)
+        script = await self._script(task, proof)
+        if isinstance(script, str):
+            return self._failed(task, script, time.monotonic() - began)
+        return Found(
+            AttemptOutcome.PROVED,
+            script,
+            proof=proof.tree,
+            simulations=task.simulations,
+            seconds=time.monotonic() - began,
+            by=proof.by,
+            facts=proof.facts,
+        )
 
     async def verify(self, theorem: Theorem, script: Sequence[str]) -> LeanVerifyReply:
         """Lean's word on a proof, from fresh processes. Raises ProvingFailed."""
         return await self._lean.verify(theorem, script)
 
+    def _failed(self, task: _Task, reason: str, seconds: float) -> Found:
+        return Found(AttemptOutcome.FAILED, reason=reason, simulations=task.simulations, seconds=seconds)
 
-def _found(result: AttemptResult, seconds: float) -> Found:
-    """Raises ProvingFailed."""
-    simulations = result.statistics.simulations
-    match result.outcome:
-        case AttemptOutcome.PROVED if result.proof is not None:
+    async def _portfolio(self, task: _Task) -> _Proof | None:
+        """Closing tactics, then the searches with a look into the library beside them. Raises ProvingFailed."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, task.left)):
+                return await self._close(task) or await _first(self._searches(task), self._library(task))
+        return None
+
+    async def _close(self, task: _Task) -> _Proof | None:
+        """All closing tactics in one batch."""
+        order = self._closing.for_theorem(task.theorem)
+        outcomes = await task.environment.run((), order)
+        self._closing.learn(task.theorem, outcomes)
+        tactic = first_proof(outcomes, order)
+        return _Proof(ProofTree(tactic), "closing tactics", {}) if tactic else None
+
+    async def _library(self, task: _Task) -> _Proof | None:
+        """What Lean's own search suggests, once the easy ways have had their time."""
+        if self._settings.searching:
+            await asyncio.sleep(min(SEARCHING_AFTER, task.left / 2))
+        for searching in self._settings.searching:
+            tactic = await self._lean.suggestion(task.theorem, searching, max(1.0, task.left))
+            if tactic:
+                return _Proof(ProofTree(tactic), searching, {})
+        return None
+
+    async def _searches(self, task: _Task) -> _Proof | None:
+        """One search after the other. Raises ProvingFailed, BadPolicy."""
+        for stage in stages(self._settings.policy, self._network_at_hand()):
             try:
-                script = tuple(proof_lines(result.proof, ""))
-            except ValueError as error:
-                reason = f"the proof that was found cannot be written down: {error}"
-                return Found(AttemptOutcome.FAILED, reason=reason, simulations=simulations, seconds=seconds)
-            return Found(result.outcome, script, "", result.proof, simulations, seconds, by="search")
-        case AttemptOutcome.FAILED | AttemptOutcome.BAD_STATEMENT:
-            return Found(result.outcome, reason=result.message, simulations=simulations, seconds=seconds)
-        case _:
-            raise ProvingFailed(f"the search was cut short: {result.message}")
+                opened = await self._opened(stage.policy)
+            except BadPolicy as error:
+                if self._settings.policy:
+                    raise
+                self._note(f"warning: {error}")
+                self._network = ""  # nobody named it: the list alone has to do
+                continue
+            proof = await self._search(task, opened, stage.share * task.left)
+            if proof is not None:
+                return proof
+        return None
+
+    async def _search(self, task: _Task, opened: OpenedPolicy, seconds: float) -> _Proof | None:
+        """One search. Raises ProvingFailed."""
+        attempt = Attempt(
+            attempt_id=task.theorem.name,
+            theorem_id=task.theorem.name,
+            theorem=task.theorem,
+            purpose=Purpose.INTERACTIVE,
+            simulations=max(1, task.budget.simulations - task.simulations),
+            seed=0,
+            samples=self._settings.samples,
+        )
+        agent = Agent(
+            attempt, opened.policy, task.environment, prover_id="solo", leaves=LEAVES, parameters=opened.parameters
+        )
+        try:
+            async with asyncio.timeout(seconds):
+                result = await agent.play()
+        except TimeoutError:
+            task.reason = ""
+            return None
+        finally:
+            task.simulations += agent.search.statistics.simulations if agent.search else 0
+        match result.outcome:
+            case AttemptOutcome.PROVED if result.proof is not None:
+                facts = {"tactics tried": float(result.statistics.tactics_tried)}
+                return _Proof(result.proof, "network and list" if opened.network else "list of tactics", facts)
+            case AttemptOutcome.FAILED | AttemptOutcome.UNDECIDED:
+                task.reason = result.message
+                return None
+            case AttemptOutcome.BAD_STATEMENT:
+                raise BadStatement(result.message)
+        raise ProvingFailed(f"the search was cut short: {result.message}")
+
+    async def _script(self, task: _Task, proof: _Proof) -> tuple[str, ...] | str:
+        """The proof's lines, short and readable as far as time allows; or why it cannot be written down."""
+        tree, environment = proof.tree, task.environment
+        try:
+            lines = tuple(proof_lines(tree, ""))
+        except ValueError as error:
+            return f"the proof that was found cannot be written down: {error}"
+        if not self._settings.shorten:
+            return lines
+        deadline = time.monotonic() + min(SHORTENING_SECONDS, max(0.0, task.left))
+        tree = await shortened(tree, environment, self._closing.for_theorem(task.theorem), deadline)
+        tree = await named(tree, environment, deadline)
+        return await laid_out(tree, environment)
+
+    def _network_at_hand(self) -> str:
+        """The newest checkpoint of the demo as a policy's name; empty when there is none."""
+        if self._network is None and not self._settings.policy:
+            found = of_the_demo(self._note)
+            self._network = f"own:{found}" if found else ""
+        return self._network or ""
+
+    async def _opened(self, policy: str) -> OpenedPolicy:
+        """The policy, opened once for all theorems. Raises BadPolicy."""
+        if policy not in self._policies:
+            self._policies[policy] = asyncio.create_task(self._open(policy))
+        return await asyncio.shield(self._policies[policy])
+
+    async def _open(self, policy: str) -> OpenedPolicy:
+        # Closing tactics of a library that is loaded (grind, aesop, ...) help everywhere, not only at the beginning.
+        first = [*LIST_CLOSING, *(tactic for tactic in self._closing.known() if tactic not in (*LIST_CLOSING, "omega"))]
+        return await self._stack.enter_async_context(open_policy(parse(policy), closing=first, note=self._note))
+
+
+async def _first(*attempts: Coroutine[Any, Any, _Proof | None]) -> _Proof | None:
+    """The first proof that one of several attempts comes to; None when all have come to nothing."""
+    running = {asyncio.ensure_future(attempt) for attempt in attempts}
+    try:
+        while running:
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            proofs = [task.result() for task in done]
+            if proof := next((each for each in proofs if each is not None), None):
+                return proof
+        return None
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)

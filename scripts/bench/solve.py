@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import itertools
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import tyro
 from rich.progress import Progress
@@ -28,25 +26,17 @@ from common.limits import Natural, Nucleus, Positive, Temperature
 from common.messages import Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.sampling import SAMPLES, Sampling
 from node.bank import bank
-from node.inference.engine import Engine
-from node.inference.engine_set import JobAnswer
-from node.inference.job import Job
-from node.inference.shelf import WeightsId
-from node.inference.worker import Worker
 from node.learner.data import SAMPLE_SEED
-from node.model import checkpoint, weights
 from node.model.checkpoint import CheckpointError
-from node.model.weights import Weights, WeightsError
+from node.model.weights import WeightsError
 from node.prover.agent import Agent
 from node.prover.exploration import ExploringPolicy
-from node.prover.policy import Advice, Policy
-from node.prover.prior import merge_samples
+from node.prover.policy import Policy
 from node.prover.settings import ProverSettings
 from node.proving.local_lean import LocalEnvironment
+from node.proving.own_policy import own_policy
 from scripts.bank.fixed_search import TACTIC_SECONDS, local_requests
 from scripts.bench._report import asked, machine, report
-
-T = TypeVar("T")
 
 
 @dataclass
@@ -80,70 +70,6 @@ class SolveBenchSettings:
     """Write the numbers here as well."""
 
 
-class LocalPolicy:
-    """`node.prover.policy.Policy` with the inference node's own worker in this process."""
-
-    def __init__(self, worker: Worker, arguments: SolveBenchSettings) -> None:
-        self._worker = worker
-        self._sampling = Sampling(arguments.temperature, arguments.top_p, arguments.distinct)
-        self._numbers = itertools.count()
-        self._open: dict[int, asyncio.Future[JobAnswer]] = {}
-
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        key = next(self._numbers)
-        future = self._open[key] = asyncio.get_running_loop().create_future()
-        self._worker.submit(Job(key, state, samples, seed, self._sampling), None)
-        finished = (await future).finished
-        assert finished is not None  # the only version is never put away
-        return Advice(merge_samples(finished.tactics), finished.value)
-
-    def answered(self, answers: list[JobAnswer]) -> None:
-        for answer in answers:
-            future = self._open.pop(answer.job.key)
-            if not future.done():  # its search may have ended before
-                future.set_result(answer)
-
-    def failed(self, error: BaseException) -> None:
-        """The worker's thread has ended."""
-        for future in self._open.values():
-            if not future.done():
-                future.set_exception(RuntimeError(f"forward passes failed: {error}"))
-
-
-def read(path: Path) -> Weights:
-    """Weights of a file, or of a checkpoint folder. Raises WeightsError, CheckpointError."""
-    if not path.is_dir():
-        return weights.read(path)
-    loaded = checkpoint.load(path, optimizer=False)
-    return Weights(loaded.model.eval().requires_grad_(False), loaded.tokenizer, {})
-
-
-@asynccontextmanager
-async def local_policy(arguments: SolveBenchSettings) -> AsyncIterator[LocalPolicy]:
-    """A policy with the checkpoint's weights. Raises WeightsError, CheckpointError."""
-    loop = asyncio.get_running_loop()
-
-    def deliver(callback: Callable[[T], object], what: T) -> None:
-        loop.call_soon_threadsafe(callback, what)
-
-    engine = Engine(read(arguments.checkpoint))
-    worker = Worker(
-        arguments.threads,
-        deliver=lambda answers: deliver(policy.answered, answers),
-        failed=lambda error: deliver(policy.failed, error),
-    )
-    policy = LocalPolicy(worker, arguments)
-    worker.start()
-    version = WeightsId(1, "")
-    worker.install(version, engine, lambda: None)
-    worker.promote(version)
-    try:
-        yield policy
-    finally:
-        worker.stop()
-        await asyncio.to_thread(worker.join)
-
-
 async def play(theorems: Sequence[Theorem], arguments: SolveBenchSettings) -> list[AttemptResult]:
     """One attempt at each theorem, in their order."""
     gate = asyncio.Semaphore(arguments.searches)
@@ -167,7 +93,9 @@ async def play(theorems: Sequence[Theorem], arguments: SolveBenchSettings) -> li
 
     with Progress(transient=True) as progress:
         task = progress.add_task("searching", total=len(theorems))
-        async with local_requests(arguments.workers) as requests, local_policy(arguments) as policy:
+        sampling = Sampling(arguments.temperature, arguments.top_p, arguments.distinct)
+        network = own_policy(arguments.checkpoint, threads=arguments.threads, sampling=sampling)
+        async with local_requests(arguments.workers) as requests, network as policy:
             chosen: Policy = ExploringPolicy(policy, arguments.explore) if arguments.explore else policy
             return await asyncio.gather(*(one(theorem, chosen) for theorem in theorems))
 

@@ -20,6 +20,9 @@ PARSER_MESSAGE = re.compile(
 )
 """How the messages of Lean's parser begin."""
 
+SUGGESTION = "Try this"
+"""How Lean begins to say what a tactic that searches has found."""
+
 HEARTBEATS = re.compile(r"\(deterministic\) timeout|maximum number of heartbeats")
 """In the message of a tactic that used up its heartbeats."""
 
@@ -66,6 +69,8 @@ class _Seen:
     goals: dict[int, str] = field(default_factory=dict)
     sentinels: set[int] = field(default_factory=set)
     """Lines of sentinels that spoke."""
+    suggestions: dict[int, str] = field(default_factory=dict)
+    """What a tactic that searches the library has found, in Lean's words."""
     path_errors: list[Diagnostic] = field(default_factory=list)
     statement_errors: list[Diagnostic] = field(default_factory=list)
     other_errors: list[Diagnostic] = field(default_factory=list)
@@ -121,6 +126,8 @@ def _sort(example: LeanExample, diagnostics: Sequence[Diagnostic]) -> _Seen:
             # Of a gap that runs on several goals, Lean makes one message of the same words.
             if set(item.message.split("\n")) == {SENTINEL}:
                 seen.sentinels.add(line)
+            elif item.message.startswith(SUGGESTION) and line in by_line:
+                seen.suggestions.setdefault(by_line[line].index, item.message[:MAX_MESSAGE])
         elif (block := _left_open(example, item)) is not None:
             seen.goals[block.index] = item.message
         elif (block := by_line.get(line)) is not None:
@@ -245,7 +252,7 @@ def _read_confirmation(example: LeanExample, seen: _Seen, reading: DocumentReadi
     problems = seen.errors or seen.goals or seen.path_errors or seen.statement_errors or seen.other_errors
     for block in example.blocks:
         if sentinels and not problems:
-            reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED)
+            reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED, message=seen.suggestions.get(block.index, ""))
         else:
             reading.unclear.add(block.index)
 
@@ -263,7 +270,7 @@ def _settle(block: CandidateBlock, seen: _Seen, reading: DocumentReading) -> Non
     elif goals:
         reading.outcomes[block.index] = Outcome(OutcomeKind.GOALS, factorise(goals))
     else:
-        reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED)
+        reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED, message=seen.suggestions.get(block.index, ""))
 
 
 def _is_runtime(item: Diagnostic) -> bool:

@@ -1,0 +1,63 @@
+"""One policy made of several: their proposals together, each policy's with its share of the prior mass."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from common.bus import BusError
+from node.prover.policy import Advice, BadAdvice, Policy
+from node.prover.prior import Proposal
+
+
+@dataclass(frozen=True)
+class Part:
+    """One policy of a mixture."""
+
+    policy: Policy
+    share: float = 1.0
+    """Of the prior mass, relative to the other parts' shares."""
+    has_values: bool = False
+    """Whether its values are learned; those of others only order states."""
+
+
+class MixturePolicy:
+    """Asks all its parts at once. A part that fails is left out of that answer, unless all fail."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """The value is that of the first part that has learned values, or else of the first part."""
+        self._parts = sorted(parts, key=lambda part: not part.has_values)
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """The proposals of all parts; exhausted when all are. Raises what the first part raised, if all fail."""
+        answers = await asyncio.gather(*(_ask(part, state, samples, seed) for part in self._parts))
+        given = [
+            (part, answer) for part, answer in zip(self._parts, answers, strict=True) if isinstance(answer, Advice)
+        ]
+        if not given:
+            raise next(answer for answer in answers if isinstance(answer, Exception))
+        return mixed(given)
+
+
+async def _ask(part: Part, state: str, samples: int, seed: int) -> Advice | BusError | BadAdvice:
+    try:
+        return await part.policy.advise(state, samples, seed)
+    except (BusError, BadAdvice) as error:
+        return error
+
+
+def mixed(given: Sequence[tuple[Part, Advice]]) -> Advice:
+    """One advice of several; value and weights are the first one's. Each part's mass sums to its share of all shares
+    (of those parts that propose anything), and what two parts propose gets both masses."""
+    mass: dict[str, float] = {}
+    shares = sum(part.share for part, advice in given if advice.proposals)
+    for part, advice in given:
+        total = sum(proposal.mass for proposal in advice.proposals)
+        for proposal in advice.proposals:
+            portion = proposal.mass / total * part.share / shares
+            mass[proposal.tactic] = mass.get(proposal.tactic, 0.0) + portion
+    first = given[0][1]
+    proposals = [Proposal(tactic, portion) for tactic, portion in mass.items()]
+    exhausted = all(advice.exhausted for _, advice in given)
+    return Advice(proposals, first.value, exhausted, max(advice.weights for _, advice in given))

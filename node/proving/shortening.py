@@ -1,0 +1,193 @@
+"""Makes a proof short: one tactic where one does, no step that is not needed, several steps as one.
+
+Every variant is tried by Lean where it would stand, many in a batch. The variants are made by pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from common.lean import Outcome, OutcomeKind, ProofTree, Step
+from node.lean.text.script import proof_lines
+
+MOST_VARIANTS = 24
+"""In one batch."""
+
+ALONE = ((0,),)
+"""The layout of a tactic that leaves one goal."""
+
+
+class Runs(Protocol):
+    """What `node.prover.environment.Environment` has of this."""
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        """One outcome for every tactic."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another proof of the same state: as a tree, and as one block of tactics for Lean."""
+
+    tree: ProofTree
+
+    @property
+    def block(self) -> str:
+        return "\n".join(proof_lines(self.tree, ""))
+
+
+def size(tree: ProofTree) -> int:
+    """Tactics."""
+    total, todo = 0, [tree]
+    while todo:
+        node = todo.pop()
+        total += 1
+        todo += node.children
+    return total
+
+
+async def shortened(tree: ProofTree, environment: Runs, closing: Sequence[str], deadline: float) -> ProofTree:
+    """The proof, or a shorter one of the same theorem. `closing`: tactics that may take the place of whole branches;
+    `deadline`: of `time.monotonic`, when no further variant is tried. Raises what the environment raises."""
+    changed = True
+    while changed and size(tree) > 1 and time.monotonic() < deadline:
+        changed = False
+        for path, node in places(tree):
+            if time.monotonic() >= deadline:
+                break
+            better = await _better(node, path, environment, closing)
+            if better is not None:
+                tree, changed = replaced(tree, path, better), True
+                break  # places below have moved; what was tried above is remembered by the environment
+    return tree
+
+
+async def _better(
+    node: ProofTree, path: tuple[Step, ...], environment: Runs, closing: Sequence[str]
+) -> ProofTree | None:
+    """The shortest variant of a subtree that Lean accepts at its place."""
+    variants = sorted(variants_of(node, closing), key=lambda variant: size(variant.tree))[:MOST_VARIANTS]
+    blocks = {variant.block: variant.tree for variant in reversed(variants)}
+    if not blocks:
+        return None
+    order = list(dict.fromkeys(variant.block for variant in variants))
+    outcomes = await environment.run(path, order)
+    accepted = (block for block in order if outcomes[block].kind is OutcomeKind.PROVED)
+    best = next(accepted, None)
+    return None if best is None else blocks[best]
+
+
+def places(tree: ProofTree) -> Iterator[tuple[tuple[Step, ...], ProofTree]]:
+    """Every subtree with the path to it, from the root down."""
+    todo: list[tuple[tuple[Step, ...], ProofTree]] = [((), tree)]
+    while todo:
+        path, node = todo.pop(0)
+        yield path, node
+        for index, child in enumerate(node.children):
+            todo.append(((*path, Step(node.tactic, index, node.layout)), child))
+
+
+def replaced(tree: ProofTree, path: Sequence[Step], new: ProofTree) -> ProofTree:
+    """The tree with another subtree at the end of a path."""
+    spine = [tree]
+    for step in path:
+        spine.append(spine[-1].children[step.branch])
+    for step, parent in zip(reversed(path), reversed(spine[:-1]), strict=True):
+        children = list(parent.children)
+        children[step.branch] = new
+        new = msgspec.structs.replace(parent, children=tuple(children))
+    return new
+
+
+def variants_of(node: ProofTree, closing: Sequence[str]) -> Iterator[Variant]:
+    """Other proofs of a node's state, with fewer tactics, that may be right."""
+    if size(node) > 1:
+        for tactic in closing:
+            yield Variant(ProofTree(tactic, state=node.state))
+        if one := _in_one(node):
+            yield Variant(ProofTree(one, state=node.state))
+        leaves = {child.tactic for child in node.children}
+        if len(node.children) > 1 and len(leaves) == 1 and not any(child.children for child in node.children):
+            yield Variant(ProofTree(f"{_without_holes(node.tactic)} <;> {leaves.pop()}", state=node.state))
+        if len(node.children) > 1:
+            for tactic in closing:
+                yield Variant(ProofTree(f"{_without_holes(node.tactic)} <;> {tactic}", state=node.state))
+    yield from (Variant(tree) for tree in _dropped(node))
+    if merged := _merged(node):
+        yield Variant(merged)
+    if not node.children and re.search(r"\[|<;>", node.tactic):
+        yield from (Variant(ProofTree(tactic, state=node.state)) for tactic in closing)
+
+
+def _dropped(node: ProofTree) -> Iterator[ProofTree]:
+    """Without the node's own tactic; without the one below it as well."""
+    for child in node.children:
+        if len(node.children) == 1:
+            yield child
+            yield from (grandchild for grandchild in child.children if len(child.children) == 1)
+        elif size(child) < size(node) - 1:
+            yield child
+
+
+_INTRO = re.compile(r"intro ([^\n;<]+)")
+_HOLE = re.compile(r"\?_(?!\w)")
+
+
+def _merged(node: ProofTree) -> ProofTree | None:
+    """`intro x` and `intro y` below it as `intro x y`."""
+    if node.layout != ALONE or len(node.children) != 1:
+        return None
+    child = node.children[0]
+    first, second = _INTRO.fullmatch(node.tactic), _INTRO.fullmatch(child.tactic)
+    if first is None or second is None:
+        return None
+    return msgspec.structs.replace(child, tactic=f"intro {first[1]} {second[1]}", state=node.state)
+
+
+def _in_one(node: ProofTree) -> str:
+    """A step and the terms that close what it leaves, as one term; empty where that cannot be written."""
+    terms = [_term(child) for child in node.children]
+    # A term of nothing but `by ...` is no shorter to read than the tactics themselves, but for a witness.
+    proved_by = sum(term.startswith("by ") for term in terms)
+    if not terms or not all(terms) or (proved_by and not node.tactic.startswith("refine ⟨")):
+        return ""
+    tactic = node.tactic
+    if tactic.startswith("refine ") and len(_HOLE.findall(tactic)) == len(terms):
+        pieces = _HOLE.split(tactic.removeprefix("refine "))
+        filled = "".join(piece + term for piece, term in zip(pieces, [*terms, ""], strict=True))
+        return f"exact {filled}"
+    if tactic == "constructor" and len(terms) == 2:
+        return f"exact ⟨{terms[0]}, {terms[1]}⟩"
+    if tactic in ("left", "right"):
+        return f"exact Or.in{tactic[0]} {_argument(terms[0])}"
+    if (applied := re.fullmatch(r"apply ([\w.']+(?: [\w.']+)*)", tactic)) is not None:
+        return f"exact {applied[1]} {' '.join(map(_argument, terms))}"
+    if (known := re.fullmatch(r"have ([\w']+) := ([^\n]+)", tactic)) is not None and len(terms) == 1:
+        word = re.compile(rf"(?<![\w.']){re.escape(known[1])}(?![\w'])")
+        if len(word.findall(terms[0])) == 1:
+            return "exact " + word.sub(lambda _: _argument(known[2]), terms[0])
+    return ""
+
+
+def _term(child: ProofTree) -> str:
+    """A leaf as a term: `exact e` is `e`, short tactics stand behind `by`; empty for others."""
+    if child.children or "\n" in child.tactic:
+        return ""
+    if child.tactic.startswith("exact ") and "<;>" not in child.tactic:
+        return child.tactic.removeprefix("exact ")
+    return f"by {child.tactic}" if re.fullmatch(r"\w+", child.tactic) else ""
+
+
+def _argument(term: str) -> str:
+    """A term as the argument of a function."""
+    return term if re.fullmatch(r"[\w.'‹›⟨⟩]+|⟨.*⟩", term) else f"({term})"
+
+
+def _without_holes(tactic: str) -> str:
+    """`induction n with | zero => ?_ | succ n ih => ?_` as `induction n`, where nothing below needs the names."""
+    return re.sub(r" with(?: \| [^|]* => \?_)+$", "", tactic)

@@ -1,0 +1,50 @@
+"""Writes a finished proof as a person lays it out: the cases of an induction behind their names, not behind bullets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from common.lean import OutcomeKind, ProofTree
+from node.lean.text.script import INDENT, proof_lines
+from node.proving.shortening import Runs
+
+_CASES = re.compile(r"(?P<head>(?:induction|cases) [^|]*? with)(?P<alternatives>(?: \| [^|]* => \?_)+)")
+
+
+async def laid_out(tree: ProofTree, environment: Runs) -> tuple[str, ...]:
+    """The proof's lines, the first in column 0: laid out, if Lean accepts them so. Raises what `proof_lines` and the
+    environment raise."""
+    plain = tuple(proof_lines(tree, ""))
+    lines = tuple(proof_lines(folded(tree), ""))
+    if lines == plain:
+        return plain
+    block = "\n".join(lines)
+    outcome = (await environment.run((), [block]))[block]
+    return lines if outcome.kind is OutcomeKind.PROVED else plain
+
+
+def folded(node: ProofTree) -> ProofTree:
+    """The tree with each `induction ... with | zero => ?_ | succ n ih => ?_` and its branches as one tactic."""
+    children = tuple(folded(child) for child in node.children)
+    match = _CASES.fullmatch(node.tactic)
+    if match is None:
+        return msgspec.structs.replace(node, children=children)
+    names = re.findall(r"\| ([^|]*) => \?_", match["alternatives"])
+    if len(names) != len(children) or node.layout != tuple((index,) for index in range(len(names))):
+        return msgspec.structs.replace(node, children=children)
+    lines = [match["head"]]
+    for name, child in zip(names, children, strict=True):
+        lines += _case(name, child)
+    return ProofTree("\n".join(lines), state=node.state)
+
+
+def _case(name: str, child: ProofTree) -> Iterator[str]:
+    lines = proof_lines(child, "")
+    if len(lines) == 1:
+        yield f"| {name} => {lines[0]}"
+        return
+    yield f"| {name} =>"
+    yield from (INDENT + line for line in lines)

@@ -1,0 +1,144 @@
+"""How many statements of introductory courses are proved, and verified, within 20 s each?
+
+    proofmesh bench textbook [--file second.txt] [--policy own:runs/demo] [--seconds 20] [--json OUT]
+
+One statement after the other in one process, as `proofmesh prove` does it. scripts/bench/textbook/first.txt was in view
+when the list of tactics was made, second.txt was not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from common.config import ConfigError, check_flags
+from common.lean import Theorem
+from common.limits import Positive, Timeout
+from node.lean.settings import LeanProcessSettings
+from node.lean.text.statement import StatementError, parse_statement
+from node.lean.toolchain.find import find
+from node.lean.toolchain.problems import LeanProblem
+from node.proving.checkpoints import BadPolicy
+from node.proving.local_lean import local_lean
+from node.proving.prover import Budget, ProvingFailed
+from node.proving.settings import ProvingSettings
+from node.proving.solo import SoloProver
+from scripts.bench._report import asked, machine, report
+
+HERE = Path(__file__).parent / "textbook"
+
+
+@dataclass
+class TextbookSettings:
+    """Share of textbook statements that are proved."""
+
+    file: Path = HERE / "second.txt"
+    """Statements, one a line; lines that do not begin with `theorem` are passed over."""
+    policy: str = "tactics"
+    """As of `proofmesh prove`; empty takes the newest checkpoint of runs/demo, too."""
+    seconds: Timeout = 20.0
+    """For each statement."""
+    simulations: Positive = 2000
+    """For each statement, at most."""
+    workers: Positive = 2
+    """Lean processes."""
+    only: tuple[str, ...] = field(default=())
+    """Names of statements; empty takes all."""
+    show: bool = False
+    """Print the proofs."""
+    json: Path | None = None
+    """Write the numbers here as well."""
+
+
+@dataclass
+class Row:
+    """What became of a statement."""
+
+    name: str
+    proved: bool
+    by: str
+    seconds: float
+    simulations: int
+    lines: int
+    reason: str = ""
+
+
+def statements(arguments: TextbookSettings) -> list[Theorem]:
+    """Raises ConfigError, StatementError."""
+    file = arguments.file if arguments.file.exists() else HERE / arguments.file
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    found = [parse_statement(line) for line in text.splitlines() if line.startswith("theorem ")]
+    return [theorem for theorem in found if not arguments.only or theorem.name in arguments.only]
+
+
+async def prove_all(theorems: list[Theorem], arguments: TextbookSettings) -> list[Row]:
+    """One after the other, each proof verified in fresh processes. Raises ProvingFailed, BadPolicy, LeanProblem."""
+    lean_settings = LeanProcessSettings(workers=arguments.workers)
+    rows = []
+    async with (
+        local_lean(lean_settings, find(lean_settings.lean)) as lean,
+        SoloProver(lean, ProvingSettings(policy=arguments.policy), note=print) as prover,
+    ):
+        for theorem in theorems:
+            row, script = await prove_one(prover, theorem, Budget(arguments.seconds, arguments.simulations))
+            rows.append(row)
+            print(
+                f"{'proved' if row.proved else 'failed':<7} {row.seconds:5.1f} s  {row.name:<32} {row.by or row.reason}"
+            )
+            if arguments.show:
+                print("".join(f"    {line}\n" for line in script), end="")
+    return rows
+
+
+async def prove_one(prover: SoloProver, theorem: Theorem, budget: Budget) -> tuple[Row, tuple[str, ...]]:
+    """Raises ProvingFailed, BadPolicy."""
+    found = await prover.find(theorem, budget)
+    reason = found.reason
+    proved = bool(found.script)
+    if proved:
+        verdict = await prover.verify(theorem, found.script)
+        proved, reason = verdict.accepted, verdict.reason
+    row = Row(theorem.name, proved, found.by, found.seconds, found.simulations, len(found.script), reason)
+    return row, found.script
+
+
+def table(rows: list[Row]) -> dict[str, Any]:
+    """Counts and times."""
+    won = [row for row in rows if row.proved]
+    times = sorted(row.seconds for row in won)
+    return {
+        "statements": len(rows),
+        "proved": len(won),
+        "one_line": sum(row.lines == 1 for row in won),
+        "median_seconds": round(times[len(times) // 2], 2) if times else None,
+        "simulations": sum(row.simulations for row in rows),
+        "by": {by: sum(row.by == by for row in won) for by in sorted({row.by for row in won})},
+        "failed": [row.name for row in rows if not row.proved],
+    }
+
+
+def main() -> int:
+    arguments = tyro.cli(TextbookSettings, description=__doc__)
+    started = time.monotonic()
+    try:
+        check_flags(arguments)
+        rows = asyncio.run(prove_all(statements(arguments), arguments))
+    except (ConfigError, StatementError, LeanProblem, BadPolicy, ProvingFailed) as error:
+        print(f"proofmesh bench textbook: {error}", file=sys.stderr)
+        return 2
+    numbers = {**table(rows), "seconds": round(time.monotonic() - started, 1)}
+    report({"asked": asked(arguments), "machine": machine(), **numbers}, arguments.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
