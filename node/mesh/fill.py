@@ -114,6 +114,7 @@ async def _fill(settings: FillSettings) -> int:
     from node.lean.toolchain.problems import LeanProblem
     from node.mesh.fill_report import INTERRUPTED, UNREADABLE, FillReport
     from node.mesh.fill_run import FillRun
+    from node.proving.checkpoints import BadPolicy
     from node.proving.prover import ProvingFailed
 
     try:
@@ -133,6 +134,9 @@ async def _fill(settings: FillSettings) -> int:
         async with AsyncExitStack() as stack:
             stack.enter_context(report)
             await FillRun(settings, toolchain, report, stopping, stack).all()
+    except BadPolicy as error:
+        print(f"proofmesh fill: --policy: {error}", file=sys.stderr)
+        return UNREADABLE
     except ProvingFailed as error:
         print(f"proofmesh fill: {error}", file=sys.stderr)
         return NO_SEARCH
