@@ -144,6 +144,8 @@ async def _fill(settings: FillSettings) -> int:
         if not stopping.is_set():
             raise
         return INTERRUPTED
+    if settings.only and not report.interrupted and not any(row.done for row in report.files):
+        report.unreadable(", ".join(map(str, settings.paths)), f"no `sorry` in it is what --only {settings.only} means")
     return report.finish()
 
 

@@ -98,7 +98,10 @@ class FillRun:
         if gaps.problem:
             self.report.unreadable(source.shown, gaps.problem)
             return
-        self.report.opened(source.shown, len(gaps.gaps))
+        wanted = sum(_wanted(gap, self.settings.only) for gap in gaps.gaps)
+        if not wanted:
+            return  # `--only` means gaps of other files
+        self.report.opened(source.shown, wanted)
         done = await tools.filler.fill(gaps, self._memory(imported))
         new = file.edited(done.edits)
         refused = ""
@@ -172,9 +175,8 @@ async def _prover(
 
     # The toolchain is confined already, if it is to be.
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.jobs, sandbox=False)
-    async with local_lean(processes, toolchain) as lean:
-        async with SoloProver(lean, settings.proving, note=report.note) as prover:
-            yield prover, processes.resolved_workers()
+    async with local_lean(processes, toolchain) as lean, SoloProver(lean, settings.proving, note=report.note) as prover:
+        yield prover, processes.resolved_workers()
 
 
 def _remove(folder: Path) -> None:

@@ -35,15 +35,20 @@ def unique(text: str) -> str:
     return f"-- {uuid.uuid4().hex}\n{text}"
 
 
+class Running(subprocess.Popen[str]):
+    """The command."""
+
+    first: str = ""
+    """Its line that says that something is proved."""
+
+
 @contextmanager
-def running(*arguments: object) -> Iterator[subprocess.Popen[str]]:
+def running(*arguments: object) -> Iterator[Running]:
     """The command, as soon as it has said that something is proved."""
-    process = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = Running(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
-        for line in process.stderr:
-            if line.startswith("proved"):
-                break
+        process.first = next(line for line in process.stderr if line.startswith("proved"))
         yield process
     finally:
         process.kill()
@@ -117,6 +122,7 @@ def test_a_file_that_imports_what_does_not_compile_says_so(tmp_path):
     assert result.returncode == 2 and b"it imports Bad: " in result.stderr and b"line 1: " in result.stderr
 
 
+@pytest.mark.slow
 def test_a_lake_project_is_filled_with_its_own_lean_and_what_it_has_built(tmp_path):
     toolchain = lean_project.make_elan(tmp_path / "elan")
     project = lean_project.make_project(tmp_path / "demo", toolchain)
@@ -131,24 +137,29 @@ def test_a_lake_project_is_filled_with_its_own_lean_and_what_it_has_built(tmp_pa
     assert stale.returncode == 2 and b"run `lake build`" in stale.stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "says"),
-    [
-        ("theorem a : True := trivial\n", 0, "no `sorry` in it"),
-        ("theorem a : True := sorry\ntheorem b : 1 = true := rfl\n", 1, "does not compile as it stands: line 2: "),
-        ("theorem a : True := by\n  exact b\n  sorry\n", 1, "its command does not compile: line 2: Unknown identifier"),
-        ("import Nowhere\ntheorem a : True := sorry\n", 2, "unknown module prefix 'Nowhere'"),
-        ("\ufefftheorem a : True := sorry\n", 2, "byte order mark"),
-        (b"\xff\xfe", 2, "not UTF-8"),
-        (None, 2, "No such file"),
-    ],
-)
-def test_bad_input_gets_a_line_that_says_what_is_wrong(tmp_path, text, code, says):
-    file = tmp_path / "x.lean"
-    if text is not None:
-        file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    result = fill(file)
-    assert result.returncode == code and says in result.stderr.decode(), result.stderr.decode()
+BAD = {
+    "whole": (b"theorem a : True := trivial\n", "no `sorry` in it"),
+    "error": (b"theorem a : True := sorry\ntheorem b : 1 = true := rfl\n", "does not compile as it stands: line 2: "),
+    "inside": (b"theorem a : True := by\n  exact b\n  sorry\n", "its command does not compile: line 2: Unknown id"),
+    "header": (b"import Nowhere\ntheorem a : True := sorry\n", "unknown module prefix 'Nowhere'"),
+    "mark": (b"\xef\xbb\xbftheorem a : True := sorry\n", "byte order mark"),
+    "bytes": (b"\xff\xfe", "not UTF-8"),
+    "nothing": (None, "No such file"),
+    "value": (b"def a : Nat := sorry\n", "a value is missing here, not a proof: Nat"),
+    "false": (b"theorem a : 1 = 2 := by\n  sorry\n", "open     "),
+}
+
+
+def test_bad_input_gets_a_line_that_says_what_is_wrong_and_the_rest_goes_on(tmp_path):
+    for name, (data, _) in BAD.items():
+        if data is not None:
+            (tmp_path / f"{name}.lean").write_bytes(data)
+    (tmp_path / "good.lean").write_text("theorem a : True := sorry\n")
+    result = fill(*(f"{name}.lean" for name in (*BAD, "good")), "--seconds", "3", cwd=tmp_path)
+    lines = result.stderr.decode().split("\n")
+    for name, (_, says) in BAD.items():
+        assert sum(f"{name}.lean" in line and says in line for line in lines) == 1, (name, lines)
+    assert result.returncode == 2 and b"+++ good.lean" in result.stdout and b"+++ error.lean" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -164,10 +175,15 @@ def test_senseless_arguments_exit_with_2(arguments, code, says):
     assert result.returncode == code and says in result.stderr.decode()
 
 
-def test_a_mesh_that_is_not_there_is_told(tmp_path):
-    (tmp_path / "x.lean").write_text(unique("theorem a : True := sorry\n"))
-    result = fill(tmp_path / "x.lean", "--url", "nats://127.0.0.1:9")
-    assert result.returncode == 3 and len(result.stderr.decode().strip().split("\n")) == 1
+@pytest.mark.parametrize(
+    ("flag", "value", "code", "says"),
+    [("--url", "nats://127.0.0.1:9", 3, "127.0.0.1:9"), ("--policy", "own:nowhere", 2, "--policy: ")],
+)
+def test_a_mesh_or_a_policy_that_is_not_there_is_told(tmp_path, flag, value, code, says):
+    (tmp_path / "x.lean").write_text("theorem a : True := sorry\n")
+    result = fill(tmp_path / "x.lean", flag, value)
+    said = result.stderr.decode().strip()
+    assert result.returncode == code and says in said and "\n" not in said
 
 
 def test_a_write_protected_file_is_printed_and_not_written(tmp_path):
@@ -184,15 +200,23 @@ def test_one_gap_of_many_is_filled_when_it_is_named(tmp_path):
     file.write_text("theorem a : True := sorry\ntheorem b : True := sorry\n")
     assert fill(file, "--only", "2", "--write").returncode == 0
     assert file.read_text().startswith("theorem a : True := sorry\ntheorem b : True := by ")
-    assert fill(file, "--only", "a", "--write").returncode == 0 and "sorry" not in file.read_text()
-    nothing = fill(file, "--only", "c")
-    assert nothing.returncode == 0
+    nothing = fill(file, "--only", "b")
+    assert nothing.returncode == 2 and "what --only b means" in nothing.stderr.decode()
 
 
-def test_ctrl_c_keeps_what_is_proved(tmp_path):
+LONG = ("--write", "--seconds", "600", "--simulations", "1000000")
+
+
+def test_after_a_kill_the_file_is_whole_a_second_run_goes_on_and_ctrl_c_keeps_what_is_proved(tmp_path):
     file = tmp_path / "x.lean"
-    file.write_text(unique(f"theorem a : True := sorry\n{HARD}"))
-    with running(file, "--write", "--seconds", "600", "--simulations", "1000000") as process:
+    text = unique(f"theorem a : True := sorry\n{HARD}")
+    file.write_text(text)
+    with running(file, *LONG) as process:
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+    assert file.read_text() == text and len(list(tmp_path.iterdir())) == 1
+    with running(file, *LONG) as process:
+        assert "found by an earlier run" in process.first
         process.send_signal(signal.SIGINT)
         printed, said = process.communicate(timeout=60)
     assert process.returncode == 1, said
@@ -203,25 +227,12 @@ def test_ctrl_c_keeps_what_is_proved(tmp_path):
 def test_a_file_that_changes_meanwhile_is_not_written(tmp_path):
     file = tmp_path / "x.lean"
     file.write_text(unique(f"theorem a : True := sorry\n{HARD}"))
-    with running(file, "--write", "--seconds", "600", "--simulations", "1000000") as process:
+    with running(file, *LONG) as process:
         file.write_text("-- another text\n")
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 2 and "not written: it has changed since it was read" in said
     assert file.read_text() == "-- another text\n" and len(list(tmp_path.iterdir())) == 1
-
-
-def test_after_a_kill_the_file_is_whole_and_a_second_run_goes_on(tmp_path):
-    file = tmp_path / "x.lean"
-    text = unique(f"theorem a : True := sorry\n{HARD}")
-    file.write_text(text)
-    with running(file, "--write", "--seconds", "600", "--simulations", "1000000") as process:
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=60)
-    assert file.read_text() == text and len(list(tmp_path.iterdir())) == 1
-    again = fill(file, "--only", "a", "--write")
-    assert again.returncode == 0 and b"found by an earlier run" in again.stderr
-    assert file.read_text().count("sorry") == 1
 
 
 @pytest.mark.slow
