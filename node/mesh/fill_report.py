@@ -212,7 +212,7 @@ _LEFT = (GapState.OPEN, GapState.REFUSED, GapState.LEFT, GapState.WAITING)
 def _told(result: GapResult) -> str:
     """A gap's proof, or why it has none."""
     if result.state is not GapState.FILLED:
-        return result.reason
+        return f"{result.reason} (an earlier run; --again searches again)" if result.remembered else result.reason
     text = "; ".join(line.strip() for line in result.script)
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     how = "found by an earlier run" if result.remembered else f"{result.by or 'search'}, {result.seconds:.1f} s"

@@ -62,20 +62,20 @@ async def without_proofs(text: str, every: int, folder: Path) -> str:
     pieces, at, code = [], 0, blanked(text)
     commands = spans(compiled.text, compiled.commands, [], text, 0)
     for command in [each for each in commands if each.keyword in PROOFS][::every]:
-        place = proof(code, command)
+        place = proof(text, code, command)
         if place is not None:
             pieces += [text[at : place[0]], " := sorry"]
             at = place[1]
     return "".join([*pieces, text[at:]])
 
 
-def proof(code: str, command: CommandSpan) -> tuple[int, int] | None:
-    """Where a theorem's proof begins, with the blanks before it, and ends. `code`: the file without comments."""
+def proof(text: str, code: str, command: CommandSpan) -> tuple[int, int] | None:
+    """Where a theorem's proof begins, with the blanks before it, and ends. `code`: the text without comments."""
     end = command.start + len(code[command.start : command.end].rstrip())
     for at in outside_brackets(code, command.start, end):
         cases = code[at] == "|" and not code[code.rfind("\n", 0, at) + 1 : at].strip()
         if code.startswith(":=", at) or cases:
-            return command.start + len(code[command.start : at].rstrip()), end
+            return command.start + len(text[command.start : at].rstrip()), end
     return None
 
 
