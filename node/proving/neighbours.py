@@ -46,16 +46,28 @@ def neighbour_tactics(place: Place, state: str) -> list[str]:
     declared, inside = _declared(place.context)
     goal = read_goal(state)
     used = _mentioned(" ".join([goal.conclusion, *(hypothesis.type for hypothesis in goal.hypotheses)]))
-    own = [each for each in reversed(declared) if each.defines and _in(each.name, used)][:MOST_NAMES]
+    nearest = [each for each in reversed(declared) if each.defines]
+    # Notation hides the names of what it stands for: then those that are near have to do.
+    own = [each for each in nearest if _in(each.name, used)][:MOST_NAMES] or nearest[: MOST_NAMES // 2]
     about = [each for each in reversed(declared) if not each.defines and _bears(each, own, used)][:MOST_NAMES]
     definitions, theorems = ([_short(each.name, inside) for each in some] for some in (own, about))
     if not definitions and not theorems:
         return []
     variables = [hypothesis.name for hypothesis in goal.terms if _in(hypothesis.name, used)][:MOST_VARIABLES]
-    return list(dict.fromkeys(_tactics(definitions, theorems, variables)))
+    calls = [call for name in definitions if (call := _call(name, goal.conclusion))]
+    return list(dict.fromkeys(_tactics(definitions, theorems, variables, calls)))
 
 
-def _tactics(definitions: Sequence[str], theorems: Sequence[str], variables: Sequence[str]) -> Iterator[str]:
+def _call(name: str, conclusion: str) -> str:
+    """The first application of a function in a conclusion; empty where there is none."""
+    short = re.escape(name.rpartition(".")[2])
+    match = re.search(rf"(?<![\w'])(?:[\w']+\.)*{short}((?: (?:[\w'.]+|\([^()]*\)))+)", conclusion)
+    return f"{name}{match.group(1)}" if match else ""
+
+
+def _tactics(
+    definitions: Sequence[str], theorems: Sequence[str], variables: Sequence[str], calls: Sequence[str]
+) -> Iterator[str]:
     every = ", ".join([*definitions, *theorems])
     for theorem in theorems:
         yield f"exact {theorem} .."
@@ -74,10 +86,15 @@ def _tactics(definitions: Sequence[str], theorems: Sequence[str], variables: Seq
     yield f"simp [{every}]"
     yield f"simp_all [{every}]"
     yield f"grind [{every}]"
+    for way in (
+        *(f"fun_induction {call}" for call in calls[:2]),
+        *(f"{way} {variable}" for way in ("cases", "induction") for variable in variables),
+    ):
+        yield f"{way} <;> simp_all [{every}]"
+        yield f"{way} <;> simp_all [{every}] <;> omega"
+        yield f"{way} <;> grind [{every}]"
     for variable in variables:
-        for way in ("cases", "induction"):
-            yield f"{way} {variable} <;> simp_all [{every}]"
-            yield f"{way} {variable} <;> grind [{every}]"
+        yield f"induction {variable} <;> simp [{every}, *]; omega"
 
 
 @lru_cache(maxsize=64)
