@@ -128,11 +128,11 @@ class FillReport:
                 self._gap(result)
             elif result.rests:
                 self.note(f"{shown}:{result.gap.line}: {result.gap.name} rests on what is still open: {result.rests}")
-        if done.gaps.errors:
-            error = done.gaps.errors[0]
-            more = f" (and {len(done.gaps.errors) - 1} more)" if len(done.gaps.errors) > 1 else ""
+        if done.errors:
+            error = done.errors[0]
+            more = f" (and {len(done.errors) - 1} more)" if len(done.errors) > 1 else ""
             said = first_line_of(error.text)
-            self.note(f"{shown} does not compile as it stands: line {error.line}: {said}{more}")
+            self.note(f"{shown} does not compile: line {error.line}: {said}{more}")
         self.note(f"{shown}: {_summary(done, written)}; {seconds:.1f} s")
         if problem:
             self._errors.print(Text(f"proofmesh fill: {shown}: not written: {problem}"))
@@ -178,7 +178,7 @@ class FillReport:
             return UNREADABLE
         if self.interrupted:
             return SOME_LEFT if self.filled else INTERRUPTED
-        left = any(row.done and (row.done.count(*_LEFT) or row.done.gaps.errors) for row in self.files)
+        left = any(row.done and (row.done.count(*_LEFT) or row.done.errors) for row in self.files)
         return SOME_LEFT if left else FILLED
 
     def document(self) -> dict[str, Any]:
@@ -240,7 +240,7 @@ def _file(row: _Row) -> dict[str, Any]:
         "diff": row.diff,
         "lean": checked.lean_version if checked else "",
         "rechecked": checked.rechecked if checked else "",
-        "errors": [{"line": error.line, "text": error.text} for error in done.gaps.errors] if done else [],
+        "errors": [{"line": error.line, "text": error.text} for error in done.errors] if done else [],
         "seconds": round(row.seconds, 2),
         "gaps": [_gap(result) for result in results],
     }

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from common.messages import AttemptOutcome
 from common.waiting import unless_stopped
+from node.lean.files.report import FileMessage
 from node.lean.holes.gaps import FileGaps, Gap
 from node.proving.fill_check import Checked, FillVerifier
 from node.proving.fill_memory import FillMemory, Remembered
@@ -63,6 +64,11 @@ class FilledFile:
     edits: list[Edit] = field(default_factory=list)
     checked: Checked | None = None
     """None where there was nothing to verify."""
+
+    @property
+    def errors(self) -> list[FileMessage]:
+        """Lean's own errors in the file: with the proofs in it, if any were found (then lines are those of that)."""
+        return self.checked.errors if self.checked is not None and self.checked.fills else self.gaps.errors
 
     def count(self, *states: GapState) -> int:
         """How many gaps are in one of these states."""

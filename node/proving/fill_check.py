@@ -12,6 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from node.lean.files.judging import LocalModule, shown_name
+from node.lean.files.report import FileMessage
 from node.lean.files.sources import from_text
 from node.lean.files.verdicts import UNFINISHED
 from node.lean.files.verifier import FileVerifier, Judged
@@ -41,6 +42,8 @@ class Checked:
     """Proofs that are accepted, and rest on something of the file that is still open."""
     axioms: dict[Gap, tuple[str, ...]] = field(default_factory=dict)
     """Of the declarations that a proof stands in."""
+    errors: list[FileMessage] = field(default_factory=list)
+    """Lean's own errors in the file with these proofs in it: those that it had before, as far as they are left."""
     rounds: int = 0
     seconds: float = 0.0
     lean_version: str = ""
@@ -141,7 +144,8 @@ class FillVerifier:
         for command in _commands(fills):
             left = any(gap.command == command and gap not in fills for gap in file.gaps)
             words[command] = _word(judged, _lines_of(file.text, command, edits), left, header)
-        return _Judgement(report.problem, words)
+        errors = [each for each in report.messages if each.severity == "error"]
+        return _Judgement(report.problem, words, [replace(each, line=each.line - header) for each in errors])
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,7 @@ class _Judgement:
     """Why it says nothing of any command."""
     words: dict[CommandSpan, _Word]
     """In the order of the file."""
+    errors: list[FileMessage]
 
     def word(self, command: CommandSpan) -> _Word:
         """On one command."""
@@ -159,6 +164,7 @@ class _Judgement:
 
     def tell(self, checked: Checked) -> None:
         """Write down what is accepted."""
+        checked.errors = self.errors
         for gap in checked.fills:
             word = self.words[gap.command]
             checked.axioms[gap] = word.axioms

@@ -166,7 +166,7 @@ def test_a_lake_project_is_filled_with_its_own_lean_and_what_it_has_built(fill, 
 
 BAD = {
     "whole": (b"theorem a : True := trivial\n", "no `sorry` in it"),
-    "error": (b"theorem a : True := sorry\ntheorem b : 1 = true := rfl\n", "does not compile as it stands: line 2: "),
+    "error": (b"theorem a : True := sorry\ntheorem b : 1 = true := rfl\n", "does not compile: line 2: "),
     "inside": (b"theorem a : True := by\n  exact b\n  sorry\n", "its command does not compile: line 2: Unknown id"),
     "header": (b"import Nowhere\ntheorem a : True := sorry\n", "unknown module prefix 'Nowhere'"),
     "mark": (b"\xef\xbb\xbftheorem a : True := sorry\n", "byte order mark"),

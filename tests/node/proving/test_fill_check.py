@@ -81,6 +81,16 @@ async def test_a_form_that_breaks_the_file_gives_way_to_the_safe_one(check):
     assert not checked.refused and "<;> (\n" in filled and "sorry" not in filled
 
 
+async def test_errors_that_are_left_in_the_file_are_told(check):
+    text = (
+        "theorem a : 1 = 1 := sorry\n/-- info: 'a' does not depend on any axioms -/\n#guard_msgs in #print axioms a\n"
+    )
+    checked, _ = await check(text, "rfl")
+    assert checked.errors == []
+    checked, _ = await check(text + "example : 1 = true := rfl\n", "rfl")
+    assert {error.line for error in checked.errors} == {4}
+
+
 async def test_a_definition_with_a_proof_in_it_is_verified(check):
     text = (
         "def two : {n : Nat // n > 1} := ⟨2, sorry⟩\n"
