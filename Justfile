@@ -47,6 +47,11 @@ lint: setup
 prove *args: setup
     @{{ proofmesh }} prove "$@"
 
+# Prove what is `sorry` in Lean files, folders and projects: just fill FILE --write
+[no-exit-message]
+fill *args: setup
+    @{{ proofmesh }} fill "$@"
+
 # Check the proofs in Lean files, folders and projects with Lean's kernel
 [no-exit-message]
 verify *args: setup

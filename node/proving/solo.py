@@ -23,6 +23,7 @@ from node.prover.methods import ProofSearch
 from node.proving.checkpoints import BadPolicy, of_the_demo
 from node.proving.local_lean import LocalEnvironment, LocalLean
 from node.proving.naming import named
+from node.proving.neighbours import neighbour_tactics
 from node.proving.policies import OpenedPolicy, check, open_policy, parse
 from node.proving.portfolio import SEARCHING_AFTER, ClosingTactics, first_proof, stages
 from node.proving.prover import Budget, Found, ProvingFailed
@@ -152,7 +153,9 @@ class SoloProver:
         """Closing tactics, then the searches with a look into the library beside them. Raises ProvingFailed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, task.left)):
-                return await self._close(task) or await _first(self._searches(task), self._library(task))
+                return await self._close(task) or await _first(
+                    self._neighbours(task), self._searches(task), self._library(task)
+                )
         return None
 
     async def _close(self, task: _Task) -> _Proof | None:
@@ -162,6 +165,15 @@ class SoloProver:
         self._closing.learn(task.theorem, outcomes)
         tactic = first_proof(outcomes, order)
         return _Proof(ProofTree(tactic), "closing tactics", {}) if tactic else None
+
+    async def _neighbours(self, task: _Task) -> _Proof | None:
+        """What the file itself offers, for a gap in one. Raises ProvingFailed."""
+        if task.theorem.place is None:
+            return None
+        order = neighbour_tactics(task.theorem.place, await task.environment.open())
+        outcomes = await task.environment.run((), order)
+        tactic = first_proof(outcomes, order)
+        return _Proof(ProofTree(tactic), "the file's own names", {}) if tactic else None
 
     async def _library(self, task: _Task) -> _Proof | None:
         """What Lean's own search suggests, once the easy ways have had their time."""

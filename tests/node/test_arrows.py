@@ -42,9 +42,21 @@ LEAN_MAY_IMPORT = {
     "files": {"text", "process", "toolchain", "olean", "settings", "verify"},
     "trace": {"text", "process", "toolchain"},
     "contexts": {"text", "process", "toolchain", "files", "settings"},
+    "holes": {"text", "process", "toolchain", "worker", "files"},
     "requests": {"text", "backend", "cache", "contexts"},
-    "adapters": {"text", "process", "toolchain", "backend", "cache", "settings", "requests", "worker", "trace"},
-    "snippets": {"text", "process", "toolchain", "worker", "verify", "files", "adapters"},
+    "adapters": {
+        "text",
+        "process",
+        "toolchain",
+        "backend",
+        "cache",
+        "settings",
+        "requests",
+        "worker",
+        "trace",
+        "holes",
+    },
+    "snippets": {"text", "process", "toolchain", "worker", "verify", "files", "holes", "adapters"},
     "backends": {"backend", "settings", "toolchain", "worker", "adapters"},
 }
 """By room (folder or module) of `node.lean`, the rooms that it may import besides itself."""

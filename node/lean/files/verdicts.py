@@ -12,6 +12,8 @@ from node.lean.files.report import DeclarationVerdict
 from node.lean.olean.module import Constant, Kind
 from node.lean.verify.verdicts import AXIOMS
 
+UNFINISHED = "the proof is not finished: it uses sorry"
+
 
 def failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
     """The verdicts on commands that Lean refused."""
@@ -100,7 +102,7 @@ def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> s
         return "it is unsafe or partial: the kernel does not check it"
     foreign = unsupported(AXIOMS, axioms)
     if "sorryAx" in foreign:
-        return "the proof is not finished: it uses sorry"
+        return UNFINISHED
     return rests_on(foreign) if foreign else ""
 
 

@@ -21,9 +21,9 @@ import msgspec
 import structlog
 
 from common import metrics
-from node.lean.adapters.repl.elaborator import RECYCLE_EDITS, Elaborator, ReplOptions, TextProcess
 from node.lean.adapters.repl.protocol import LEAN_ERROR, Answer, Refusal, Request
 from node.lean.adapters.repl.session import ReplSession
+from node.lean.holes.elaborator import RECYCLE_EDITS, Elaborator, ReplOptions, TextProcess
 from node.lean.process.child import Ending
 from node.lean.snippets import reading
 from node.lean.snippets.judging import Judge, NoJudgement

@@ -5,6 +5,7 @@ have h : P := sorry             ->   have h : P := by
                                        intro x
                                        simp
 exact foo sorry h               ->   exact foo (by simp) h
+exact ⟨h, sorry⟩                ->   exact ⟨h, by simp⟩
   · sorry                       ->     · intro x
                                          simp
 all_goals sorry                 ->   all_goals (intro x; ...), in parentheses over several lines
@@ -19,11 +20,14 @@ from common.lean import Theorem
 from common.places import Context, Place
 from node.lean.text.script import INDENT
 
-_OPENS_BLOCK = re.compile(r"(?:\bby|=>|·|\.)[ \t]*$")
+_OPENS_BLOCK = re.compile(r"(?:\b(?:decreasing_)?by|=>|·|\.)[ \t]*$")
 """What may stand right before a block of tactics, so that the block may have several lines."""
 
 _OPENS_TERM = re.compile(r"(?::=|\bfrom|=>)[ \t]*$")
 """What may stand right before `by`, whose block then reaches to the end of the line and below it."""
+
+_ENCLOSED = re.compile(r"[(⟨\[,][ \t]*$"), re.compile(r"[ \t]*[)⟩\]]")
+"""What stands before and behind a term that needs no parentheses. No comma behind it: `cases h, ...` would go on."""
 
 _NOTHING_BEHIND = re.compile(r"[ \t]*(?:--[^\n]*)?(?:\n|$)")
 
@@ -65,12 +69,14 @@ def filled(place: Place, script: Sequence[str]) -> str:
         if not line.strip() or (alone and _OPENS_BLOCK.search(line)):
             return _block(place, line, script)
         return filled_in_parentheses(place, script)
-    if alone and _OPENS_TERM.search(line):
+    if alone and _OPENS_TERM.search(line if line.strip() else place.before.rstrip()):
         if len(script) == 1:
             return f"{place.before}by {script[0]}{place.after}"
         return f"{place.before}by\n{_indented(script, _indentation(line) + INDENT)}{place.after}"
     if len(script) == 1:
-        return f"{place.before}(by {script[0]}){place.after}"
+        opened, closed = _ENCLOSED
+        enclosed = opened.search(line) and closed.match(place.after)
+        return place.before + (f"by {script[0]}" if enclosed else f"(by {script[0]})") + place.after
     return filled_in_parentheses(place, script)
 
 
@@ -82,7 +88,7 @@ def filled_in_parentheses(place: Place, script: Sequence[str]) -> str:
 
 def _block(place: Place, line: str, script: Sequence[str]) -> str:
     """Tactics line by line, below each other; on lines of their own behind `by` and `=>`."""
-    if re.search(r"(?:\bby|=>)[ \t]*$", line):
+    if re.search(r"(?:\b(?:decreasing_)?by|=>)[ \t]*$", line):
         return f"{place.before.rstrip(' ')}\n{_indented(script, _indentation(line) + INDENT)}{place.after}"
     return place.before + _indented(script, " " * place.column).lstrip(" ") + place.after
 

@@ -1,4 +1,4 @@
-"""Places in a text where tactics go: each `sorry` is one. Pure.
+"""Texts with tactics in place of a `sorry`. Pure.
 
 A proof state is kept as the text around its hole and the tactics in it, so it outlives the process that showed it.
 """
@@ -13,10 +13,6 @@ from node.lean.text.lexing import lex
 from node.lean.text.script import indent_tactic
 from node.lean.worker.frames import SENTINEL
 from node.lean.worker.framing import Position
-
-_SORRY = re.compile(r"(?<![\w.'!?])sorry(?![\w'!?])")
-_MANY_TIMES = re.compile(r"(\b(all_goals|any_goals|repeat'?|iterate( \d+)?)|<;>)[(\s]*$")
-"""What stands before a tactic that runs more than once: its `sorry` has no one place to be filled in."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +32,6 @@ class Hole:
 
 
 @dataclass(frozen=True)
-class Mention:
-    """A `sorry` in a text."""
-
-    start: int
-    many: bool
-    """It may run more than once."""
-
-    @property
-    def end(self) -> int:
-        return self.start + len("sorry")
-
-    def moved(self, by: int) -> Mention:
-        """The same in a text that has so many characters before this one."""
-        return Mention(self.start + by, self.many)
-
-
-@dataclass(frozen=True)
 class Filled:
     """A text with tactics in its hole, the last of which is the one asked about. Lines are zero-based."""
 
@@ -65,12 +44,6 @@ class Filled:
     """Of the tactic in the text."""
     indent: int
     """Columns by which its lines are indented."""
-
-
-def mentions(text: str) -> list[Mention]:
-    """Every `sorry` of a text, outside comments and strings."""
-    code = lex(text).code
-    return [Mention(match.start(), bool(_MANY_TIMES.search(code[: match.start()]))) for match in _SORRY.finditer(code)]
 
 
 def leaves_out(tactic: str) -> bool:
@@ -102,27 +75,3 @@ def wrapped(tactic: str) -> list[str]:
     """A tactic in parentheses, line by line."""
     first, *others = indent_tactic(tactic, "")
     return ["(" + first, *(" " + line for line in others), ")"]
-
-
-def position(text: str, at: int) -> Position:
-    """Line and column (in UTF-16 units) of a character."""
-    begin = text.rfind("\n", 0, at) + 1
-    return Position(text.count("\n", 0, at), utf16(text[begin:at]))
-
-
-def utf16(text: str) -> int:
-    """Length in UTF-16 units: characters beyond the first 65,536 count twice."""
-    return len(text) + sum(char > "\uffff" for char in text)
-
-
-def characters(line: str, units: int) -> int:
-    """How many characters of a line so many UTF-16 units are."""
-    if line.isascii():
-        return min(units, len(line))
-    count = 0
-    for char in line:
-        if units <= 0:
-            break
-        units -= 2 if char > "\uffff" else 1
-        count += 1
-    return count

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from node.lean.adapters.repl import constants, infotrees, proof_trees, traced
-from node.lean.adapters.repl.elaborator import Elaborator
 from node.lean.adapters.repl.prepared import Prepared
 from node.lean.adapters.repl.proof_trees import ProofTreeEdge
 from node.lean.adapters.repl.protocol import CommandAnswer, Request, Sorry, TacticReport
 from node.lean.adapters.repl.states import ProofState
 from node.lean.adapters.repl.tactics import FoundTactic, roots, tactics
 from node.lean.adapters.repl.traced import Traced
+from node.lean.holes.elaborator import Elaborator
 from node.lean.trace.elaborating import TraceLimits
 from node.lean.trace.tracing import Tracer
 from node.lean.worker.process import WorkerEnded

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from node.lean.adapters.repl import protocol
-from node.lean.adapters.repl.holes import Filled, characters, position
+from node.lean.adapters.repl.holes import Filled
 from node.lean.adapters.repl.prepared import Prepared
 from node.lean.adapters.repl.protocol import ProofStatus, ReplMessage, severity_name
+from node.lean.holes.mentions import characters, position
 from node.lean.worker.framing import Diagnostic
 from node.lean.worker.reading import PARSER_MESSAGE
 

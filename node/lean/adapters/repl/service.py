@@ -79,8 +79,8 @@ def main(argv: Sequence[str]) -> int:
 
 async def serve(settings: ReplSettings) -> int:
     """Answer until the end of input; returns the exit code."""
-    from node.lean.adapters.repl.elaborator import Elaborator, ReplOptions
     from node.lean.adapters.repl.session import ReplSession
+    from node.lean.holes.elaborator import Elaborator, ReplOptions
     from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
 

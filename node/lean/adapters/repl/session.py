@@ -10,8 +10,7 @@ import re
 from pathlib import Path
 
 from node.lean.adapters.repl import leantree_fields, messages, options, pickles, protocol
-from node.lean.adapters.repl.elaborator import ElaboratedCommand, Elaborator, Goals
-from node.lean.adapters.repl.holes import Filled, Hole, Mention, fill, leaves_out, mentions, position
+from node.lean.adapters.repl.holes import Filled, Hole, fill, leaves_out
 from node.lean.adapters.repl.inside import Inside
 from node.lean.adapters.repl.prepared import Prepared
 from node.lean.adapters.repl.protocol import (
@@ -24,6 +23,8 @@ from node.lean.adapters.repl.protocol import (
     Sorry,
 )
 from node.lean.adapters.repl.states import ProofState, status_around
+from node.lean.holes.elaborator import ElaboratedCommand, Elaborator, Goals
+from node.lean.holes.mentions import Mention, mentions, position
 from node.lean.text.lexing import lex
 from node.lean.worker.frames import SENTINEL
 from node.lean.worker.process import WorkerEnded

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from node.lean.adapters.repl import protocol
-from node.lean.adapters.repl.elaborator import Elaborator, ReplOptions
 from node.lean.adapters.repl.session import ReplSession
+from node.lean.holes.elaborator import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 pytestmark = pytest.mark.lean

@@ -9,8 +9,8 @@ import pytest
 
 from common.process import kill_group, spawn_child
 from node.lean.adapters.repl import protocol
-from node.lean.adapters.repl.elaborator import Elaborator, ReplOptions
 from node.lean.adapters.repl.session import ReplSession
+from node.lean.holes.elaborator import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 pytestmark = pytest.mark.lean

@@ -1,4 +1,4 @@
-"""Lean elaborates whole texts for the REPL, and shows the goals at places in them: one worker process, kept alive."""
+"""Lean elaborates whole texts, and shows the goals at places in them: one worker process, kept alive."""
 
 from __future__ import annotations
 

@@ -1,0 +1,171 @@
+"""Finds the gaps of a file: Lean elaborates it once to show the goals, and once more to say which of them are proofs.
+
+goals      a worker elaborates the file as it stands, and shows what it expects at each `sorry`
+commands   a process beside it compiles the file, and reports where its commands stand and which errors it has
+proofs     the worker elaborates the file with probes (`probes.py`), from the first of them on
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from bisect import bisect_right
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from node.lean.files.compiling import Compiled, Compiler
+from node.lean.holes.elaborator import Elaborator, Goals
+from node.lean.holes.gaps import CommandSpan, FileGaps, Gap, Lines, first_line_of, spans
+from node.lean.holes.mentions import Mention, mentions, position
+from node.lean.holes.probes import probed
+from node.lean.process.child import Ending
+from node.lean.process.fresh import Limits
+from node.lean.process.scratch import scratch_folder
+from node.lean.text.goals import without_tag
+from node.lean.text.headers import imports
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.options import WorkerOptions
+from node.lean.worker.process import WorkerEnded
+
+NO_GOAL = "Lean shows no goal here: it does not elaborate this `sorry`, or it does not know what it should be"
+DATA = "a value is missing here, not a proof"
+ON_DATA = "what is to be proved depends on a value that is missing"
+MARK = "\ufeff"
+
+_Elaborated = tuple[list[Goals] | WorkerEnded, Compiled | None]
+
+
+@dataclass
+class GapFinder:
+    """Finds the gaps of files, one at a time. `close` it in the end."""
+
+    toolchain: LeanToolchain
+    seconds: float = 60.0
+    """Most seconds for Lean with a file."""
+    memory_mb: int = 2048
+    """Memory limit of each Lean process."""
+    start_seconds: float = 60.0
+    """Most seconds for Lean's start with what a file imports."""
+    _folder: Path = field(default_factory=lambda: scratch_folder("proofmesh-gaps-"))
+    _elaborator: Elaborator | None = None
+
+    async def close(self) -> None:
+        """End its process, and remove its scratch folder."""
+        if self._elaborator is not None:
+            await self._elaborator.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def find(self, text: str) -> FileGaps:
+        """The gaps of a file with this text, its lines ended by line feeds alone. Raises OSError."""
+        found = FileGaps(text)
+        mentioned = mentions(text)
+        if text.startswith(MARK):
+            found.problem = "it begins with a byte order mark, which Lean does not read: save it without"
+        if not mentioned or found.problem:
+            return found
+        header = "" if imports(text) or not self.toolchain.default_header else f"{self.toolchain.default_header}\n"
+        whole = header + text
+        moved = [mention.moved(len(header)) for mention in mentioned]
+        goals, compiled = await self._elaborated(whole, moved)
+        errors = [each for each in compiled.messages if each.severity == "error"] if compiled else []
+        found.errors = [replace(each, line=each.line - header.count("\n")) for each in errors]
+        found.problem = compiled.problem if compiled else ""
+        if isinstance(goals, WorkerEnded):
+            found.problem = found.problem or f"Lean comes to no end with it: {goals.reason} (limit {self.seconds:g} s)"
+            return found
+        if compiled is None or found.problem:
+            return found
+        found.commands = spans(compiled.text, compiled.commands, errors, whole, len(header))
+        shown = [_shown(each) for each in goals]
+        proofs = await self._proofs(whole, moved, [tactic for tactic, _ in shown])
+        lines = Lines(text)
+        for mention, (tactic, goal), proof in zip(mentioned, shown, proofs, strict=True):
+            command = _around(found.commands, mention.start)
+            if command is not None:
+                reason = _reason(command, goal, proof)
+                line, column = lines.place(mention.start)
+                name = _name(compiled, command, line + header.count("\n"))
+                found.gaps.append(Gap(mention.start, line, column, name, command, tactic, goal, reason))
+        return found
+
+    async def _elaborated(
+        self, text: str, mentioned: list[Mention]
+    ) -> tuple[list[Goals] | WorkerEnded, Compiled | None]:
+        """The goals at each `sorry`, or why there are none; and the compiled file, unless that took too long.
+
+        Raises OSError.
+        """
+        compiling = asyncio.create_task(self._compiled(text))
+        try:
+            return await self._goals(text, mentioned), await compiling
+        except WorkerEnded as end:
+            return end, None if end.ending is Ending.TIMEOUT else await compiling
+        finally:
+            compiling.cancel()
+            await asyncio.gather(compiling, return_exceptions=True)
+
+    async def _goals(self, text: str, mentioned: list[Mention]) -> list[Goals]:
+        """Raises WorkerEnded, OSError."""
+        if self._elaborator is None:
+            options = WorkerOptions(memory_mb=self.memory_mb, start_seconds=self.start_seconds, in_file=True)
+            self._elaborator = Elaborator(self.toolchain, options, self.seconds)
+        places = [position(text, mention.start) for mention in mentioned]
+        return (await self._elaborator.run(text, places)).goals
+
+    async def _proofs(self, text: str, mentioned: list[Mention], tactics: list[bool]) -> list[bool]:
+        """By mention, whether a proof is missing there. None is, where Lean comes to no end with the probes."""
+        assert self._elaborator is not None
+        made = probed(text, mentioned, tactics)
+        try:
+            return made.proofs((await self._elaborator.run(made.text)).diagnostics)
+        except WorkerEnded:
+            return [False] * len(mentioned)
+
+    async def _compiled(self, text: str) -> Compiled:
+        """The file as it stands: its commands and errors."""
+        folder = Path(tempfile.mkdtemp(prefix="file-", dir=self._folder))
+        limits = Limits(seconds=self.seconds + self.start_seconds, memory_mb=self.memory_mb)
+        try:
+            return await Compiler(self.toolchain, limits).compile("Main", text, folder, [], salvage=False)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _shown(goals: Goals) -> tuple[bool, str]:
+    """Whether a tactic stands at a `sorry`, and the goal there; empty where there is none."""
+    if goals.term is not None:
+        return False, goals.term
+    return True, without_tag(goals.tactic[0]) if goals.tactic else ""
+
+
+def _around(commands: list[CommandSpan], at: int) -> CommandSpan | None:
+    number = bisect_right([command.start for command in commands], at) - 1
+    return commands[number] if number >= 0 else None
+
+
+def _reason(command: CommandSpan, goal: str, proof: bool) -> str:
+    """Why a gap is left alone; empty where a proof is missing."""
+    if command.error:
+        return f"its command does not compile: {command.error}"
+    if command.blocked:
+        return f"a command above fails, on which it may depend: {command.blocked}"
+    if not goal:
+        return NO_GOAL
+    if not proof:
+        return f"{DATA}: {first_line_of(goal.partition('⊢')[2].strip() or goal)}"
+    return ON_DATA if mentions(goal) else ""
+
+
+def _name(compiled: Compiled, command: CommandSpan, line: int) -> str:
+    """What a gap stands in: in a `mutual` block, the last theorem that begins above it."""
+    if command.name:
+        return command.name
+    inside = [
+        name
+        for each in compiled.commands
+        if each.keyword == "mutual" and each.line <= line <= each.last_line
+        for _, name, begins in compiled.text.declared(each)
+        if begins <= line
+    ]
+    return inside[-1] if inside else command.keyword

@@ -1,0 +1,170 @@
+"""`proofmesh fill PATH...`: finds each `sorry` in Lean files, proves what it can, and prints the result as a diff.
+
+A gap is searched at its place in the file: local hypotheses, variables, notation and namespaces are in scope. The file
+is verified as a whole with the proofs in it before any of them is shown. `--write` writes them: in one step, with mode
+and owner kept, and never over a file that has changed meanwhile. What was found is kept in a cache: a second run goes
+on where the first one ended. Ctrl-C ends the searches, and shows (or writes) what is proved by then.
+
+The diff goes to standard output (`patch -p0` and `git apply -p0` take it), everything else to standard error.
+Exit code: 0 every gap is filled, 1 some are left (or the file has errors of its own), 2 a file that cannot be read,
+compiled or written, 3 no search is possible (no mesh), 130 interrupted before anything was proved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from common.config import check_flags, config_file, load, load_lean
+from common.lean_settings import LeanSettings
+from common.limits import Natural, Positive, Timeout
+from node.mesh.projects import lean_for
+from node.proving.settings import ProvingSettings
+
+if TYPE_CHECKING:
+    from node.mesh.fill_report import FillReport
+
+NO_SEARCH = 3
+"""Exit code where the machinery failed."""
+
+
+@dataclass
+class FillSettings:
+    """Prove what is `sorry` in Lean files."""
+
+    paths: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Lean files, folders with .lean files below them, and Lake projects."""
+
+    write: bool = False
+    """Write the proofs into the files, besides printing them."""
+
+    only: str = ""
+    """Fill these gaps alone: those on a line (a number), or of a declaration (its name)."""
+
+    seconds: Timeout = 20.0
+    """Time budget of the search, for each gap."""
+
+    simulations: Positive = 2000
+    """Search budget: expansions of proof states, for each gap."""
+
+    jobs: Natural = 0
+    """Gaps searched at once, and Lean workers; 0 takes as many as this machine allows."""
+
+    again: bool = False
+    """Search for everything, whatever earlier runs have found or have searched in vain."""
+
+    proving: Annotated[ProvingSettings, tyro.conf.arg(name="")] = field(default_factory=ProvingSettings)
+    """What proposes tactics; section [prove] of --config."""
+
+    url: str = ""
+    """Broker of a running mesh, whose provers search; empty searches in this process."""
+
+    run: str = "demo"
+    """Name of that mesh's run."""
+
+    json: bool = False
+    """Print one JSON document in place of the diff and the lines."""
+
+    table: bool = False
+    """Print a table of all gaps at the end."""
+
+    lean: LeanSettings = field(default_factory=LeanSettings)
+    """Which Lean, with which project and header; section [lean] of --config. A file in a Lake project has the
+    project's own."""
+
+    config: Path | None = None
+    """A TOML file with sections [lean] and [prove]; flags win over it."""
+
+    file_seconds: Timeout = 300.0
+    """Time limit for each Lean process that elaborates a whole file."""
+
+    memory_mb: Positive = 2048
+    """Memory limit for each of these processes."""
+
+    sandbox: bool = True
+    """Confine Lean processes as far as the system allows: no network, files read-only, no processes of their own."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code. Raises ConfigError."""
+    file = config_file(argv)
+    default = FillSettings(paths=(), proving=load(ProvingSettings, file, "prove"), lean=load_lean(file), config=file)
+    settings = tyro.cli(FillSettings, args=list(argv), default=default, prog="proofmesh fill", description=__doc__)
+    check_flags(settings)
+    from common import logging
+    from node.mesh.fill_report import UNREADABLE
+
+    logging.configure("error")  # what fails is said in the report
+    if not settings.paths:
+        print("proofmesh fill: give it files or folders", file=sys.stderr)
+        return UNREADABLE
+    return asyncio.run(_fill(settings))
+
+
+async def _fill(settings: FillSettings) -> int:
+    from node.lean.toolchain.find import find
+    from node.lean.toolchain.problems import LeanProblem
+    from node.mesh.fill_report import INTERRUPTED, UNREADABLE, FillReport
+    from node.mesh.fill_run import FillRun
+    from node.proving.checkpoints import BadPolicy
+    from node.proving.prover import ProvingFailed
+
+    try:
+        toolchain = await asyncio.to_thread(find, lean_for(settings.lean, settings.paths))
+    except LeanProblem as error:
+        print(f"proofmesh fill: {error}", file=sys.stderr)
+        return UNREADABLE
+    report = FillReport("json" if settings.json else "table" if settings.table else "lines")
+    for note in toolchain.notes:
+        report.note(note)
+    if settings.sandbox:
+        toolchain = await toolchain.confined()
+        if gaps := toolchain.protections.gaps():
+            report.note(f"Lean processes are not confined in: {', '.join(gaps)}")
+    stopping = _stopped_by_signal(report)
+    try:
+        async with AsyncExitStack() as stack:
+            stack.enter_context(report)
+            await FillRun(settings, toolchain, report, stopping, stack).all()
+    except BadPolicy as error:
+        print(f"proofmesh fill: --policy: {error}", file=sys.stderr)
+        return UNREADABLE
+    except ProvingFailed as error:
+        print(f"proofmesh fill: {error}", file=sys.stderr)
+        return NO_SEARCH
+    except asyncio.CancelledError:
+        if not stopping.is_set():
+            raise
+        return INTERRUPTED
+    if settings.only and not report.interrupted and not any(row.done for row in report.files):
+        report.unreadable(", ".join(map(str, settings.paths)), f"no `sorry` in it is what --only {settings.only} means")
+    return report.finish()
+
+
+def _stopped_by_signal(report: FillReport) -> asyncio.Event:
+    """Set by the first Ctrl-C; the second one ends everything at once."""
+    stopping, task = asyncio.Event(), asyncio.current_task()
+    assert task is not None
+
+    def interrupted() -> None:
+        if stopping.is_set():
+            task.cancel()
+            return
+        report.interrupted = True
+        report.note("interrupted: what is proved is verified now; Ctrl-C again ends at once")
+        stopping.set()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
+    return stopping
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

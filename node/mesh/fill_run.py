@@ -1,0 +1,183 @@
+"""One call of `proofmesh fill`: its files one after the other, with the Lean and the prover that they share."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from common.waiting import unless_stopped
+from node.lean.files.sources import SourceFile, collect
+from node.lean.files.verifier import FileVerifier
+from node.lean.holes.finder import GapFinder
+from node.lean.holes.gaps import Gap
+from node.lean.holes.mentions import mentions
+from node.lean.process.fresh import Limits
+from node.lean.process.scratch import scratch_folder
+from node.lean.settings import LeanProcessSettings
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.mesh.fill import FillSettings
+from node.mesh.fill_report import FillReport
+from node.proving.fill import Filler, FillOptions
+from node.proving.fill_check import FillVerifier
+from node.proving.fill_files import NotWritten, read_file, write_file
+from node.proving.fill_imports import imported_texts, with_imports
+from node.proving.fill_memory import FillMemory
+from node.proving.fill_text import unified_diff
+from node.proving.prover import Budget, TheoremProver
+
+MESH_AT_ONCE = 8
+"""Gaps that a running mesh is given at once: its provers have queues of their own."""
+
+
+@dataclass
+class _Tools:
+    """What files with the same library have in common."""
+
+    finder: GapFinder
+    filler: Filler
+
+
+@dataclass
+class FillRun:
+    """One call of the command."""
+
+    settings: FillSettings
+    toolchain: LeanToolchain
+    report: FillReport
+    stopping: asyncio.Event
+    stack: AsyncExitStack
+    tools: dict[str, _Tools] = field(default_factory=dict)
+    """By where modules are found."""
+
+    async def all(self) -> None:
+        """Every file. Raises ProvingFailed."""
+        project = Path(self.toolchain.project) if self.toolchain.project else None
+        for group in collect(self.settings.paths, project):
+            await self._group(group)
+
+    async def _group(self, group: Sequence[SourceFile]) -> None:
+        """Files that may import each other."""
+        for source in group:
+            if source.wanted and not source.problem and not mentions(source.text):
+                self.report.nothing(source.shown)
+        group = [replace(each, wanted=each.wanted and bool(each.problem or mentions(each.text))) for each in group]
+        limits = Limits(seconds=self.settings.file_seconds, memory_mb=self.settings.memory_mb)
+        folder = scratch_folder("proofmesh-fill-")
+        self.stack.callback(_remove, folder)
+        toolchain, problems = await with_imports(group, self.toolchain, folder, limits)
+        for source in group:
+            if source.wanted and not self.stopping.is_set():
+                await self._file(source, group, toolchain, problems)
+
+    async def _file(
+        self, source: SourceFile, group: Sequence[SourceFile], toolchain: LeanToolchain, problems: dict[str, str]
+    ) -> None:
+        """One file with gaps. `problems`: why some files cannot be imported."""
+        started = time.monotonic()
+        imported = imported_texts(source, group)
+        unimported = next((f"it imports {name}: {problems[name]}" for name, _ in imported if name in problems), "")
+        problem = source.problem or unimported
+        if problem or source.path is None:
+            self.report.unreadable(source.shown, problem)
+            return
+        try:
+            file = read_file(source.path)
+            tools = await self._tools(toolchain)
+            gaps = await unless_stopped(tools.finder.find(file.text), self.stopping)
+        except (OSError, UnicodeDecodeError) as error:
+            self.report.unreadable(source.shown, str(error))
+            return
+        if gaps is None:
+            return
+        if gaps.problem:
+            self.report.unreadable(source.shown, gaps.problem)
+            return
+        wanted = sum(_wanted(gap, self.settings.only) for gap in gaps.gaps)
+        if not wanted:
+            return  # `--only` means gaps of other files
+        self.report.opened(source.shown, wanted)
+        done = await tools.filler.fill(gaps, self._memory(imported))
+        new = file.edited(done.edits)
+        refused = ""
+        if self.settings.write and done.edits:
+            try:
+                write_file(source.path, file.data, new.encode())
+            except NotWritten as error:
+                refused = str(error)
+        written = bool(self.settings.write and done.edits and not refused)
+        diff = unified_diff(source.shown, file.raw, new)
+        self.report.add(source.shown, done, diff, written, refused, time.monotonic() - started)
+
+    def _memory(self, imported: Sequence[tuple[str, str]]) -> FillMemory:
+        lean = self.toolchain
+        library = hashlib.blake2b("\0".join(part for each in imported for part in each).encode()).hexdigest()
+        path = lean.environment.get("LEAN_PATH", "")
+        memory = FillMemory.standard([lean.version, " ".join(lean.command), path, lean.default_header, library])
+        memory.sweep()
+        return memory
+
+    async def _tools(self, toolchain: LeanToolchain) -> _Tools:
+        """For a toolchain, made once. Raises ProvingFailed."""
+        settings, key = self.settings, toolchain.environment.get("LEAN_PATH", "")
+        if key not in self.tools:
+            seconds, memory = settings.file_seconds, settings.memory_mb
+            finder = GapFinder(toolchain, seconds, memory, settings.lean.header_seconds)
+            self.stack.push_async_callback(finder.close)
+            files = FileVerifier(toolchain, at_once=1, seconds=seconds, memory_mb=memory)
+            self.stack.callback(files.close)
+            prover, at_once = await self.stack.enter_async_context(_prover(settings, toolchain, self.report))
+            options = _options(settings, at_once)
+            filler = Filler(prover, FillVerifier(toolchain, files), options, self.report, self.stopping)
+            self.tools[key] = _Tools(finder, filler)
+        return self.tools[key]
+
+
+def _options(settings: FillSettings, at_once: int) -> FillOptions:
+
+    proving = settings.proving
+    way = [settings.url, settings.run if settings.url else "", proving.policy, *proving.closing, *proving.searching]
+    return FillOptions(
+        Budget(settings.seconds, settings.simulations),
+        at_once,
+        " ".join([*way, str(proving.samples)]),
+        settings.again,
+        lambda gap: _wanted(gap, settings.only),
+    )
+
+
+def _wanted(gap: Gap, only: str) -> bool:
+    """Whether `--only` means a gap."""
+    if only.isdigit():
+        return gap.line == int(only)
+    return not only or gap.name == only or gap.name.endswith(f".{only}")
+
+
+@asynccontextmanager
+async def _prover(
+    settings: FillSettings, toolchain: LeanToolchain, report: FillReport
+) -> AsyncIterator[tuple[TheoremProver, int]]:
+    """What searches, and how many gaps it takes at once. Raises ProvingFailed."""
+    if settings.url:
+        from node.proving.remote import mesh_prover
+
+        async with mesh_prover(settings.url, settings.run) as prover:
+            yield prover, settings.jobs or MESH_AT_ONCE
+        return
+
+    from node.proving.local_lean import local_lean
+    from node.proving.solo import SoloProver
+
+    # The toolchain is confined already, if it is to be.
+    processes = LeanProcessSettings(lean=settings.lean, workers=settings.jobs, sandbox=False)
+    async with local_lean(processes, toolchain) as lean, SoloProver(lean, settings.proving, note=report.note) as prover:
+        yield prover, processes.resolved_workers()
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)

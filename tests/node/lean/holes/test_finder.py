@@ -1,0 +1,155 @@
+"""The gaps of a file, as real Lean sees them."""
+
+from random import Random
+
+import pytest
+
+from common.places import MOST_CHARACTERS
+from node.lean.holes.finder import DATA, NO_GOAL, ON_DATA, GapFinder
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+pytestmark = pytest.mark.lean
+
+FILE = """\
+namespace Foo
+variable (p q : Prop) {α : Type}
+
+/-- A comment says sorry. -/
+theorem swap (h : p ∧ q) : q ∧ p := by
+  constructor
+  · sorry
+  · exact h.1 -- sorry
+
+theorem zero (n : Nat) : n + 0 = n := sorry
+def value : Nat := sorry
+def «sorry» : Nat := 1
+def positive : {n : Nat // n > 0} := ⟨1, sorry⟩
+theorem witness : ∃ n : Nat, n = 5 := ⟨sorry, sorry⟩
+mutual
+theorem one : True := by sorry
+theorem two : True := by
+  have h : 1 = 1 := sorry
+  exact trivial
+end
+theorem wrong : True := by
+  exact nothing_of_this_name
+  sorry
+example : True ∧ True := by
+  constructor <;> sorry
+def factorial (n : Nat) : Nat := if n = 0 then 1 else n * factorial (n - 1)
+termination_by n
+decreasing_by sorry
+theorem left : True := by sorry theorem right : True := by sorry
+theorem 𝔸 (𝔹 : Nat) (h : 𝔹 = 1) : 𝔹 = 1 ∧ 1 = 𝔹 := ⟨sorry, by sorry⟩
+set_option maxRecDepth 2000 in
+@[simp] theorem scoped_option (h : p) : p :=
+  sorry
+macro "later" : tactic => `(tactic| exact sorry)
+#eval (sorry : Nat)
+end Foo
+instance : Inhabited Nat := sorry
+theorem last (n : Nat) : n = n := by
+  cases n with
+  | zero => sorry
+  | succ n => sorry"""
+
+
+@pytest.fixture
+async def find():
+    finder = GapFinder(LeanToolchain.pocket())
+    yield finder.find
+    await finder.close()
+
+
+async def test_the_gaps_of_a_file_are_found_with_goals_names_and_kinds(find):
+    found = await find(FILE)
+    assert not found.problem
+    shown = [(gap.name, gap.tactic, gap.conclusion) for gap in found.open]
+    assert shown == [
+        ("swap", True, "q"),
+        ("zero", False, "n + 0 = n"),
+        ("positive", False, "1 > 0"),
+        ("one", True, "True"),
+        ("two", False, "1 = 1"),
+        ("example", True, "True"),
+        ("factorial", True, "n - 1 < n"),
+        ("left", True, "True"),
+        ("left", True, "True"),
+        ("𝔸", False, "𝔹 = 1"),
+        ("𝔸", True, "1 = 𝔹"),
+        ("scoped_option", False, "p"),
+        ("last", True, "0 = 0"),
+        ("last", True, "n + 1 = n + 1"),
+    ]
+    left = [(gap.name, gap.reason) for gap in found.gaps if gap.reason]
+    assert [name for name, _ in left] == ["value", "witness", "witness", "wrong", "macro", "#eval", "instance"]
+    reasons = [reason for _, reason in left]
+    assert reasons[:3] == [f"{DATA}: Nat", f"{DATA}: Nat", ON_DATA]
+    assert reasons[3].startswith("its command does not compile: line 22: Unknown identifier")
+    assert reasons[4].startswith((DATA, NO_GOAL)) and "Aborting evaluation" in reasons[5]
+    assert reasons[6] == f"{DATA}: Inhabited Nat"
+    assert [error.line for error in found.errors][:1] == [22]
+
+
+async def test_every_gap_is_at_its_place_and_the_place_holds_all_of_the_text_up_to_its_commands_end(find):
+    found = await find(FILE)
+    for gap in found.gaps:
+        place, lines = gap.place(FILE), FILE.split("\n")
+        assert lines[gap.line - 1][gap.column :].startswith("sorry")
+        whole = place.context.text + place.before + "sorry" + place.after
+        assert FILE.startswith(whole) and place.before.rpartition("\n")[2] == lines[gap.line - 1][: gap.column]
+        assert place.context.text == "" or place.context.text.endswith("\n")
+    documented = next(gap for gap in found.gaps if gap.name == "swap")
+    assert documented.place(FILE).before.startswith("/-- A comment")
+    assert found.gaps[-1].place(FILE).after == ""
+
+
+async def test_what_lean_cannot_read_at_all_is_told(find):
+    assert "byte order mark" in (await find("\ufefftheorem a : True := sorry\n")).problem
+    assert "unknown module prefix 'Mathlib'" in (await find("import Mathlib\ntheorem a : True := sorry\n")).problem
+    assert (await find("theorem a : True := trivial\n")).gaps == []
+
+
+async def test_gaps_above_and_below_what_does_not_parse_are_found(find):
+    text = "theorem a : True := sorry\ntheorem b : True := by by sorry\ntheorem c : 1 = 1 := sorry\n"
+    found = await find(text)
+    assert [gap.name for gap in found.open] == ["a", "c"] and "line 2" in found.gaps[1].reason
+
+
+async def test_a_gap_behind_a_command_that_others_may_depend_on_is_left_alone(find):
+    found = await find("theorem a : True := sorry\nopen Nowhere\ntheorem b : True := sorry\n")
+    assert [gap.name for gap in found.open] == ["a"]
+    assert "line 2" in found.gaps[1].reason
+
+
+async def test_a_file_that_takes_too_long_is_told():
+    finder = GapFinder(LeanToolchain.pocket(), seconds=2)
+    loop = "set_option maxHeartbeats 0 in\ntheorem t : True := by\n  repeat (have h : True := trivial; clear h)\n"
+    try:
+        assert "comes to no end" in (await finder.find(f"theorem a : True := sorry\n{loop}")).problem
+        assert len((await finder.find("theorem a : True := sorry\n")).open) == 1
+    finally:
+        await finder.close()
+
+
+async def test_a_header_of_ours_moves_no_line():
+    header = "universe u\nset_option maxRecDepth 1000"
+    toolchain = LeanToolchain.pocket()
+    finder = GapFinder(LeanToolchain(toolchain.command, toolchain.environment, header, kernel=toolchain.kernel))
+    try:
+        found = await finder.find("theorem a (α : Type u) (x : α) : x = x := by\n  sorry\nexample : 1 = true := rfl\n")
+    finally:
+        await finder.close()
+    (gap,) = found.open
+    assert (gap.line, gap.column, gap.command.line) == (2, 2, 1) and {error.line for error in found.errors} == {3}
+    assert gap.place(found.text).context.text == ""
+
+
+@pytest.mark.slow
+async def test_gaps_are_found_in_ten_thousand_lines(find):
+    random = Random(0)
+    lines = [f"theorem t{number} : {random.randrange(99)} < 100 := by decide" for number in range(1000)]
+    text = "".join(line + "\n-- sorry" * 9 + "\n" for line in lines) + "theorem end' (n : Nat) : n = n := sorry\n"
+    assert len(text) < MOST_CHARACTERS
+    (gap,) = (await find(text)).open
+    assert gap.line == 10_001

@@ -1,0 +1,49 @@
+"""Where `sorry` stands in a text."""
+
+import pytest
+
+from node.lean.holes.mentions import mentions, position
+from node.lean.worker.framing import Position
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-- sorry",
+        "/- sorry /- sorry -/ sorry -/",
+        "/-- sorry -/",
+        '"sorry"',
+        r'"\" sorry"',
+        "sorryAx",
+        "sorry'",
+        "sorry!",
+        "h.sorry",
+        "sorry.foo",
+        "not_sorry",
+        "«sorry»",
+        "«no sorry here»",
+        "sorry₁",
+    ],
+)
+def test_what_only_looks_like_a_gap_is_none(text):
+    assert mentions(text) == []
+
+
+@pytest.mark.parametrize("text", ["sorry", "(sorry)", "·sorry", "⟨sorry, h⟩", "sorry.1", "by\n  sorry;", "]sorry--"])
+def test_a_gap_is_found_wherever_it_stands(text):
+    (mention,) = mentions(text)
+    assert text[mention.start : mention.end] == "sorry"
+
+
+def test_what_is_wrong_in_a_text_hides_no_gap_behind_it():
+    assert len(mentions("theorem a : ) := sorry\ntheorem b := sorry\n")) == 2
+
+
+@pytest.mark.parametrize("text", ["constructor <;> sorry", "all_goals sorry", "any_goals (sorry)", "repeat sorry"])
+def test_a_gap_that_may_run_more_than_once_says_so(text):
+    assert mentions(text)[0].many and not mentions(f"{text}; sorry")[1].many
+
+
+def test_a_place_counts_utf_16_units():
+    text = "line\n𝔸β sorry"
+    assert position(text, text.index("sorry")) == Position(1, 4)

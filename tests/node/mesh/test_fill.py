@@ -1,0 +1,283 @@
+"""`proofmesh fill PATH...`, with real Lean."""
+
+import asyncio
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from common.bus import Bus, BusSettings
+from common.config import ConfigError
+from node.mesh.fill import main
+from node.prover.prover import Prover
+from node.prover.settings import ProverSettings
+from tests import lean_project
+
+pytestmark = pytest.mark.lean
+
+HARD = "theorem hard (f : Nat → Nat) (h : ∀ n, f (f n) < f (n + 1)) : ∀ n, f n = n := by\n  sorry\n"
+"""No search proves this within a test's time, nor runs out of things to try."""
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "node.mesh.cli", "fill", *map(str, arguments)]
+
+
+@dataclass
+class Answer:
+    """What the command printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def fill(monkeypatch, capsys):
+    """The command in this process: a start of Python less."""
+
+    def call(*arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None) -> Answer:
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        for name, value in (env or {}).items():
+            monkeypatch.setenv(name, value)
+        code = main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return Answer(code, printed.out, printed.err)
+
+    return call
+
+
+def unique(text: str) -> str:
+    """A text that no earlier run has seen."""
+    return f"-- {uuid.uuid4().hex}\n{text}"
+
+
+class Running(subprocess.Popen[str]):
+    """The command."""
+
+    first: str = ""
+    """Its line that says that something is proved."""
+
+
+@contextmanager
+def running(*arguments: object) -> Iterator[Running]:
+    """The command, as soon as it has said that something is proved."""
+    process = Running(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        process.first = next(line for line in process.stderr if line.startswith("proved"))
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+FILE = """\
+namespace Exercise
+variable (p q : Prop)
+/-- Twice a number; sorry. -/
+def double (n : Nat) : Nat := n + n
+
+theorem swap (h : p ∧ q) : q ∧ p := by
+  constructor
+  · sorry
+  · sorry -- sorry
+
+theorem double_eq (n : Nat) : double n = n + n := sorry
+def unknown : Nat := sorry
+theorem wrong : double 1 = 3 := by
+  sorry
+end Exercise
+"""
+
+
+def test_a_file_is_filled_as_far_as_it_goes_and_the_diff_says_how(fill, tmp_path):
+    file = tmp_path / "Exercise.lean"
+    text = FILE.replace("\n", "\r\n").rstrip().encode()
+    file.write_bytes(text)
+    file.chmod(0o640)
+    printed = fill("Exercise.lean", "--seconds", "10", cwd=tmp_path)
+    said = printed.stderr
+    assert printed.returncode == 1, said
+    assert file.read_bytes() == text
+    assert "3 of 5 gaps filled; the whole file verified by Lean 4.35.0, checked again by the kernel" in said
+    assert "left     Exercise.lean:12: unknown: a value is missing here, not a proof: Nat" in said
+    assert "open     Exercise.lean:14: wrong: " in said
+    written = fill("Exercise.lean", "--seconds", "10", "--write", "--json", cwd=tmp_path)
+    told = json.loads(written.stdout)
+    assert written.returncode == 1 and told["files"][0]["written"] and told["counts"]["filled"] == 3
+    assert told["files"][0]["diff"] == printed.stdout
+    assert all(gap["remembered"] for gap in told["files"][0]["gaps"] if gap["state"] == "filled")
+    filled = file.read_bytes()
+    assert filled.count(b"\r\n") == filled.count(b"\n") == text.count(b"\n") and not filled.endswith(b"\n")
+    assert filled.count(b"sorry") == text.count(b"sorry") - 3 and stat.S_IMODE(file.stat().st_mode) == 0o640
+    file.write_bytes(text)
+    patched = subprocess.run(["patch", "--binary", "-p0"], input=printed.stdout.encode(), cwd=tmp_path, check=False)
+    assert patched.returncode == 0 and file.read_bytes() == filled
+
+
+def test_a_folder_is_filled_file_by_file_and_files_may_import_each_other(fill, tmp_path):
+    (tmp_path / "Lib").mkdir()
+    (tmp_path / "Lib" / "Basic.lean").write_text("def two : Nat := 2\ntheorem two_eq : two = 2 := by\n  sorry\n")
+    (tmp_path / "Use.lean").write_text("import Lib.Basic\ntheorem four : two + two = 4 := sorry\n")
+    (tmp_path / "Whole.lean").write_text("theorem t : True := trivial\n")
+    (tmp_path / "Broken.lean").write_text("import Mathlib\ntheorem t : True := sorry\n")
+    result = fill(tmp_path, "--write", "--table", "--lean.toolchain", "pocket")
+    said = result.stderr
+    assert result.returncode == 2 and "Broken.lean: unknown module prefix 'Mathlib'" in said
+    assert "Whole.lean: no `sorry` in it" in said and "two_eq" in said
+    for name in ("Lib/Basic.lean", "Use.lean"):
+        assert "sorry" not in (tmp_path / name).read_text() and f"+++ {tmp_path / name}" in result.stdout
+    again = fill(tmp_path / "Use.lean", "--lean.toolchain", "pocket")
+    assert again.returncode == 0 and again.stdout == ""
+
+
+def test_a_file_that_imports_what_does_not_compile_says_so(fill, tmp_path):
+    (tmp_path / "Bad.lean").write_text("def bad : Nat := true\n")
+    (tmp_path / "Use.lean").write_text("import Bad\ntheorem t : bad = bad := sorry\n")
+    result = fill(tmp_path / "Use.lean")
+    assert result.returncode == 2 and "it imports Bad: " in result.stderr and "line 1: " in result.stderr
+
+
+@pytest.mark.slow
+def test_a_lake_project_is_filled_with_its_own_lean_and_what_it_has_built(fill, tmp_path):
+    toolchain = lean_project.make_elan(tmp_path / "elan")
+    project = lean_project.make_project(tmp_path / "demo", toolchain)
+    environ = lean_project.environ(tmp_path / "elan", tmp_path / "elan" / "bin")
+    use = project / "Demo" / "Use.lean"
+    use.write_text("import Demo.Basic\ntheorem t (n : Nat) : Demo.double n = Demo.double n := sorry\n")
+    result = fill(use, "--write", env=environ)
+    assert result.returncode == 0 and "sorry" not in use.read_text(), result.stderr
+    os.utime(project / "Demo" / "Basic.lean")
+    use.write_text("import Demo.Basic\ntheorem t (n : Nat) : Demo.double n = Demo.double n := sorry\n")
+    stale = fill(use, env=environ)
+    assert stale.returncode == 2 and "run `lake build`" in stale.stderr
+
+
+BAD = {
+    "whole": (b"theorem a : True := trivial\n", "no `sorry` in it"),
+    "error": (b"theorem a : True := sorry\ntheorem b : 1 = true := rfl\n", "does not compile: line 2: "),
+    "inside": (b"theorem a : True := by\n  exact b\n  sorry\n", "its command does not compile: line 2: Unknown id"),
+    "header": (b"import Nowhere\ntheorem a : True := sorry\n", "unknown module prefix 'Nowhere'"),
+    "mark": (b"\xef\xbb\xbftheorem a : True := sorry\n", "byte order mark"),
+    "bytes": (b"\xff\xfe", "not UTF-8"),
+    "nothing": (None, "No such file"),
+    "value": (b"def a : Nat := sorry\n", "a value is missing here, not a proof: Nat"),
+    "false": (b"theorem a : 1 = 2 := by\n  sorry\n", "open     "),
+}
+
+
+def test_bad_input_gets_a_line_that_says_what_is_wrong_and_the_rest_goes_on(fill, tmp_path):
+    for name, (data, _) in BAD.items():
+        if data is not None:
+            (tmp_path / f"{name}.lean").write_bytes(data)
+    (tmp_path / "good.lean").write_text("theorem a : True := sorry\n")
+    result = fill(*(f"{name}.lean" for name in (*BAD, "good")), "--seconds", "3", cwd=tmp_path)
+    lines = result.stderr.split("\n")
+    for name, (_, says) in BAD.items():
+        assert sum(f"{name}.lean" in line and says in line for line in lines) == 1, (name, lines)
+    assert result.returncode == 2 and "+++ good.lean" in result.stdout and "+++ error.lean" in result.stdout
+
+
+def test_senseless_arguments_exit_with_2(fill):
+    result = fill()
+    assert result.returncode == 2 and "files or folders" in result.stderr
+    result = fill("x.lean", "--lean.project", "nowhere")
+    assert result.returncode == 2 and "nowhere" in result.stderr
+    with pytest.raises(ConfigError, match="--seconds"):
+        fill("x.lean", "--seconds", "0")
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "code", "says"),
+    [("--url", "nats://127.0.0.1:9", 3, "127.0.0.1:9"), ("--policy", "own:nowhere", 2, "--policy: ")],
+)
+def test_a_mesh_or_a_policy_that_is_not_there_is_told(fill, tmp_path, flag, value, code, says):
+    (tmp_path / "x.lean").write_text("theorem a : True := sorry\n")
+    result = fill(tmp_path / "x.lean", flag, value)
+    said = result.stderr.strip()
+    assert result.returncode == code and says in said and "\n" not in said
+
+
+def test_a_write_protected_file_is_printed_and_not_written(fill, tmp_path):
+    file = tmp_path / "x.lean"
+    file.write_text("theorem a : True := sorry\n")
+    file.chmod(0o444)
+    result = fill(file, "--write")
+    assert result.returncode == 2 and "not written: it is write-protected" in result.stderr
+    assert "+theorem a : True := by " in result.stdout and "sorry" in file.read_text()
+
+
+def test_one_gap_of_many_is_filled_when_it_is_named(fill, tmp_path):
+    file = tmp_path / "x.lean"
+    file.write_text("theorem a : True := sorry\ntheorem b : True := sorry\n")
+    assert fill(file, "--only", "2", "--write").returncode == 0
+    assert file.read_text().startswith("theorem a : True := sorry\ntheorem b : True := by ")
+    nothing = fill(file, "--only", "b")
+    assert nothing.returncode == 2 and "what --only b means" in nothing.stderr
+
+
+LONG = ("--write", "--seconds", "600", "--simulations", "1000000")
+
+
+def test_after_a_kill_the_file_is_whole_a_second_run_goes_on_and_ctrl_c_keeps_what_is_proved(tmp_path):
+    file = tmp_path / "x.lean"
+    text = unique(f"theorem a : True := sorry\n{HARD}")
+    file.write_text(text)
+    with running(file, *LONG) as process:
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+    assert file.read_text() == text and len(list(tmp_path.iterdir())) == 1
+    with running(file, *LONG) as process:
+        assert "found by an earlier run" in process.first
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=60)
+    assert process.returncode == 1, said
+    assert "1 of 2 gaps filled" in said and "waiting" in said and "+theorem a : True := by " in printed
+    assert file.read_text().count("sorry") == 1
+
+
+def test_a_file_that_changes_meanwhile_is_not_written(tmp_path):
+    file = tmp_path / "x.lean"
+    file.write_text(unique(f"theorem a : True := sorry\n{HARD}"))
+    with running(file, *LONG) as process:
+        file.write_text("-- another text\n")
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 2 and "not written: it has changed since it was read" in said
+    assert file.read_text() == "-- another text\n" and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_a_context_of_ten_thousand_lines_is_no_hindrance(fill, tmp_path):
+    comment = "-- sorry\n" * 9
+    above = "".join(f"theorem t{number} : {number % 99} < 100 := by decide\n{comment}" for number in range(1000))
+    file = tmp_path / "x.lean"
+    file.write_text(f"{above}theorem a (p q : Prop) (h : p ∧ q) : q ∧ p := by\n  sorry\n")
+    result = fill(file, "--write")
+    assert result.returncode == 0, result.stderr
+    assert file.read_text().startswith(above) and file.read_text().count("sorry") == 9000
+
+
+async def test_gaps_are_given_to_a_running_mesh(broker: BusSettings, bus: Bus, lean_proxy: object, tmp_path: Path):
+    work = Prover(bus, ProverSettings(policy="fixed", searches=1, poll_seconds=0.05), "prover-1")
+    stopping = asyncio.Event()
+    proving = asyncio.create_task(work.run(stopping))
+    file = tmp_path / "x.lean"
+    file.write_text(unique("variable (p q : Prop)\ntheorem swap (h : p ∧ q) : q ∧ p := ⟨sorry, h.1⟩\n"))
+    arguments = command(file, "--write", "--url", broker.url, "--run", bus.run)
+    done = await asyncio.to_thread(subprocess.run, arguments, capture_output=True, text=True, check=False)
+    stopping.set()
+    await asyncio.wait_for(proving, 60)
+    assert done.returncode == 0 and "the mesh" in done.stderr, done.stderr
+    assert "sorry" not in file.read_text()

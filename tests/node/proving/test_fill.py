@@ -1,0 +1,115 @@
+"""The flow of filling a file, with real Lean and a prover that does what a test asks for."""
+
+import asyncio
+
+import pytest
+
+from common.lean import Theorem
+from common.messages import AttemptOutcome, LeanVerifyReply
+from node.lean.files.verifier import FileVerifier
+from node.lean.holes.finder import GapFinder
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.proving.fill import Filler, FillOptions, GapState
+from node.proving.fill_check import FillVerifier
+from node.proving.fill_memory import FillMemory
+from node.proving.prover import Budget, Found, ProvingFailed
+
+pytestmark = pytest.mark.lean
+
+TEXT = "theorem a : 1 = 1 := sorry\ntheorem b : 1 = 2 := sorry\ntheorem c : 2 = 2 := sorry\ndef d : Nat := sorry\n"
+
+
+class Prover:
+    """Finds what it is told to, by the theorem's name; an exception is raised, and None never comes to an end."""
+
+    def __init__(self, found: dict[str, str | Exception | None]) -> None:
+        self._found = found
+        self.asked: list[str] = []
+        self.most_at_once = self._now = 0
+        self.busy = asyncio.Event()
+        """Set when it has begun what never ends."""
+
+    async def find(self, theorem: Theorem, budget: Budget) -> Found:
+        self.asked.append(theorem.name)
+        self._now += 1
+        self.most_at_once = max(self.most_at_once, self._now)
+        try:
+            await asyncio.sleep(0)
+            script = self._found[theorem.name]
+            if isinstance(script, Exception):
+                raise script
+            if script is None:
+                self.busy.set()
+                await asyncio.Event().wait()
+            if not script:
+                return Found(AttemptOutcome.FAILED, reason="nothing fits")
+            return Found(AttemptOutcome.PROVED, (script,), by="the test")
+        finally:
+            self._now -= 1
+
+    async def verify(self, theorem: Theorem, script: tuple[str, ...]) -> LeanVerifyReply:
+        raise AssertionError("a file is verified as a whole")
+
+
+class Silent:
+    """Progress that nobody sees."""
+
+    def began(self, gap: object) -> None: ...
+    def ended(self, result: object) -> None: ...
+    def verifying(self, proofs: int) -> None: ...
+
+
+@pytest.fixture
+async def lean():
+    toolchain = LeanToolchain.pocket()
+    finder = GapFinder(toolchain)
+    files = FileVerifier(toolchain, at_once=1, seconds=30, memory_mb=2048)
+    yield await finder.find(TEXT), FillVerifier(toolchain, files)
+    files.close()
+    await finder.close()
+
+
+def states(done) -> dict[str, str]:
+    return {result.gap.name: str(result.state) for result in done.results}
+
+
+async def test_what_is_found_is_verified_and_remembered_and_what_is_refused_is_not_found_again(lean, tmp_path):
+    file, verifier = lean
+    memory = FillMemory(tmp_path, ())
+    stopping = asyncio.Event()
+    options = FillOptions(Budget(), at_once=2, way="test")
+    first = Prover({"a": "rfl", "b": "rfl", "c": ""})
+    done = await Filler(first, verifier, options, Silent(), stopping).fill(file, memory)
+    assert states(done) == {"a": "filled", "b": "refused", "c": "open", "d": "left alone"}
+    assert [edit.new for edit in done.edits] == ["by rfl"] and first.most_at_once == 2
+    second = Prover({})
+    again = await Filler(second, verifier, options, Silent(), stopping).fill(file, memory)
+    assert second.asked == [] and again.edits == done.edits
+    assert states(again) == {"a": "filled", "b": "open", "c": "open", "d": "left alone"}
+    third = Prover({"b": "", "c": "rfl"})
+    larger = FillOptions(Budget(seconds=99), way="test", wanted=lambda gap: gap.name != "a")
+    more = await Filler(third, verifier, larger, Silent(), stopping).fill(file, memory)
+    assert third.asked == ["b", "c"] and states(more) == {"b": "open", "c": "filled", "d": "left alone"}
+
+
+async def test_stopping_keeps_what_is_found_and_forgets_nothing_else(lean, tmp_path):
+    file, verifier = lean
+    memory, stopping = FillMemory(tmp_path, ()), asyncio.Event()
+    prover = Prover({"a": "rfl", "b": None, "c": "rfl"})
+    filler = Filler(prover, verifier, FillOptions(Budget()), Silent(), stopping)
+    filling = asyncio.create_task(filler.fill(file, memory))
+    await prover.busy.wait()
+    stopping.set()
+    done = await filling
+    assert states(done) == {"a": "filled", "b": "not tried", "c": "not tried", "d": "left alone"}
+    assert len(done.edits) == 1 and len(list(tmp_path.iterdir())) == 1
+
+
+async def test_a_search_that_fails_says_nothing_about_its_gap_nor_about_the_others(lean, tmp_path):
+    file, verifier = lean
+    prover = Prover({"a": "rfl", "b": ProvingFailed("the mesh is gone"), "c": "rfl"})
+    options = FillOptions(Budget())
+    done = await Filler(prover, verifier, options, Silent(), asyncio.Event()).fill(file, FillMemory(tmp_path, ()))
+    assert done.count(GapState.FILLED) == 2
+    assert next(result.reason for result in done.results if result.gap.name == "b").endswith("the mesh is gone")
+    assert len(list(tmp_path.iterdir())) == 2

@@ -1,0 +1,117 @@
+"""Which proofs a file is verified with, by real Lean."""
+
+import pytest
+
+from node.lean.files.verifier import FileVerifier
+from node.lean.holes.finder import GapFinder
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.proving.fill_check import Checked, FillVerifier
+from node.proving.fill_text import Fill, applied, edits_of
+
+pytestmark = pytest.mark.lean
+
+
+@pytest.fixture
+async def check():
+    """Finds the gaps of a text, puts scripts into them in order (None: the gap stays), and verifies."""
+    toolchain = LeanToolchain.pocket()
+    finder = GapFinder(toolchain)
+    files = FileVerifier(toolchain, at_once=1, seconds=30, memory_mb=2048)
+    verifier = FillVerifier(toolchain, files)
+
+    async def run(text: str, *scripts: str | None) -> tuple[Checked, str]:
+        found = await finder.find(text)
+        pairs = zip(found.open, scripts, strict=True)
+        checked = await verifier.check(found, {gap: Fill((script,)) for gap, script in pairs if script})
+        return checked, applied(text, edits_of(found, checked.fills))
+
+    yield run
+    files.close()
+    await finder.close()
+
+
+async def test_proofs_that_lean_accepts_stay_and_others_go(check):
+    text = "theorem a : 1 = 1 := sorry\ntheorem b : 1 = 2 := sorry\ntheorem c (p : Prop) (h : p) : p := by\n  sorry\n"
+    checked, filled = await check(text, "rfl", "rfl", "exact h")
+    assert filled == text.replace("1 = 1 := sorry", "1 = 1 := by rfl").replace("  sorry", "  exact h")
+    (reason,) = checked.refused.values()
+    assert "rfl" in reason and not checked.rests and checked.lean_version == "4.35.0"
+
+
+async def test_of_a_theorem_with_several_gaps_the_good_proofs_stay(check):
+    text = "theorem t : 1 = 1 ∧ 1 = 2 ∧ 2 = 2 := ⟨sorry, sorry, sorry⟩\n"
+    checked, filled = await check(text, "rfl", "rfl", "rfl")
+    assert filled == "theorem t : 1 = 1 ∧ 1 = 2 ∧ 2 = 2 := ⟨(by rfl), sorry, by rfl⟩\n"
+    assert len(checked.refused) == 1
+
+
+async def test_an_open_gap_of_the_same_theorem_or_of_one_above_is_no_fault_and_is_told(check):
+    text = "theorem a : 1 = 1 := sorry\ntheorem b : 1 = 1 ∧ 2 = 2 := ⟨sorry, sorry⟩\ntheorem c : 1 = 1 := sorry\n"
+    checked, filled = await check(text, None, "rfl", None, "exact a")
+    assert filled.count("sorry") == 2 and not checked.refused
+    assert list(checked.rests.values()) == ["a"]
+    told = {gap.name: axioms for gap, axioms in checked.axioms.items()}
+    assert told == {"b": ("sorryAx",), "c": ("sorryAx",)}
+
+
+async def test_a_proof_that_leaves_something_out_itself_is_taken_out(check):
+    text = 'macro "cheat" : tactic => `(tactic| exact sorryAx _ false)\ntheorem a : 1 = 1 := sorry\n'
+    checked, filled = await check(text, "cheat")
+    assert filled == text and list(checked.refused.values()) == ["it uses sorry itself, where no gap is left"]
+
+
+async def test_a_proof_by_an_axiom_of_the_file_is_taken_out(check):
+    text = "axiom wrong : 1 = 2\ntheorem a : 1 = 2 := sorry\n"
+    checked, filled = await check(text, "exact wrong")
+    assert filled == text and "other axioms" in next(iter(checked.refused.values()))
+
+
+@pytest.mark.slow
+async def test_what_stands_behind_a_proof_that_goes_stays(check):
+    """An instance fails, and what is behind it could depend on it."""
+    text = "instance : Nonempty Nat := ⟨0⟩\ninstance : Nonempty (Fin 0) := sorry\ntheorem b : 1 = 1 := sorry\n"
+    checked, filled = await check(text, "exact ⟨0⟩", "rfl")
+    assert filled == text.replace("1 = 1 := sorry", "1 = 1 := by rfl") and len(checked.refused) == 1
+
+
+async def test_a_form_that_breaks_the_file_gives_way_to_the_safe_one(check):
+    """As it is written first, only the first of the two tactics would run on both goals."""
+    text = "theorem a (p q : Prop) : (p → p) ∧ (q → q) := by\n  constructor <;> sorry\n"
+    checked, filled = await check(text, "intro h; exact h")
+    assert not checked.refused and "<;> (\n" in filled and "sorry" not in filled
+
+
+async def test_errors_that_are_left_in_the_file_are_told(check):
+    text = (
+        "theorem a : 1 = 1 := sorry\n/-- info: 'a' does not depend on any axioms -/\n#guard_msgs in #print axioms a\n"
+    )
+    checked, _ = await check(text, "rfl")
+    assert checked.errors == []
+    checked, _ = await check(text + "example : 1 = true := rfl\n", "rfl")
+    assert {error.line for error in checked.errors} == {4}
+
+
+async def test_a_definition_with_a_proof_in_it_is_verified(check):
+    text = (
+        "def two : {n : Nat // n > 1} := ⟨2, sorry⟩\n"
+        "def down (n : Nat) : Nat := if n = 0 then 0 else down (n - 1)\ntermination_by n\ndecreasing_by sorry\n"
+    )
+    checked, filled = await check(text, "decide", "omega")
+    assert "sorry" not in filled and not checked.refused and not checked.rests
+
+
+@pytest.mark.slow
+async def test_proofs_that_need_more_than_one_file_allows_are_told():
+    toolchain = LeanToolchain.pocket()
+    finder = GapFinder(toolchain)
+    files = FileVerifier(toolchain, at_once=1, seconds=5, memory_mb=2048)
+    text = "theorem a : True := sorry\nset_option maxHeartbeats 0 in\ntheorem b : True := by\n  sorry\n"
+    try:
+        found = await finder.find(text)
+        first, second = found.open
+        endless = Fill(("repeat (have h : True := trivial; clear h)",))
+        checked = await FillVerifier(toolchain, files).check(found, {first: Fill(("trivial",)), second: endless})
+    finally:
+        files.close()
+        await finder.close()
+    assert list(checked.fills) == [first] and "took too much" in checked.refused[second]
