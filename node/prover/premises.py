@@ -20,12 +20,24 @@ from node.prover.prior import Proposal
 LEMMAS = 6
 """Tried by themselves at a state."""
 
+VARIABLES = 3
+"""Of a goal, on which induction is tried."""
+
 TOGETHER = 4
 """Lemmas in one `simp`."""
 
-MOST_TACTICS = 48
+NEAREST = 3
+"""Definitions that are tried where notation hides which ones the goal speaks of."""
+
+MOST_TACTICS = 64
+
+IN_SEARCH = 32
+"""Of these, at each state of a search: they come beside a policy's own."""
 
 _NAME = re.compile(r"[^\W\d][\w'!?₀-₉]*(?:\.[^\W\d][\w'!?₀-₉]*)*")
+_HIDING = re.compile(r"[^\w\s().,:;=<>+*/∧∨→↔¬∀∃λ|&^%$!?@~·←↦≤≥≠⊢×∈∉∘∣⟨⟩{}\[\]'-]")
+"""A sign in a goal that may be the file's own notation."""
+
 _COMMON = frozenset({"fun", "Prop", "Type", "Sort", "Nat", "Int", "List", "Bool", "true", "false", "True", "False"})
 
 
@@ -58,7 +70,7 @@ class PremisePolicy:
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """Neither the number of samples nor the seed matters: every candidate is proposed."""
-        tactics = candidates(read_goal(state), self._premises)
+        tactics = candidates(read_goal(state), self._premises)[:IN_SEARCH]
         proposals = [Proposal(tactic, 1.0 - 0.5 * rank / len(tactics)) for rank, tactic in enumerate(tactics)]
         return Advice(proposals, value(state), exhausted=True)
 
@@ -86,6 +98,8 @@ def _definitions(goal: Goal, premises: Premises) -> list[str]:
     defined = [each for each in reversed(premises.declared) if each.kind in ("def", "abbrev", "instance")]
     spoken = [each for each in defined if _mentioned(each, all_names)]
     spoken.sort(key=lambda each: not _mentioned(each, conclusion))
+    if not spoken and _HIDING.search(goal.conclusion):
+        spoken = defined[:NEAREST]
     return [premises.short(each.name) for each in spoken][:LEMMAS]
 
 
@@ -122,12 +136,16 @@ def _simplifications(definitions: Sequence[str], lemmas: Sequence[str]) -> Itera
         yield f"unfold {definitions[0]}; split <;> simp_all <;> omega"
         yield f"simp only [{own}]"
         yield f"simp [{own}]; omega"
-        yield from (f"rw [{definition}]" for definition in definitions[:TOGETHER])
+        yield f"unfold {' '.join(definitions)}; omega"
+        for definition in definitions[:TOGETHER]:
+            yield f"rw [{definition}]"
+            yield f"rw [{definition}]; simp"
 
 
 def _applications(lemmas: Sequence[str]) -> Iterator[str]:
     for name in lemmas:
         yield f"exact {name} .."
+        yield f"apply {name} <;> assumption"
         yield f"apply {name}"
         yield f"rw [{name}]"
     for name in lemmas[:TOGETHER]:
@@ -162,15 +180,27 @@ def _eliminations(goal: Goal, premises: Premises, names: Sequence[str]) -> Itera
 def _inductions(goal: Goal, definitions: Sequence[str], lemmas: Sequence[str]) -> Iterator[str]:
     """Induction along a definition of the file's own, and on what such a definition is applied to."""
     closings = _closings([*definitions, *lemmas])
+    known = ", ".join([*definitions, *lemmas])
     for name in definitions[:2]:
-        application = re.search(rf"(?<![\w.']){re.escape(name.rpartition('.')[2])}((?: [\w']+)+)", goal.conclusion)
-        terms = application.group(1).split() if application else []
-        variables = [term for term in terms if any(each.name == term for each in goal.hypotheses)]
-        if terms and variables == terms:
-            yield from (f"fun_induction {name} {' '.join(terms)} <;> {closing}" for closing in closings)
-        for variable in variables:
-            yield from (f"induction {variable} <;> {closing}" for closing in closings)
-            yield f"cases {variable} <;> {closings[0]}"
+        if call := _call(name, goal.conclusion):
+            yield from (f"fun_induction {call} <;> {closing}" for closing in closings)
+    for variable in _variables(goal) if definitions else ():
+        yield from (f"induction {variable} <;> {closing}" for closing in closings)
+        yield f"induction {variable} <;> simp [{known}, *]; omega"
+        yield f"cases {variable} <;> {closings[0]}"
+
+
+def _call(name: str, conclusion: str) -> str:
+    """The first application of a function in a conclusion; empty where there is none."""
+    short = re.escape(name.rpartition(".")[2])
+    match = re.search(rf"(?<![\w'])(?:[\w']+\.)*{short}((?: (?:[\w'.]+|\([^()]*\)))+)", conclusion)
+    return f"{name}{match.group(1)}" if match else ""
+
+
+def _variables(goal: Goal) -> list[str]:
+    """Variables of the conclusion, the first ones."""
+    spoken = set(re.findall(r"[^\W\d][\w'!?₀-₉]*", goal.conclusion))
+    return [each.name for each in goal.terms if each.name in spoken][:VARIABLES]
 
 
 def _closings(names: Sequence[str]) -> list[str]:

@@ -19,13 +19,15 @@ from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, Purpose
 from node.lean.text.script import proof_lines
 from node.prover.agent import Agent, Expansion
 from node.prover.fixed_policy import CLOSING as LIST_CLOSING
+from node.prover.goal_text import read_goal
 from node.prover.methods import ProofSearch
+from node.prover.premises import candidates
 from node.proving.checkpoints import BadPolicy, of_the_demo
 from node.proving.local_lean import LocalEnvironment, LocalLean
 from node.proving.naming import named
-from node.proving.neighbours import neighbour_tactics
 from node.proving.policies import OpenedPolicy, check, open_policy, parse
 from node.proving.portfolio import SEARCHING_AFTER, ClosingTactics, first_proof, stages
+from node.proving.premises import premises_of, with_premises
 from node.proving.prover import Budget, Found, ProvingFailed
 from node.proving.settings import ProvingSettings
 from node.proving.shortening import shortened
@@ -168,9 +170,10 @@ class SoloProver:
 
     async def _neighbours(self, task: _Task) -> _Proof | None:
         """What the file itself offers, for a gap in one. Raises ProvingFailed."""
-        if task.theorem.place is None:
+        premises = premises_of(task.theorem)
+        if premises is None:
             return None
-        order = neighbour_tactics(task.theorem.place, await task.environment.open())
+        order = candidates(read_goal(await task.environment.open()), premises)
         outcomes = await task.environment.run((), order)
         tactic = first_proof(outcomes, order)
         return _Proof(ProofTree(tactic), "the file's own names", {}) if tactic else None
@@ -214,7 +217,7 @@ class SoloProver:
             samples=self._settings.samples,
         )
         agent = Agent(
-            *(attempt, opened.policy, task.environment),
+            *(attempt, with_premises(opened.policy, task.theorem, has_values=opened.network), task.environment),
             prover_id="solo",
             leaves=LEAVES,
             parameters=opened.parameters,

@@ -1,0 +1,33 @@
+"""For gaps in files: what the file itself declares joins whatever policy is asked."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from common.lean import Theorem
+from common.places import Context
+from node.prover.mixture import MixturePolicy, Part
+from node.prover.policy import Policy
+from node.prover.premises import PremisePolicy, Premises
+
+SHARE = 0.5
+"""Of the prior mass, beside a policy with 1: half of all proofs in files need nothing of the file."""
+
+
+def premises_of(theorem: Theorem) -> Premises | None:
+    """What stands above a gap; None for a theorem that stands by itself, and where nothing is declared above."""
+    premises = _premises(theorem.place.context) if theorem.place is not None else None
+    return premises if premises is not None and premises.declared else None
+
+
+def with_premises(policy: Policy, theorem: Theorem, *, has_values: bool) -> Policy:
+    """The policy, with tactics that use the file's own names. `has_values`: whether the policy's values are learned."""
+    premises = premises_of(theorem)
+    if premises is None:
+        return policy
+    return MixturePolicy([Part(policy, has_values=has_values), Part(PremisePolicy(premises), SHARE)])
+
+
+@lru_cache(maxsize=64)
+def _premises(context: Context) -> Premises:
+    return Premises.of(context.text)
