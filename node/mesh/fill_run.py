@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from common.waiting import unless_stopped
+from node.lean.contexts.modules import ContextModules
 from node.lean.files.sources import SourceFile, collect
 from node.lean.files.verifier import FileVerifier
 from node.lean.holes.finder import GapFinder
@@ -127,7 +128,8 @@ class FillRun:
         settings, key = self.settings, toolchain.environment.get("LEAN_PATH", "")
         if key not in self.tools:
             seconds, memory = settings.file_seconds, settings.memory_mb
-            finder = GapFinder(toolchain, seconds, memory, settings.lean.header_seconds)
+            contexts = ContextModules(toolchain, seconds=seconds, memory_mb=memory)
+            finder = GapFinder(toolchain, seconds, memory, settings.lean.header_seconds, contexts)
             self.stack.push_async_callback(finder.close)
             files = FileVerifier(toolchain, at_once=1, seconds=seconds, memory_mb=memory)
             self.stack.callback(files.close)

@@ -42,7 +42,7 @@ LEAN_MAY_IMPORT = {
     "files": {"text", "process", "toolchain", "olean", "settings", "verify"},
     "trace": {"text", "process", "toolchain"},
     "contexts": {"text", "process", "toolchain", "files", "settings"},
-    "holes": {"text", "process", "toolchain", "worker", "files"},
+    "holes": {"text", "process", "toolchain", "worker", "files", "contexts"},
     "requests": {"text", "backend", "cache", "contexts"},
     "adapters": {
         "text",

@@ -74,14 +74,20 @@ class ContextModules:
         place = theorem.place
         if place is None:
             return theorem
-        known = self._short.get(place.context.digest)
+        context = await self.shorter(place.context)
+        return msgspec.structs.replace(theorem, place=msgspec.structs.replace(place, context=context))
+
+    async def shorter(self, context: Context) -> Context:
+        """A shorter text that means the same to what stands below it; the text itself where there is none."""
+        known = self._short.get(context.digest)
         if known is None:
             async with self._lock:
-                known = self._short.get(place.context.digest) or await self._shorten(place.context)
-                self._short[place.context.digest] = known
-        return msgspec.structs.replace(theorem, place=msgspec.structs.replace(place, context=known))
+                known = self._short.get(context.digest) or await self._shorten(context)
+                self._short[context.digest] = known
+        return known
 
     async def _shorten(self, context: Context) -> Context:
+        """`shorter`, for a text that was not asked about before."""
         text = self._lean.header(context.text)
         if text.count("\n") < LEAST_STEPS * self._step or "module" in [line.strip() for line in leading_imports(text)]:
             return context

@@ -48,6 +48,11 @@ class ScopedText:
         self._text = Text(text)
         self.pieces = list(self._pieces(start))
 
+    @staticmethod
+    def command_starts(text: str, end: int) -> list[int]:
+        """Where commands begin before a place."""
+        return [piece.start for piece in ScopedText(text, 0).pieces if piece.start <= end]
+
     def of(self, pieces: Sequence[Piece]) -> str:
         """The text of neighbouring commands."""
         return self._text.original[pieces[0].start : pieces[-1].end] if pieces else ""

@@ -14,6 +14,9 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from common.places import Context
+from node.lean.contexts.modules import ContextModules
+from node.lean.contexts.scopes import ScopedText
 from node.lean.files.compiling import Compiled, Compiler
 from node.lean.holes.elaborator import Elaborator, Goals
 from node.lean.holes.gaps import CommandSpan, FileGaps, Gap, Lines, first_line_of, spans
@@ -47,6 +50,8 @@ class GapFinder:
     """Memory limit of each Lean process."""
     start_seconds: float = 60.0
     """Most seconds for Lean's start with what a file imports."""
+    contexts: ContextModules | None = None
+    """Compiles what stands above the first gap of a long file."""
     _folder: Path = field(default_factory=lambda: scratch_folder("proofmesh-gaps-"))
     _elaborator: Elaborator | None = None
 
@@ -67,7 +72,13 @@ class GapFinder:
         header = "" if imports(text) or not self.toolchain.default_header else f"{self.toolchain.default_header}\n"
         whole = header + text
         moved = [mention.moved(len(header)) for mention in mentioned]
-        goals, compiled = await self._elaborated(whole, moved)
+        compiling = asyncio.create_task(self._compiled(whole))
+        try:
+            document, places = await self._shortened(whole, moved)
+        except BaseException:
+            compiling.cancel()
+            raise
+        goals, compiled = await self._elaborated(document, places, compiling)
         errors = [each for each in compiled.messages if each.severity == "error"] if compiled else []
         found.errors = [replace(each, line=each.line - header.count("\n")) for each in errors]
         found.problem = compiled.problem if compiled else ""
@@ -78,7 +89,7 @@ class GapFinder:
             return found
         found.commands = spans(compiled.text, compiled.commands, errors, whole, len(header))
         shown = [_shown(each) for each in goals]
-        proofs = await self._proofs(whole, moved, [tactic for tactic, _ in shown])
+        proofs = await self._proofs(document, places, [tactic for tactic, _ in shown])
         lines = Lines(text)
         for mention, (tactic, goal), proof in zip(mentioned, shown, proofs, strict=True):
             command = _around(found.commands, mention.start)
@@ -89,14 +100,21 @@ class GapFinder:
                 found.gaps.append(Gap(mention.start, line, column, name, command, tactic, goal, reason))
         return found
 
+    async def _shortened(self, text: str, mentioned: list[Mention]) -> tuple[str, list[Mention]]:
+        """The text with what stands above the first gap's command in short, and the gaps in it."""
+        if self.contexts is None:
+            return text, mentioned
+        start = max(ScopedText.command_starts(text, mentioned[0].start), default=0)
+        short = (await self.contexts.shorter(Context.of(text[:start]))).text
+        return short + text[start:], [mention.moved(len(short) - start) for mention in mentioned]
+
     async def _elaborated(
-        self, text: str, mentioned: list[Mention]
+        self, text: str, mentioned: list[Mention], compiling: asyncio.Task[Compiled]
     ) -> tuple[list[Goals] | WorkerEnded, Compiled | None]:
         """The goals at each `sorry`, or why there are none; and the compiled file, unless that took too long.
 
         Raises OSError.
         """
-        compiling = asyncio.create_task(self._compiled(text))
         try:
             return await self._goals(text, mentioned), await compiling
         except WorkerEnded as end:
@@ -109,7 +127,8 @@ class GapFinder:
         """Raises WorkerEnded, OSError."""
         if self._elaborator is None:
             options = WorkerOptions(memory_mb=self.memory_mb, start_seconds=self.start_seconds, in_file=True)
-            self._elaborator = Elaborator(self.toolchain, options, self.seconds)
+            toolchain = self.contexts.toolchain if self.contexts is not None else self.toolchain
+            self._elaborator = Elaborator(toolchain, options, self.seconds)
         places = [position(text, mention.start) for mention in mentioned]
         return (await self._elaborator.run(text, places)).goals
 
