@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from common.lean import BadStatement, ProofTree, Theorem
+from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
 from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, Purpose
 from node.lean.text.script import proof_lines
 from node.prover.agent import Agent, Expansion
@@ -41,6 +41,9 @@ LEAVES = 4
 
 LONGEST_TACTIC = 0.25
 """Of a theorem's time, for one candidate at most."""
+
+IS_PROOF = "show (_ : Prop)"
+"""A tactic that fails where something else than a proof is expected."""
 
 SHORTENING_SECONDS = 2.0
 """For making a proof short and readable, at most, of the time that is left."""
@@ -123,7 +126,7 @@ class SoloProver:
         seconds = min(self._lean.settings.tactic_seconds, max(1.0, LONGEST_TACTIC * budget.seconds))
         task = _Task(theorem, self._lean.environment(theorem, seconds), 0.0, budget)
         try:
-            await task.environment.open()
+            await _proposition(task.environment, theorem, await task.environment.open())
             task.deadline = time.monotonic() + budget.seconds
             proof = await self._portfolio(task)
         except BadStatement as error:
@@ -273,6 +276,14 @@ class SoloProver:
         # Closing tactics of a library that is loaded (grind, aesop, ...) help everywhere, not only at the beginning.
         first = [*LIST_CLOSING, *(tactic for tactic in self._closing.known() if tactic not in (*LIST_CLOSING, "omega"))]
         return await self._stack.enter_async_context(open_policy(parse(policy), closing=first, note=self._note))
+
+
+async def _proposition(environment: LocalEnvironment, theorem: Theorem, state: str) -> None:
+    """Raises BadStatement where a gap in a file lacks a value and not a proof."""
+    if theorem.place is None:
+        return
+    if (await environment.run((), [IS_PROOF]))[IS_PROOF].kind is OutcomeKind.ERROR:
+        raise BadStatement(f"a value is missing here, not a proof: {state.partition('⊢')[2].strip()}")
 
 
 async def _first(*attempts: Coroutine[Any, Any, _Proof | None]) -> _Proof | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from common.places import Place
+from node.lean.files.commands import PROOFS, Text
 from node.lean.text.headers import import_lines
 from node.lean.text.lexing import blanked
 
@@ -34,6 +35,27 @@ def others_assumed(place: Place) -> tuple[Place, int]:
     before, earlier = _replaced(place.before, code[: len(place.before)])
     after, later = _replaced(place.after, code[behind:])
     return Place(place.context, before, after, place.tactic), earlier + later
+
+
+def theorems_assumed(context: str) -> tuple[str, int]:
+    """The text above with every `sorry` in its theorems replaced, and how many there are.
+
+    In definitions it stays: Lean compiles them, and cannot compile an axiom.
+    """
+    if not _SORRY.search(context):
+        return context, 0
+    text = Text(context)
+    if text.original != context:
+        return context, 0  # it compares messages with `#guard_msgs`, and those would change
+    parts, at, count = [], 0, 0
+    command = text.after(None)
+    while command is not None:
+        if command.keyword in PROOFS:
+            replaced, found = _replaced(context[command.start : command.end], text.code[command.start : command.end])
+            parts += [context[at : command.start], replaced]
+            at, count = command.end, count + found
+        command = text.after(command)
+    return "".join([*parts, context[at:]]), count
 
 
 def with_axiom(context: str) -> str:

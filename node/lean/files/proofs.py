@@ -8,7 +8,7 @@ import textwrap
 from common.lean import Theorem
 from common.messages import FailureKind, LeanVerifyReply
 from common.places import BadContext, Context, Place
-from node.lean.files.other_gaps import AXIOM, mentions_axiom, others_assumed, with_axiom
+from node.lean.files.other_gaps import AXIOM, mentions_axiom, others_assumed, theorems_assumed, with_axiom
 from node.lean.files.report import DeclarationVerdict, FileReport
 from node.lean.files.verdicts import rests_on
 from node.lean.files.verifier import FileVerifier
@@ -61,8 +61,9 @@ class ProofVerifier:
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
         """Whether `script`, a tactic block, proves the theorem.
 
-        In a file: whether the command is right with it. Other gaps of the command stay open; the reply names `sorryAx`
-        among its axioms then, and says so in its reason. Raises VerificationFailed.
+        In a file: whether the command is right with it. Other gaps of the command stay open, and so do theorems above
+        that are not proved; the reply names `sorryAx` among its axioms where that matters, and says so in its reason.
+        Raises VerificationFailed.
         """
         place = theorem.place
         if place is None and not declares(theorem.header):
@@ -79,9 +80,10 @@ class ProofVerifier:
         except BadContext as error:
             raise VerificationFailed(str(error), FailureKind.BAD_STATEMENT) from error
         place, others = others_assumed(place)
-        if others and mentions_axiom(script):
-            return LeanVerifyReply(accepted=False, reason=f"the proof uses the name {AXIOM}, which is ours")
-        if others:
+        above, open_above = theorems_assumed(above) if theorem.place is not None else (above, 0)
+        if others or open_above:
+            if mentions_axiom(script):
+                return LeanVerifyReply(accepted=False, reason=f"the proof uses the name {AXIOM}, which is ours")
             above = with_axiom(above)
         report = await self.files.verify_text(above + _command(place, script))
         return _reply(report, above.count("\n") + 1, others)
@@ -113,6 +115,8 @@ def _reply(report: FileReport, first: int, others: int) -> LeanVerifyReply:
     accepted = bool(mine) and not report.problem and all(_accepted(each) for each in mine)
     axioms = {"sorryAx" if axiom == AXIOM else axiom for each in mine for axiom in each.axioms}
     left = f"{others} other `sorry` of its command {'is' if others == 1 else 'are'} left" if others else ""
+    if not others and "sorryAx" in axioms:
+        left = "it rests on a theorem above that is not proved yet"
     return LeanVerifyReply(
         accepted=accepted,
         reason=left if accepted else _reason(report, mine),

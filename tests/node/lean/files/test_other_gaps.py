@@ -62,7 +62,6 @@ async def test_a_gap_is_judged_by_itself_while_others_of_its_command_stay_open(v
 async def test_a_proof_that_is_itself_unfinished_is_not_accepted_beside_other_gaps(verifier: ProofVerifier):
     theorem = at("theorem t (h : p) : q ∧ p := ⟨?, sorry⟩\n", tactic=False)
     for script, told in [
-        ("exact unproved p q h", "uses sorry"),
         ("exact @«proofmesh other gap» _", "proofmesh other gap"),
         ("exact proofmesh_other_gap", "proofmesh other gap"),
         ("sorry", "sorry"),
@@ -75,3 +74,11 @@ async def test_a_proof_that_is_itself_unfinished_is_not_accepted_beside_other_ga
 async def test_a_gap_alone_in_its_command_makes_it_a_theorem(verifier: ProofVerifier):
     verdict = await verifier.verify(at("theorem t (h : p) : p ∧ p := by\n  ?\n"), "  constructor\n  all_goals exact h")
     assert verdict.accepted and not verdict.reason and not verdict.axioms and verdict.rechecked, verdict
+
+
+@pytest.mark.lean
+async def test_a_theorem_above_that_is_not_proved_may_be_used_and_that_is_said(verifier: ProofVerifier):
+    for command in ("theorem t (h : p) : q ∧ p := ⟨?, h⟩\n", "theorem t (h : p) : q ∧ p := ⟨?, sorry⟩\n"):
+        verdict = await verifier.verify(at(command, tactic=False), "  exact unproved p q h")
+        assert verdict.accepted and "sorryAx" in verdict.axioms, verdict
+        assert "above" in verdict.reason or "1 other" in verdict.reason
