@@ -7,6 +7,7 @@ proved.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,8 +32,11 @@ NEAREST = 3
 
 MOST_TACTICS = 64
 
-IN_SEARCH = 32
-"""Of these, at each state of a search: they come beside a policy's own."""
+IN_SEARCH = 24
+"""At each state of a search: they come beside a policy's own."""
+
+SIMPLIFICATIONS = 7
+"""Of these."""
 
 _NAME = re.compile(r"[^\W\d][\w'!?₀-₉]*(?:\.[^\W\d][\w'!?₀-₉]*)*")
 _HIDING = re.compile(r"[^\w\s().,:;=<>+*/∧∨→↔¬∀∃λ|&^%$!?@~·←↦≤≥≠⊢×∈∉∘∣⟨⟩{}\[\]'-]")
@@ -65,30 +69,40 @@ class Premises:
 class PremisePolicy:
     """Proposes tactics with names of the file, behind the policy interface."""
 
-    def __init__(self, premises: Premises) -> None:
+    def __init__(self, premises: Premises, unknown: Callable[[str], bool] = lambda tactic: False) -> None:
+        """`unknown`: whether Lean does not know what a tactic begins with."""
         self._premises = premises
+        self._unknown = unknown
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """Neither the number of samples nor the seed matters: every candidate is proposed."""
-        tactics = candidates(read_goal(state), self._premises)[:IN_SEARCH]
+        tactics = [tactic for tactic in moves(read_goal(state), self._premises) if not self._unknown(tactic)]
         proposals = [Proposal(tactic, 1.0 - 0.5 * rank / len(tactics)) for rank, tactic in enumerate(tactics)]
         return Advice(proposals, value(state), exhausted=True)
 
 
 def candidates(goal: Goal, premises: Premises) -> list[str]:
-    """Tactics for a goal, best guesses first, each once."""
-    if not premises.declared:
-        return []
-    definitions = _definitions(goal, premises)
-    lemmas = _lemmas(goal, premises)
-    sources: list[Callable[[], Iterator[str]]] = [
-        lambda: _simplifications(definitions, lemmas),
-        lambda: _applications(lemmas),
-        lambda: _constructions(goal, premises),
-        lambda: _eliminations(goal, premises, [*definitions, *lemmas[:TOGETHER]]),
-        lambda: _inductions(goal, definitions, lemmas[:TOGETHER]),
-    ]
-    return list(dict.fromkeys(tactic for source in sources for tactic in source()))[:MOST_TACTICS]
+    """Everything to try on a goal by itself, best guesses first, each once: also whole inductions."""
+    definitions, lemmas = _definitions(goal, premises), _lemmas(goal, premises)
+    known = [*definitions, *lemmas[:TOGETHER]]
+    closing = itertools.chain(
+        _simplifications(definitions, lemmas),
+        _whole_eliminations(goal, premises, known),
+        _whole_inductions(goal, definitions, known),
+    )
+    return list(dict.fromkeys([*closing, *moves(goal, premises)]))[:MOST_TACTICS]
+
+
+def moves(goal: Goal, premises: Premises) -> list[str]:
+    """What to try at each state of a search: steps that Lean is done with at once."""
+    definitions, lemmas = _definitions(goal, premises), _lemmas(goal, premises)
+    steps = itertools.chain(
+        itertools.islice(_simplifications(definitions, lemmas), SIMPLIFICATIONS),
+        _applications(lemmas),
+        _constructions(goal, premises),
+        _eliminations(goal, premises),
+    )
+    return list(dict.fromkeys(steps))[:IN_SEARCH]
 
 
 def _definitions(goal: Goal, premises: Premises) -> list[str]:
@@ -125,14 +139,16 @@ def _simplifications(definitions: Sequence[str], lemmas: Sequence[str]) -> Itera
     if definitions:
         yield f"simp [{own}]"
         yield f"simp_all [{own}]"
+        yield f"simp_all [{own}]; omega"
     if lemmas:
         yield f"simp [{together}]"
         yield f"simp_all [{together}]"
-    if together:
-        yield f"grind [{together}]"
         yield f"simp_all [{together}]; omega"
     if definitions:
         yield f"unfold {definitions[0]}"
+    if together:
+        yield f"grind [{together}]"
+    if definitions:
         yield f"unfold {definitions[0]}; split <;> simp_all <;> omega"
         yield f"simp only [{own}]"
         yield f"simp [{own}]; omega"
@@ -162,31 +178,35 @@ def _constructions(goal: Goal, premises: Premises) -> Iterator[str]:
             yield f"apply {premises.short(predicate.name)}.{each.name}"
 
 
-def _eliminations(goal: Goal, premises: Premises, names: Sequence[str]) -> Iterator[str]:
-    """Cases and induction on what has a type of the file's own."""
+def _eliminations(goal: Goal, premises: Premises) -> Iterator[str]:
+    """Cases and induction on what has a type of the file's own, a goal for each case."""
     for hypothesis in reversed(goal.hypotheses):
         declared = _type_of(hypothesis.type, premises)
-        if declared is None:
-            continue
-        name = hypothesis.name
-        yield from (f"{way} {name} <;> {closing}" for closing in _closings(names) for way in ("induction", "cases"))
-        if declared.constructors:
-            yield f"induction {name} with {_alternatives(declared, goal, recursive=True)}"
-            yield f"cases {name} with {_alternatives(declared, goal, recursive=False)}"
-        else:
-            yield f"cases {name}"
+        if declared is not None and declared.constructors:
+            yield f"induction {hypothesis.name} with {_alternatives(declared, goal, recursive=True)}"
+            yield f"cases {hypothesis.name} with {_alternatives(declared, goal, recursive=False)}"
+        elif declared is not None:
+            yield f"cases {hypothesis.name}"
 
 
-def _inductions(goal: Goal, definitions: Sequence[str], lemmas: Sequence[str]) -> Iterator[str]:
+def _whole_eliminations(goal: Goal, premises: Premises, known: Sequence[str]) -> Iterator[str]:
+    """The same, with every case closed in the same way."""
+    for hypothesis in reversed(goal.hypotheses):
+        if _type_of(hypothesis.type, premises) is not None:
+            for closing in _closings(known):
+                yield f"induction {hypothesis.name} <;> {closing}"
+                yield f"cases {hypothesis.name} <;> {closing}"
+
+
+def _whole_inductions(goal: Goal, definitions: Sequence[str], known: Sequence[str]) -> Iterator[str]:
     """Induction along a definition of the file's own, and on what such a definition is applied to."""
-    closings = _closings([*definitions, *lemmas])
-    known = ", ".join([*definitions, *lemmas])
+    closings = _closings(known)
     for name in definitions[:2]:
         if call := _call(name, goal.conclusion):
             yield from (f"fun_induction {call} <;> {closing}" for closing in closings)
     for variable in _variables(goal) if definitions else ():
         yield from (f"induction {variable} <;> {closing}" for closing in closings)
-        yield f"induction {variable} <;> simp [{known}, *]; omega"
+        yield f"induction {variable} <;> simp [{', '.join(known)}, *]; omega"
         yield f"cases {variable} <;> {closings[0]}"
 
 

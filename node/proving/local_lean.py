@@ -38,6 +38,8 @@ class LocalLean:
     toolchain: LeanToolchain
     settings: LeanProcessSettings
     verifier: ProofVerifier
+    looking: asyncio.Semaphore
+    """Suggestions that Lean may look for at once: each takes a worker for seconds, and one is left for searches."""
     preparing: list[asyncio.Task[None]] = field(default_factory=list)
 
     def environment(self, theorem: Theorem, tactic_seconds: float | None = None) -> LocalEnvironment:
@@ -50,16 +52,19 @@ class LocalLean:
         The text rules keep such tactics from policies, so this goes past them: it is for tactics of ours alone.
         Raises BadStatement, ProvingFailed.
         """
+        if self.requests.contexts is not None:
+            theorem = await self.requests.contexts.shortened(theorem)
         batch = TacticBatch(theorem, (), (f"set_option maxHeartbeats {SEARCHING_HEARTBEATS} in {searching}",), seconds)
-        while True:
-            try:
-                outcome = (await self.requests.backend.attempt(batch)).outcomes[0]
-            except BackendFull as error:
-                await asyncio.sleep(error.retry_after)
-            except BackendDown as error:
-                raise ProvingFailed(str(error)) from error
-            else:
-                return suggested(outcome.message) if outcome.kind is OutcomeKind.PROVED else ""
+        async with self.looking:
+            while True:
+                try:
+                    outcome = (await self.requests.backend.attempt(batch)).outcomes[0]
+                except BackendFull as error:
+                    await asyncio.sleep(error.retry_after)
+                except BackendDown as error:
+                    raise ProvingFailed(str(error)) from error
+                else:
+                    return suggested(outcome.message) if outcome.kind is OutcomeKind.PROVED else ""
 
     def prepare(self, theorem: Theorem) -> None:
         """Begin with the theorem's verification, in a task of its own, while the proof is still being looked for."""
@@ -135,7 +140,8 @@ async def local_lean(settings: LeanProcessSettings, toolchain: LeanToolchain) ->
     backend = make_backend(settings, contexts.toolchain, worker_options(settings))
     backend.start()
     requests = Requests(backend, OutcomeCache(settings.cache), settings.tactic_seconds, contexts)
-    lean = LocalLean(requests, toolchain, settings, ProofVerifier(settings, toolchain))
+    looking = asyncio.Semaphore(max(1, settings.resolved_workers() - 1))
+    lean = LocalLean(requests, toolchain, settings, ProofVerifier(settings, toolchain), looking)
     try:
         yield lean
     finally:

@@ -5,6 +5,7 @@ A file may import what another does not, so what Lean cannot parse is remembered
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,11 @@ class ClosingTactics:
         """Those that Lean has parsed wherever they were tried."""
         unknown = set().union(*self._unknown.values())
         return [tactic for tactic in self._all if tactic not in unknown]
+
+    def unknown(self, theorem: Theorem, tactic: str) -> bool:
+        """Whether Lean turned out not to know a word of a tactic: `grind`, in `induction n <;> grind`."""
+        unknown = self._unknown.get(_imports(theorem), set())
+        return bool(unknown) and not unknown.isdisjoint(re.findall(r"\w+", tactic))
 
     def learn(self, theorem: Theorem, outcomes: Mapping[str, Outcome]) -> None:
         """Leave out from now on what does not parse: that does not depend on the goal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from common.lean import Theorem
@@ -20,12 +21,17 @@ def premises_of(theorem: Theorem) -> Premises | None:
     return premises if premises is not None and premises.declared else None
 
 
-def with_premises(policy: Policy, theorem: Theorem, *, has_values: bool) -> Policy:
-    """The policy, with tactics that use the file's own names. `has_values`: whether the policy's values are learned."""
+def with_premises(
+    policy: Policy, theorem: Theorem, *, has_values: bool, unknown: Callable[[str], bool] = lambda tactic: False
+) -> Policy:
+    """The policy, with tactics that use the file's own names.
+
+    `has_values`: whether the policy's values are learned; `unknown`: whether Lean does not know a tactic.
+    """
     premises = premises_of(theorem)
     if premises is None:
         return policy
-    return MixturePolicy([Part(policy, has_values=has_values), Part(PremisePolicy(premises), SHARE)])
+    return MixturePolicy([Part(policy, has_values=has_values), Part(PremisePolicy(premises, unknown), SHARE)])
 
 
 @lru_cache(maxsize=64)

@@ -21,6 +21,7 @@ from node.prover.agent import Agent, Expansion
 from node.prover.fixed_policy import CLOSING as LIST_CLOSING
 from node.prover.goal_text import read_goal
 from node.prover.methods import ProofSearch
+from node.prover.policy import Policy
 from node.prover.premises import candidates
 from node.proving.checkpoints import BadPolicy, of_the_demo
 from node.proving.local_lean import LocalEnvironment, LocalLean
@@ -176,7 +177,8 @@ class SoloProver:
         premises = premises_of(task.theorem)
         if premises is None:
             return None
-        order = candidates(read_goal(await task.environment.open()), premises)
+        proposed = candidates(read_goal(await task.environment.open()), premises)
+        order = [tactic for tactic in proposed if not self._closing.unknown(task.theorem, tactic)]
         outcomes = await task.environment.run((), order)
         tactic = first_proof(outcomes, order)
         return _Proof(ProofTree(tactic), "the file's own names", {}) if tactic else None
@@ -220,7 +222,7 @@ class SoloProver:
             samples=self._settings.samples,
         )
         agent = Agent(
-            *(attempt, with_premises(opened.policy, task.theorem, has_values=opened.network), task.environment),
+            *(attempt, self._policy(opened, task.theorem), task.environment),
             prover_id="solo",
             leaves=LEAVES,
             parameters=opened.parameters,
@@ -244,6 +246,12 @@ class SoloProver:
             case AttemptOutcome.BAD_STATEMENT:
                 raise BadStatement(result.message)
         raise ProvingFailed(f"the search was cut short: {result.message}")
+
+    def _policy(self, opened: OpenedPolicy, theorem: Theorem) -> Policy:
+        def unknown(tactic: str) -> bool:
+            return self._closing.unknown(theorem, tactic)
+
+        return with_premises(opened.policy, theorem, has_values=opened.network, unknown=unknown)
 
     async def _script(self, task: _Task, proof: _Proof) -> tuple[str, ...] | str:
         """The proof's lines, short and readable as far as time allows; or why it cannot be written down."""
