@@ -7,6 +7,7 @@ A command whose gaps are all filled must be accepted by the kernel, with Lean's 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -79,6 +80,9 @@ class FillVerifier:
             # Whatever stands behind a command that fails may fail because of that: the first one is looked at.
             doubtful = next((command for command, word in judged.words.items() if word.problem), None)
             if doubtful is None:
+                broken = judged.new_errors(file)
+                if broken and await self._take_out_breaker(file, checked, broken):
+                    continue
                 judged.tell(checked)
                 return checked
             if doubtful in settled or checked.rounds > MOST_ROUNDS:
@@ -110,6 +114,19 @@ class FillVerifier:
         if len(mine) == 1:
             checked.refused |= dict.fromkeys(mine, first_line_of(problem))
         checked.fills = {**others, **kept}
+
+    async def _take_out_breaker(self, file: FileGaps, checked: Checked, broken: Sequence[str]) -> bool:
+        """Take out the proofs of a command with which another part of the file fails that was right without them, such
+        as a `#guard_msgs` that compares axioms. False where no single command is to blame."""
+        commands = sorted(_commands(checked.fills), key=lambda command: command.name not in broken[0])
+        for command in commands:
+            if checked.rounds > MOST_ROUNDS:
+                return False
+            others = {gap: fill for gap, fill in checked.fills.items() if gap.command != command}
+            if len((await self._judge(file, others, checked)).new_errors(file)) < len(broken):
+                _refuse(checked, command, f"another command of the file fails with it: {broken[0]}")
+                return True
+        return False
 
     async def _one_by_one(self, file: FileGaps, checked: Checked) -> None:
         """Where Lean comes to no verdict on the file as a whole: keep the commands with which it does."""
@@ -161,6 +178,13 @@ class _Judgement:
     def word(self, command: CommandSpan) -> _Word:
         """On one command."""
         return _Word(self.problem) if self.problem else self.words[command]
+
+    def new_errors(self, file: FileGaps) -> list[str]:
+        """Errors that the file did not have before. One that only reads otherwise now is an old one."""
+        if len(self.errors) <= len(file.errors):
+            return []
+        before = Counter(each.text for each in file.errors)
+        return [*(Counter(each.text for each in self.errors) - before).elements()]
 
     def tell(self, checked: Checked) -> None:
         """Write down what is accepted."""

@@ -115,3 +115,12 @@ async def test_proofs_that_need_more_than_one_file_allows_are_told():
         files.close()
         await finder.close()
     assert list(checked.fills) == [first] and "took too much" in checked.refused[second]
+
+
+async def test_a_proof_with_which_another_command_fails_is_taken_out(check):
+    guarded = "/-- info: 'a' depends on axioms: [sorryAx] -/\n#guard_msgs in\n#print axioms a\n"
+    text = f"theorem a : 1 = 1 := sorry\n{guarded}theorem b : 2 = 2 := sorry\n"
+    checked, filled = await check(text, "rfl", "rfl")
+    assert filled == text.replace("2 = 2 := sorry", "2 = 2 := by rfl")
+    (reason,) = checked.refused.values()
+    assert "another command of the file fails with it" in reason
