@@ -17,13 +17,14 @@ import structlog
 from common import faults, metrics, subjects
 from common.bus import Bus, BusError, Lease, persistently
 from common.lean import Outcome, OutcomeKind, outcome_values
-from common.messages import Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.messages import Attempt, AttemptOutcome, AttemptResult, Purpose, ResultPart
 from common.parts import divide
 from common.waiting import wait_first
 from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment
 from node.prover.exploration import ExploringPolicy
 from node.prover.fixed_policy import FixedPolicy
+from node.prover.interactive import for_people
 from node.prover.policy import InferencePolicy, Policy
 from node.prover.settings import ProverSettings
 
@@ -147,17 +148,22 @@ class Prover:
         return result
 
     def _policy(self, attempt: Attempt) -> Policy:
+        policy = self._configured_policy(attempt)
+        if attempt.purpose is Purpose.INTERACTIVE:
+            return for_people(policy, attempt.theorem, network=self._settings.policy != "fixed")
+        return ExploringPolicy(policy, attempt.explore) if attempt.explore > 0 else policy
+
+    def _configured_policy(self, attempt: Attempt) -> Policy:
         settings = self._settings
         if settings.policy == "fixed":
             return FixedPolicy()
-        policy = InferencePolicy(
+        return InferencePolicy(
             self._bus,
             weights=attempt.weights,
             timeout=settings.policy_timeout,
             patience=settings.policy_patience,
             sampling=settings.sampling,
         )
-        return ExploringPolicy(policy, attempt.explore) if attempt.explore > 0 else policy
 
     def _lean(self, attempt: Attempt) -> LeanEnvironment:
         return LeanEnvironment(

@@ -6,10 +6,10 @@ import re
 
 from common.lean import Theorem
 from node.lean.files.commands import PROOFS, Command, Text
+from node.lean.holes.mentions import mentions
 from node.lean.text.lexing import blanked, lex, outside_brackets
 from node.lean.text.statement import StatementError, parse_statement
 
-SORRY = re.compile(r"(?<![\w.'!?])sorry(?![\w'!?])")
 _STATEMENT_WORD = re.compile(r"(?<![\w.'])(?:theorem|lemma|example)\b")
 _BINDS = re.compile(r"(?:let|have|letI|haveI)\b")
 _MODIFIERS = r"(?:(?:private|protected|public|noncomputable|nonrec|unsafe|partial|local|scoped)\s+)*"
@@ -35,6 +35,8 @@ class LookedAt:
         self._text = Text(original.replace("#guard_msgs", "#guard_look"))
         self.original = original
         self.code = blanked(original)
+        self.gaps = [mention.start for mention in mentions(original)]
+        """Where each `sorry` begins."""
         starts: list[int] = []
         for match in _BEGINS.finditer(self.code):
             if not (starts and _PREFIX.fullmatch(self.code, starts[-1], match.start())):
@@ -85,7 +87,7 @@ class LookedAt:
 
     def lines_to_prove(self) -> set[int]:
         """Lines with a `sorry`, and the first lines of theorems."""
-        gaps = {self._text.line(match.start()) for match in SORRY.finditer(self.code)}
+        gaps = {self._text.line(start) for start in self.gaps}
         return gaps | {self.first_line(each) for each in self.commands if each.keyword in PROOFS}
 
     def proof_start(self, command: Command) -> int:

@@ -20,6 +20,7 @@ from node.lean.text.script import proof_lines
 from node.prover.agent import Agent, Expansion
 from node.prover.fixed_policy import CLOSING as LIST_CLOSING
 from node.prover.goal_text import read_goal
+from node.prover.interactive import premises_of, with_premises
 from node.prover.methods import ProofSearch
 from node.prover.policy import Policy
 from node.prover.premises import candidates
@@ -28,7 +29,6 @@ from node.proving.local_lean import LocalEnvironment, LocalLean
 from node.proving.naming import named
 from node.proving.policies import OpenedPolicy, check, open_policy, parse
 from node.proving.portfolio import SEARCHING_AFTER, ClosingTactics, first_proof, stages
-from node.proving.premises import premises_of, with_premises
 from node.proving.prover import Budget, Found, ProvingFailed
 from node.proving.settings import ProvingSettings
 from node.proving.shortening import shortened

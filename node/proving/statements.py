@@ -24,7 +24,7 @@ from node.lean.files.sources import collect
 from node.lean.text.filling import below
 from node.lean.text.rules import statement_problem
 from node.lean.text.statement import StatementError, parse_statement
-from node.proving.looking import SORRY, LookedAt
+from node.proving.looking import LookedAt
 
 CLOSE_NAMES = 3
 """Names that are suggested in place of one that is not there."""
@@ -116,7 +116,7 @@ def line_target(path: Path, line: int, column: int | None = None) -> Target:
     if not 1 <= line <= len(lines):
         raise BadTarget(f"{where}: the file has {len(text.code.splitlines())} lines")
     begin = sum(len(each) + 1 for each in lines[: line - 1])
-    found = [match.start() for match in SORRY.finditer(text.code, begin, begin + len(lines[line - 1]))]
+    found = [start for start in text.gaps if begin <= start < begin + len(lines[line - 1])]
     command = text.command_at(line)
     if found and command is not None:
         at = found[0] if column is None else min(found, key=lambda each: abs(each - begin - column + 1))

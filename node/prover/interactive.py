@@ -1,4 +1,7 @@
-"""For gaps in files: what the file itself declares joins whatever policy is asked."""
+"""Policies for people who wait: a network is joined by the list of tactics, and in a file by the file's own names.
+
+Evaluations and training ask the policy alone.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from functools import lru_cache
 
 from common.lean import Theorem
 from common.places import Context
+from node.prover.fixed_policy import FixedPolicy
 from node.prover.mixture import MixturePolicy, Part
 from node.prover.policy import Policy
 from node.prover.premises import PremisePolicy, Premises
@@ -32,6 +36,13 @@ def with_premises(
     if premises is None:
         return policy
     return MixturePolicy([Part(policy, has_values=has_values), Part(PremisePolicy(premises, unknown), SHARE)])
+
+
+def for_people(policy: Policy, theorem: Theorem, *, network: bool) -> Policy:
+    """What proves most. `network`: whether the policy is one; else it is the list of tactics itself."""
+    if network:
+        policy = MixturePolicy([Part(policy, has_values=True), Part(FixedPolicy())])
+    return with_premises(policy, theorem, has_values=network)
 
 
 @lru_cache(maxsize=64)
