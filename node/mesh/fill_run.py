@@ -168,7 +168,7 @@ async def _prover(
     if settings.url:
         from node.proving.remote import mesh_prover
 
-        async with mesh_prover(settings.url, settings.run) as prover:
+        async with mesh_prover(settings.url, settings.run, settings.proving) as prover:
             yield prover, settings.jobs or MESH_AT_ONCE
         return
 

@@ -228,7 +228,7 @@ async def _prover(
         from node.proving.remote import mesh_prover
 
         logging.configure("error")  # what fails is said by exceptions
-        async with mesh_prover(settings.url, settings.run, settings.proving.samples) as prover:
+        async with mesh_prover(settings.url, settings.run, settings.proving) as prover:
             yield prover, MESH_AT_ONCE
         return
     from node.lean.settings import LeanProcessSettings

@@ -25,9 +25,10 @@ from common.messages import (
     ResultPart,
 )
 from common.parts import Parts
-from common.sampling import SAMPLES
-from node.lean.text.script import proof_lines
+from node.prover.environment import LeanEnvironment
+from node.proving.finishing import Unwritable, finished
 from node.proving.prover import Budget, Found, ProvingFailed
+from node.proving.settings import ProvingSettings
 
 CONNECT_SECONDS = 3.0
 """Patience with a broker that was named on the command line."""
@@ -38,6 +39,12 @@ OPEN_SECONDS = 600.0
 ANSWER_SECONDS = 60.0
 """After which an unanswered request is sent again."""
 
+TACTIC_SECONDS = 5.0
+"""For one variant of a proof that is made shorter."""
+
+FINISHING_PATIENCE = 5.0
+"""Seconds of asking busy lean-proxies for that: a long proof will do, too."""
+
 VERIFY_SECONDS = 120.0
 """Patience with the verification: fresh processes take about 0.4 s, those of a busy proxy longer."""
 
@@ -45,9 +52,9 @@ VERIFY_SECONDS = 120.0
 class MeshProver:
     """`TheoremProver` over a running mesh, several theorems at once. Make it with `mesh_prover`."""
 
-    def __init__(self, bus: Bus, samples: int = SAMPLES) -> None:
+    def __init__(self, bus: Bus, settings: ProvingSettings | None = None) -> None:
         self._bus = bus
-        self._samples = samples
+        self._settings = settings or ProvingSettings()
         self._waiting: dict[str, asyncio.Future[AttemptResult]] = {}
         self._parts = Parts()
 
@@ -66,7 +73,7 @@ class MeshProver:
         seconds = time.monotonic() - began
         if result is None:
             return Found(AttemptOutcome.FAILED, reason=f"no proof within {budget.seconds:g} s", seconds=seconds)
-        return _found(result, seconds)
+        return await self._found(theorem, result, seconds, budget)
 
     async def verify(self, theorem: Theorem, script: tuple[str, ...]) -> LeanVerifyReply:
         """Lean's word on a proof, from fresh processes. Raises ProvingFailed."""
@@ -91,6 +98,27 @@ class MeshProver:
             return
         if result is not None:
             waiting.set_result(result)
+
+    async def _found(self, theorem: Theorem, result: AttemptResult, seconds: float, budget: Budget) -> Found:
+        """Raises ProvingFailed."""
+        simulations = result.statistics.simulations
+        match result.outcome:
+            case AttemptOutcome.PROVED if result.proof is not None:
+                left = budget.seconds - seconds if self._settings.shorten else None
+                environment = LeanEnvironment(
+                    self._bus, theorem, tactic_timeout=TACTIC_SECONDS, patience=FINISHING_PATIENCE
+                )
+                try:
+                    script = await finished(result.proof, environment, self._settings.closing, left)
+                except Unwritable as error:
+                    return Found(AttemptOutcome.FAILED, reason=str(error), simulations=simulations, seconds=seconds)
+                return Found(result.outcome, script, "", result.proof, simulations, seconds, by="the mesh")
+            case AttemptOutcome.FAILED | AttemptOutcome.BAD_STATEMENT:
+                return Found(result.outcome, reason=result.message, simulations=simulations, seconds=seconds)
+            case AttemptOutcome.UNDECIDED:
+                return Found(AttemptOutcome.FAILED, reason=result.message, simulations=simulations, seconds=seconds)
+            case _:
+                raise ProvingFailed(f"the search was cut short: {result.message}")
 
     async def _refusal(self, theorem: Theorem) -> str:
         """Lean's words on a theorem that it refuses; empty for one whose first state it shows.
@@ -121,7 +149,8 @@ class MeshProver:
             purpose=Purpose.INTERACTIVE,
             simulations=budget.simulations,
             seed=0,
-            samples=self._samples,
+            samples=self._settings.samples,
+            seconds=budget.seconds,
         )
         waiting: asyncio.Future[AttemptResult] = asyncio.get_running_loop().create_future()
         self._waiting[attempt_id] = waiting
@@ -135,27 +164,8 @@ class MeshProver:
             del self._waiting[attempt_id]
 
 
-def _found(result: AttemptResult, seconds: float) -> Found:
-    """Raises ProvingFailed."""
-    simulations = result.statistics.simulations
-    match result.outcome:
-        case AttemptOutcome.PROVED if result.proof is not None:
-            try:
-                script = tuple(proof_lines(result.proof, ""))
-            except ValueError as error:
-                reason = f"the proof that was found cannot be written down: {error}"
-                return Found(AttemptOutcome.FAILED, reason=reason, simulations=simulations, seconds=seconds)
-            return Found(result.outcome, script, "", result.proof, simulations, seconds, by="the mesh")
-        case AttemptOutcome.FAILED | AttemptOutcome.BAD_STATEMENT:
-            return Found(result.outcome, reason=result.message, simulations=simulations, seconds=seconds)
-        case AttemptOutcome.UNDECIDED:
-            return Found(AttemptOutcome.FAILED, reason=result.message, simulations=simulations, seconds=seconds)
-        case _:
-            raise ProvingFailed(f"the search was cut short: {result.message}")
-
-
 @asynccontextmanager
-async def mesh_prover(url: str, run: str, samples: int = SAMPLES) -> AsyncIterator[MeshProver]:
+async def mesh_prover(url: str, run: str, settings: ProvingSettings | None = None) -> AsyncIterator[MeshProver]:
     """A running mesh's prover for as long as the block lasts.
 
     Raises ProvingFailed when its broker cannot be reached.
@@ -165,7 +175,7 @@ async def mesh_prover(url: str, run: str, samples: int = SAMPLES) -> AsyncIterat
     except BusError as error:
         raise ProvingFailed(str(error)) from error
     try:
-        prover = MeshProver(bus, samples)
+        prover = MeshProver(bus, settings)
         subscription = await bus.subscribe(subjects.RESULT, (AttemptResult, ResultPart), prover.received)
         try:
             yield prover

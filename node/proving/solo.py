@@ -16,7 +16,6 @@ from typing import Any
 
 from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
 from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, Purpose
-from node.lean.text.script import proof_lines
 from node.prover.agent import Agent, Expansion
 from node.prover.fixed_policy import CLOSING as LIST_CLOSING
 from node.prover.goal_text import read_goal
@@ -25,14 +24,12 @@ from node.prover.methods import ProofSearch
 from node.prover.policy import Policy
 from node.prover.premises import candidates
 from node.proving.checkpoints import BadPolicy, of_the_demo
+from node.proving.finishing import Unwritable, finished
 from node.proving.local_lean import LocalEnvironment, LocalLean
-from node.proving.naming import named
 from node.proving.policies import OpenedPolicy, check, open_policy, parse
 from node.proving.portfolio import SEARCHING_AFTER, ClosingTactics, first_proof, stages
 from node.proving.prover import Budget, Found, ProvingFailed
 from node.proving.settings import ProvingSettings
-from node.proving.shortening import shortened
-from node.proving.writing import laid_out
 
 Watch = Callable[[Theorem], Callable[[ProofSearch, int, Expansion], None]]
 """What looks on at each search for a theorem: see `Agent`."""
@@ -45,12 +42,6 @@ LONGEST_TACTIC = 0.25
 
 IS_PROOF = "show (_ : Prop)"
 """A tactic that fails where something else than a proof is expected."""
-
-SHORTENING_SECONDS = 2.0
-"""For making a proof short and readable, at most, of the time that is left."""
-
-NAMING_SECONDS = 1.0
-"""Beyond that, for names: a proof whose hypotheses have numbers is hard to read, and names cost a batch or two."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +126,12 @@ class SoloProver:
         if proof is None:
             reason = task.reason or f"no proof within {budget.seconds:g} s"
             return self._failed(task, reason, time.monotonic() - began)
-        script = await self._script(task, proof)
-        if isinstance(script, str):
-            return self._failed(task, script, time.monotonic() - began)
+        closing = self._closing.for_theorem(theorem)
+        try:
+            left = task.left if self._settings.shorten else None
+            script = await finished(proof.tree, task.environment, closing, left)
+        except Unwritable as error:
+            return self._failed(task, str(error), time.monotonic() - began)
         return Found(
             AttemptOutcome.PROVED,
             script,
@@ -252,20 +246,6 @@ class SoloProver:
             return self._closing.unknown(theorem, tactic)
 
         return with_premises(opened.policy, theorem, has_values=opened.network, unknown=unknown)
-
-    async def _script(self, task: _Task, proof: _Proof) -> tuple[str, ...] | str:
-        """The proof's lines, short and readable as far as time allows; or why it cannot be written down."""
-        tree, environment = proof.tree, task.environment
-        try:
-            lines = tuple(proof_lines(tree, ""))
-        except ValueError as error:
-            return f"the proof that was found cannot be written down: {error}"
-        if not self._settings.shorten:
-            return lines
-        deadline = time.monotonic() + min(SHORTENING_SECONDS, max(0.0, task.left))
-        tree = await shortened(tree, environment, self._closing.for_theorem(task.theorem), deadline)
-        tree = await named(tree, environment, deadline + NAMING_SECONDS)
-        return await laid_out(tree, environment)
 
     def _network_at_hand(self) -> str:
         """The newest checkpoint of the demo as a policy's name; empty when there is none."""

@@ -11,7 +11,7 @@ from common.messages import AttemptOutcome
 from common.places import Context, Place
 from node.lean.text.statement import parse_statement
 from node.prover.policy import Advice
-from node.proving import checkpoints, solo
+from node.proving import checkpoints, finishing
 from node.proving.checkpoints import BadPolicy
 from node.proving.local_lean import LocalLean
 from node.proving.own_policy import OwnPolicy
@@ -27,7 +27,7 @@ LIST = ProvingSettings(policy="tactics")
 @pytest.fixture(autouse=True)
 def no_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whatever has been trained here is not part of a test, and a busy machine has time to write proofs nicely."""
-    monkeypatch.setattr(solo, "SHORTENING_SECONDS", 60.0)
+    monkeypatch.setattr(finishing, "SHORTENING_SECONDS", 60.0)
     monkeypatch.setattr(checkpoints, "DEMO_RUN", tmp_path / "no-demo")
 
 
