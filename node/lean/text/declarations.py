@@ -5,6 +5,7 @@ This is a reading by eye, not a parser of Lean: it proposes names to try, and a 
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -61,8 +62,8 @@ def declarations(text: str) -> tuple[tuple[Declaration, ...], str]:
     scopes: list[str] = []
     """Names of the open namespaces; empty for sections and `mutual` blocks."""
     matches = list(_COMMAND.finditer(code))
-    ends = [match.start() for match in matches[1:]] + [len(code)]
-    for match, end in zip(matches, ends, strict=True):
+    for match, following in itertools.zip_longest(matches, matches[1:]):
+        end = following.start() if following is not None else len(code)
         if scope := match["scope"]:
             parts = match["of"].split(".")
             if scope == "end":

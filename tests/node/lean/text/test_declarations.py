@@ -45,3 +45,8 @@ def test_constructors_are_those_of_the_type():
     tree = declarations(TEXT)[0][0]
     assert [each.name for each in tree.constructors] == ["leaf", "node"]
     assert tree.constructors[1].signature.startswith("(l : Tree α) (a : α) (r : Tree α) : Tree α")
+
+
+def test_a_text_without_declarations_has_none():
+    assert declarations("") == ((), "")
+    assert declarations("-- theorem no : True\nopen Nat\nnamespace A\n") == ((), "A")
