@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import shutil
 import tempfile
 from dataclasses import replace
@@ -24,6 +25,7 @@ from common.cache import cache_directory
 from common.lean import Theorem
 from common.places import Context
 from node.lean.contexts.scopes import ScopedText
+from node.lean.files.sources import imports_of
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.text.headers import import_lines, leading_imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -34,7 +36,7 @@ STEP = 64
 LEAST_STEPS = 2
 """Steps of commands above a gap from which on a module is made. Fewer cost each edit less than 50 ms."""
 
-KEPT_MODULES = 200
+KEPT_MODULES = 100
 """On disk, of one Lean. With more at the start, all are forgotten: they import each other. One takes about 5 KB for
 each command."""
 
@@ -92,34 +94,47 @@ class ContextModules:
         if text.count("\n") < LEAST_STEPS * self._step or "module" in [line.strip() for line in leading_imports(text)]:
             return context
         imports = "".join(f"{line}\n" for line in leading_imports(text))
+        imported = f"{imports}{self._builds(text)}"
         scoped = await asyncio.to_thread(ScopedText, text, _offset(text, import_lines(text)))
         count = len(scoped.pieces) // self._step * self._step
         if count < LEAST_STEPS * self._step:
             return context
-        module, done = self._longest(scoped, imports, count)
+        module, done = self._longest(scoped, imported, count)
         if done < count:
             scope = scoped.open_scope(done)
             if scope is None or scoped.open_scope(count) is None:
                 return context
             above = f"import {module}\n{scope}" if module else imports
-            name = self._name(scoped, imports, count)
+            name = self._name(scoped, imported, count)
             log.info("compiling what stands above the gap, once", commands=count - done)
             if not await self._compile(name, above + scoped.public(scoped.pieces[done:count])):
                 return context
             module, done = name, count
         return Context.of(f"import {module}\n{scoped.open_scope(done) or ''}{scoped.of(scoped.pieces[done:])}")
 
-    def _longest(self, scoped: ScopedText, imports: str, count: int) -> tuple[str, int]:
+    def _builds(self, text: str) -> str:
+        """Which builds of modules a text imports: a project that was built anew needs new modules of ours."""
+        path = [Path(folder) for folder in self._lean.environment.get("LEAN_PATH", "").split(os.pathsep) if folder]
+        found = []
+        for name in imports_of(text):
+            files = (folder.joinpath(*name.split(".")).with_suffix(".olean") for folder in path)
+            built = next((file for file in files if file.is_file()), None)
+            if built is not None:
+                state = built.stat()
+                found.append((name, state.st_size, state.st_mtime_ns))
+        return repr(found)
+
+    def _longest(self, scoped: ScopedText, imported: str, count: int) -> tuple[str, int]:
         """The module of the most commands that is there already, and how many these are."""
         for done in range(count, 0, -self._step):
-            name = self._name(scoped, imports, done)
+            name = self._name(scoped, imported, done)
             if (self.folder / f"{name}.olean").exists() and scoped.open_scope(done) is not None:
                 return name, done
         return "", 0
 
-    def _name(self, scoped: ScopedText, imports: str, count: int) -> str:
-        """The name of the module of the first commands."""
-        return f"{PREFIX}_{_digest(imports + scoped.of(scoped.pieces[:count]))}"
+    def _name(self, scoped: ScopedText, imported: str, count: int) -> str:
+        """The name of the module of the first commands, behind what is imported."""
+        return f"{PREFIX}_{_digest(imported + scoped.of(scoped.pieces[:count]))}"
 
     async def _compile(self, name: str, text: str) -> bool:
         """Compile a module; False where Lean does not get through it without an error."""

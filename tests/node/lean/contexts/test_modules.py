@@ -1,5 +1,8 @@
 """Texts above gaps, compiled once: what stands behind the import means what it meant behind the text."""
 
+import asyncio
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +75,22 @@ async def test_a_module_is_found_again_and_a_longer_text_begins_with_it(tmp_path
     longer = text + "theorem t10 : 1 = 1 := t1\ntheorem t11 : True := trivial\n"
     assert (await modules(tmp_path, 4).shortened(placed(longer))).place.context.text.count("theorem") == 0
     assert len(list((tmp_path / "m").iterdir())) == 2
+
+
+async def test_a_library_that_was_built_anew_has_modules_of_its_own(tmp_path):
+    lean = LeanToolchain.pocket()
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "Own.lean").write_text("def own := 1\n")
+    names = []
+    for _ in range(2):
+        command = [*lean.command, "-o", "Own.olean", "Own.lean"]
+        await asyncio.to_thread(subprocess.run, command, cwd=library, env=dict(lean.environment), check=True)
+        own = replace(lean, environment=lean.with_modules([library]))
+        contexts = ContextModules(own, seconds=60, memory_mb=2048, folder=tmp_path / "m", step=2)
+        text = "import Own\n" + "".join(f"theorem t{n} : own = 1 := rfl\n" for n in range(5))
+        names.append((await contexts.shortened(placed(text))).place.context.text.split("\n")[0])
+    assert names[0] != names[1] and all(name.startswith("import ProofmeshContext_") for name in names)
 
 
 @pytest.mark.parametrize(
