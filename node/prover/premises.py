@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from node.lean.text.declarations import Declaration, declarations
 from node.prover.fixed_policy import value
@@ -65,6 +67,47 @@ class Premises:
             parts.pop()
         return name[len(".".join(parts)) + 1 :] if parts else name
 
+    # A file may declare thousands of things, and every state of a search asks for what bears on it: so names are
+    # looked up, and statements are read once.
+
+    @cached_property
+    def definitions(self) -> list[int]:
+        """Places of definitions in `declared`, the nearest to the gap first."""
+        return [place for place, each in _nearest_first(self.declared) if each.kind in ("def", "abbrev", "instance")]
+
+    @cached_property
+    def definitions_by_name(self) -> dict[str, list[int]]:
+        """Places of definitions by their names, with and without namespace."""
+        return _index((place, _names_of(self.declared[place])) for place in self.definitions)
+
+    @cached_property
+    def mentioned(self) -> dict[int, frozenset[str]]:
+        """By place, the names in a theorem's statement."""
+        return {place: frozenset(names(each.statement)) for place, each in enumerate(self.declared) if each.is_proof}
+
+    @cached_property
+    def theorems_by_name(self) -> dict[str, list[int]]:
+        """Places of theorems by each name that their statements mention."""
+        return _index(self.mentioned.items())
+
+    @cached_property
+    def own_names(self) -> frozenset[str]:
+        """All that the file declares, with and without namespaces."""
+        return frozenset(name for each in self.declared for name in _names_of(each))
+
+
+def _nearest_first(declared: Sequence[Declaration]) -> Iterator[tuple[int, Declaration]]:
+    return ((place, declared[place]) for place in reversed(range(len(declared))))
+
+
+def _index(named: Iterable[tuple[int, Iterable[str]]]) -> dict[str, list[int]]:
+    """Places by name."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, mentioned in named:
+        for name in mentioned:
+            places[name].append(place)
+    return places
+
 
 class PremisePolicy:
     """Proposes tactics with names of the file, behind the policy interface."""
@@ -81,24 +124,40 @@ class PremisePolicy:
         return Advice(proposals, value(state), exhausted=True)
 
 
+@dataclass(frozen=True)
+class _Relevant:
+    """What of the file bears on a goal, as it may be written at the gap, the best first."""
+
+    definitions: list[str]
+    lemmas: list[str]
+
+    @staticmethod
+    def to(goal: Goal, premises: Premises) -> _Relevant:
+        return _Relevant(_definitions(goal, premises), _lemmas(goal, premises))
+
+
 def candidates(goal: Goal, premises: Premises) -> list[str]:
     """Everything to try on a goal by itself, best guesses first, each once: also whole inductions."""
-    definitions, lemmas = _definitions(goal, premises), _lemmas(goal, premises)
-    known = [*definitions, *lemmas[:TOGETHER]]
-    closing = itertools.chain(
-        _simplifications(definitions, lemmas),
+    relevant = _Relevant.to(goal, premises)
+    known = [*relevant.definitions, *relevant.lemmas[:TOGETHER]]
+    tactics = itertools.chain(
+        _simplifications(relevant.definitions, relevant.lemmas),
         _whole_eliminations(goal, premises, known),
-        _whole_inductions(goal, definitions, known),
+        _whole_inductions(goal, relevant.definitions, known),
+        _moves(goal, premises, relevant),
     )
-    return list(dict.fromkeys([*closing, *moves(goal, premises)]))[:MOST_TACTICS]
+    return list(dict.fromkeys(tactics))[:MOST_TACTICS]
 
 
 def moves(goal: Goal, premises: Premises) -> list[str]:
     """What to try at each state of a search: steps that Lean is done with at once."""
-    definitions, lemmas = _definitions(goal, premises), _lemmas(goal, premises)
+    return _moves(goal, premises, _Relevant.to(goal, premises))
+
+
+def _moves(goal: Goal, premises: Premises, relevant: _Relevant) -> list[str]:
     steps = itertools.chain(
-        itertools.islice(_simplifications(definitions, lemmas), SIMPLIFICATIONS),
-        _applications(lemmas),
+        itertools.islice(_simplifications(relevant.definitions, relevant.lemmas), SIMPLIFICATIONS),
+        _applications(relevant.lemmas),
         _constructions(goal, premises),
         _eliminations(goal, premises),
     )
@@ -106,32 +165,29 @@ def moves(goal: Goal, premises: Premises) -> list[str]:
 
 
 def _definitions(goal: Goal, premises: Premises) -> list[str]:
-    """Definitions that the goal speaks of, those of the conclusion first."""
+    """Definitions that the goal speaks of, those of the conclusion first, and then the nearest."""
     conclusion = names(goal.conclusion)
     all_names = conclusion | {name for hypothesis in goal.hypotheses for name in names(hypothesis.type)}
-    defined = [each for each in reversed(premises.declared) if each.kind in ("def", "abbrev", "instance")]
-    spoken = [each for each in defined if _mentioned(each, all_names)]
-    spoken.sort(key=lambda each: not _mentioned(each, conclusion))
-    if not spoken and _HIDING.search(goal.conclusion):
-        spoken = defined[:NEAREST]
-    return [premises.short(each.name) for each in spoken][:LEMMAS]
+    by_name = premises.definitions_by_name
+    in_conclusion = {place for name in conclusion for place in by_name.get(name, ())}
+    spoken = {place for name in all_names for place in by_name.get(name, ())}
+    chosen = sorted(spoken, key=lambda place: (place not in in_conclusion, -place))
+    if not chosen and _HIDING.search(goal.conclusion):
+        chosen = premises.definitions[:NEAREST]
+    return [premises.short(premises.declared[place].name) for place in chosen[:LEMMAS]]
 
 
 def _lemmas(goal: Goal, premises: Premises) -> list[str]:
-    """Theorems of the file, by what their statements have in common with the goal."""
+    """Theorems of the file, by what their statements have in common with the goal, and then the nearest."""
     conclusion = names(goal.conclusion)
-    hypotheses = {name for hypothesis in goal.proofs for name in names(hypothesis.type)}
-    own = {part for each in premises.declared for part in _names_of(each)}
-
-    def score(statement: str) -> float:
-        mentioned = names(statement)
-        weights = {name: 3.0 if name in own else 1.0 for name in mentioned}
-        shared = sum(weight for name, weight in weights.items() if name in conclusion)
-        return shared + 0.5 * sum(weight for name, weight in weights.items() if name in hypotheses - conclusion)
-
-    proofs = [each for each in reversed(premises.declared) if each.is_proof]
-    ranked = sorted(proofs, key=lambda each: -score(each.statement))
-    return [premises.short(each.name) for each in ranked if score(each.statement) > 0][:LEMMAS]
+    others = {name for hypothesis in goal.proofs for name in names(hypothesis.type)} - conclusion
+    scores: dict[int, float] = defaultdict(float)
+    for name in conclusion | others:
+        weight = (3.0 if name in premises.own_names else 1.0) * (1.0 if name in conclusion else 0.5)
+        for place in premises.theorems_by_name.get(name, ()):
+            scores[place] += weight
+    chosen = sorted(scores, key=lambda place: (-scores[place], -place))
+    return [premises.short(premises.declared[place].name) for place in chosen[:LEMMAS]]
 
 
 def _simplifications(definitions: Sequence[str], lemmas: Sequence[str]) -> Iterator[str]:
@@ -281,10 +337,6 @@ def names(text: str) -> set[str]:
     for name in _NAME.findall(text):
         found |= {name, name.rpartition(".")[2]}
     return {name for name in found if len(name) > 1 and name not in _COMMON}
-
-
-def _mentioned(declared: Declaration, spoken: set[str]) -> bool:
-    return bool(_names_of(declared) & spoken)
 
 
 def _names_of(declared: Declaration) -> set[str]:

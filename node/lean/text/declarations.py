@@ -22,6 +22,9 @@ _COMMAND = re.compile(
     r"|(?P<scope>namespace|section|end|mutual)\b[ \t]*(?P<of>[^\s]*)|\S)",
     re.MULTILINE,
 )
+_VALUE = re.compile(r":=|\bwhere\b|\n\s*\|")
+"""What a declaration's value begins with."""
+
 _CONSTRUCTOR = re.compile(r"\|\s*([^\W\d][\w'!?₀-₉]*)([^|]*)")
 
 
@@ -77,8 +80,7 @@ def declarations(text: str) -> tuple[tuple[Declaration, ...], str]:
 
 def _declaration(text: str, code: str, match: re.Match[str], end: int, namespace: list[str]) -> Declaration:
     start = match.end("name")
-    behind = (at for at in outside_brackets(code, start, end) if re.compile(r":=|\bwhere\b|\n\s*\|").match(code, at))
-    stop = next(behind, end)
+    stop = next((at for at in outside_brackets(code, start, end) if _VALUE.match(code, at)), end)
     constructors: tuple[Constructor, ...] = ()
     if match["kind"] in ("inductive", "coinductive"):
         found = _CONSTRUCTOR.finditer(code, stop, end)
