@@ -38,8 +38,7 @@ class Context(msgspec.Struct, frozen=True):
     @staticmethod
     def of(text: str) -> Context:
         """A context with this text."""
-        data = text.encode(errors="surrogatepass")
-        return Context(_digest(data), zlib.compress(data, level=1))
+        return Context(digest_of(text), zlib.compress(text.encode(errors="surrogatepass"), level=1))
 
     @property
     def text(self) -> str:
@@ -72,11 +71,7 @@ class Place(msgspec.Struct, frozen=True):
 
 def digest_of(text: str) -> str:
     """The digest of a context with this text."""
-    return _digest(text.encode(errors="surrogatepass"))
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
 @lru_cache(maxsize=KEPT_TEXTS)
@@ -88,9 +83,10 @@ def _unpacked(digest: str, packed: bytes) -> str:
         raise BadContext(f"the context {digest} cannot be unpacked: {error}") from error
     if unpacker.unconsumed_tail:
         raise BadContext(f"the context {digest} has more than {MOST_CHARACTERS} bytes")
-    if _digest(data) != digest:
+    text = data.decode(errors="surrogatepass")
+    if digest_of(text) != digest:
         raise BadContext(f"the context {digest} has another text than its digest says")
-    return data.decode(errors="surrogatepass")
+    return text
 
 
 NO_CONTEXT = Context.of("")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -34,7 +33,7 @@ async def with_imports(
     for source, circle in in_order(group):
         if source.module not in needed:
             continue
-        built = _built(source.module, toolchain)
+        built = toolchain.compiled(source.module)
         broken = next((f"it imports {name}: {problems[name]}" for name in source.imports if name in problems), "")
         problem = source.problem or circle or broken
         if not problem and built is not None:
@@ -66,15 +65,6 @@ def imported_texts(source: SourceFile, group: Sequence[SourceFile]) -> list[tupl
     """The files of a group that one imports, directly or not: module and text."""
     local = {each.module: each for each in group}
     return [(name, local[name].text) for name in sorted(_needed([replace(source, wanted=True)], local))]
-
-
-def _built(module: str, toolchain: LeanToolchain) -> Path | None:
-    """The compiled file that the toolchain has of a module."""
-    for folder in toolchain.environment.get("LEAN_PATH", "").split(os.pathsep):
-        file = Path(folder).joinpath(*module.split(".")).with_suffix(".olean")
-        if folder and file.is_file():
-            return file
-    return None
 
 
 async def _compile(source: SourceFile, toolchain: LeanToolchain, folder: Path, modules: Path, limits: Limits) -> str:

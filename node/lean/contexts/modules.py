@@ -11,10 +11,7 @@ or holds what cannot be brought back behind an import, workers elaborate it as i
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import os
 import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,12 +19,14 @@ import msgspec
 import structlog
 
 from common.cache import cache_directory
+from common.files import write_whole
 from common.lean import Theorem
-from common.places import Context
+from common.places import Context, digest_of
 from node.lean.contexts.scopes import ScopedText
 from node.lean.files.sources import imports_of
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
-from node.lean.text.headers import import_lines, leading_imports
+from node.lean.process.scratch import scratch_folder
+from node.lean.text.headers import imports_end, leading_imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 STEP = 64
@@ -63,7 +62,7 @@ class ContextModules:
         self._lean = toolchain
         self._limits = Limits(seconds=seconds, memory_mb=memory_mb)
         identity = repr((toolchain.command, toolchain.version, sorted(toolchain.environment.items())))
-        self.folder = folder or cache_directory() / "contexts" / _digest(identity)
+        self.folder = folder or cache_directory() / "contexts" / digest_of(identity)
         self.toolchain = replace(toolchain, environment=toolchain.with_modules([self.folder]))
         self._lock = asyncio.Lock()
         self._short: dict[str, Context] = {}
@@ -95,7 +94,7 @@ class ContextModules:
             return context
         imports = "".join(f"{line}\n" for line in leading_imports(text))
         imported = f"{imports}{self._builds(text)}"
-        scoped = await asyncio.to_thread(ScopedText, text, _offset(text, import_lines(text)))
+        scoped = await asyncio.to_thread(ScopedText, text, imports_end(text))
         count = len(scoped.pieces) // self._step * self._step
         if count < LEAST_STEPS * self._step:
             return context
@@ -114,15 +113,9 @@ class ContextModules:
 
     def _builds(self, text: str) -> str:
         """Which builds of modules a text imports: a project that was built anew needs new modules of ours."""
-        path = [Path(folder) for folder in self._lean.environment.get("LEAN_PATH", "").split(os.pathsep) if folder]
-        found = []
-        for name in imports_of(text):
-            files = (folder.joinpath(*name.split(".")).with_suffix(".olean") for folder in path)
-            built = next((file for file in files if file.is_file()), None)
-            if built is not None:
-                state = built.stat()
-                found.append((name, state.st_size, state.st_mtime_ns))
-        return repr(found)
+        compiled = {name: self._lean.compiled(name) for name in imports_of(text)}
+        states = {name: file.stat() for name, file in compiled.items() if file is not None}
+        return repr([(name, state.st_size, state.st_mtime_ns) for name, state in states.items()])
 
     def _longest(self, scoped: ScopedText, imported: str, count: int) -> tuple[str, int]:
         """The module of the most commands that is there already, and how many these are."""
@@ -134,12 +127,12 @@ class ContextModules:
 
     def _name(self, scoped: ScopedText, imported: str, count: int) -> str:
         """The name of the module of the first commands, behind what is imported."""
-        return f"{PREFIX}_{_digest(imported + scoped.of(scoped.pieces[:count]))}"
+        return f"{PREFIX}_{digest_of(imported + scoped.of(scoped.pieces[:count]))}"
 
     async def _compile(self, name: str, text: str) -> bool:
         """Compile a module; False where Lean does not get through it without an error."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix="proofmesh-context-"))
+        scratch = scratch_folder("proofmesh-context-")
         try:
             (scratch / f"{name}.lean").write_text(text, encoding="utf-8")
             finished = await run_fresh(
@@ -152,24 +145,10 @@ class ContextModules:
             compiled = scratch / f"{name}.olean"
             if finished.code != 0 or not compiled.is_file():
                 return False
-            partial = self.folder / f"{name}.partial"
-            shutil.copyfile(compiled, partial)
-            partial.rename(self.folder / f"{name}.olean")
+            write_whole(self.folder / f"{name}.olean", compiled.read_bytes())
             return True
         except OutOfLimits as error:
             log.warning("what stands above the gap was not compiled", reason=str(error))
             return False
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _offset(text: str, lines: int) -> int:
-    """Where a line begins, in characters."""
-    at = 0
-    for _ in range(lines):
-        at = text.find("\n", at) + 1
-    return at
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()

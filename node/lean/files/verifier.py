@@ -11,7 +11,6 @@ docs/trust.md says what each of these stops.
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import tempfile
 import time
@@ -237,9 +236,7 @@ class FileVerifier:
 
         Whoever imports the library's module of that name would get this file, or the other way round.
         """
-        path = self._toolchain.environment.get("LEAN_PATH", "").split(os.pathsep)
-        places = [Path(folder).joinpath(*module.split(".")).with_suffix(".olean") for folder in path if folder]
-        if module.split(".", maxsplit=1)[0] in _CORE or any(place.is_file() for place in places):
+        if module.split(".", maxsplit=1)[0] in _CORE or self._toolchain.compiled(module) is not None:
             return f"a module {module} is in Lean's library: call the file otherwise"
         return ""
 

@@ -24,8 +24,14 @@ def imports(text: str) -> list[str]:
 
 def import_lines(text: str) -> int:
     """Number of lines up to the last import, that included; 0 without imports."""
+    end = imports_end(text)
+    return text.count("\n", 0, end) + 1 if end else 0
+
+
+def imports_end(text: str) -> int:
+    """Where the last import ends, in characters; 0 without imports."""
     found = _imports(text)
-    return text.count("\n", 0, found[-1][1]) + 1 if found else 0
+    return found[-1][1] if found else 0
 
 
 def leading_imports(text: str) -> tuple[str, ...]:

@@ -49,6 +49,14 @@ class LeanToolchain:
         path = os.pathsep.join([*([library] if library else []), *map(str, folders)])
         return {**self.environment, "LEAN_PATH": path} if path else dict(self.environment)
 
+    def compiled(self, module: str) -> Path | None:
+        """The .olean file that Lean finds for a module; None where it finds none."""
+        for folder in self.environment.get("LEAN_PATH", "").split(os.pathsep):
+            file = Path(folder).joinpath(*module.split(".")).with_suffix(".olean")
+            if folder and file.is_file():
+                return file
+        return None
+
     def header(self, header: str) -> str:
         """What stands before a theorem with this header of its own."""
         return completed(header, self.default_header)

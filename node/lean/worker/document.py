@@ -110,8 +110,6 @@ class Writer:
         self._brief = brief
         self._lines = frame.opening(Opening.BRIEF if brief else Opening.PLAIN).split("\n")[:-1]
         self._examples: list[LeanExample] = []
-        self._first = 0
-        """Line where the last example begins."""
 
     def document(self) -> LeanDocument:
         """The document as written so far. The echo is a digest of the text: equal echoes mean equal documents."""
@@ -180,9 +178,9 @@ class Writer:
         `spots`: where `hole` writes the blocks, filled in when it is called. `ends`: the hole's last line but one is
         the sentinel behind all blocks.
         """
+        first = len(self._lines)
         prefix = self._statement(theorem)
         statement = len(self._lines) - 1
-        first = self._first
         if self._brief:
             self._lines.append(f'{prefix}trace "{MARK}"')
         length = 0
@@ -209,7 +207,6 @@ class Writer:
 
     def _statement(self, theorem: Theorem) -> str:
         """Add the lines above the path; returns the indentation of the path."""
-        self._first = len(self._lines)
         place = theorem.place
         if place is None:
             self._lines += statement_lines("example", theorem)
