@@ -78,12 +78,11 @@ def digest_of(text: str) -> str:
 def _unpacked(digest: str, packed: bytes) -> str:
     unpacker = zlib.decompressobj()
     try:
-        data = unpacker.decompress(packed, MOST_CHARACTERS)
-    except zlib.error as error:
+        text = unpacker.decompress(packed, MOST_CHARACTERS).decode(errors="surrogatepass")
+    except (zlib.error, UnicodeDecodeError) as error:
         raise BadContext(f"the context {digest} cannot be unpacked: {error}") from error
     if unpacker.unconsumed_tail:
         raise BadContext(f"the context {digest} has more than {MOST_CHARACTERS} bytes")
-    text = data.decode(errors="surrogatepass")
     if digest_of(text) != digest:
         raise BadContext(f"the context {digest} has another text than its digest says")
     return text

@@ -17,10 +17,10 @@ from node.lean.files.sources import SourceFile, collect
 from node.lean.files.verifier import FileVerifier
 from node.lean.holes.finder import GapFinder
 from node.lean.holes.gaps import Gap
-from node.lean.holes.mentions import mentions
 from node.lean.process.fresh import Limits
 from node.lean.process.scratch import scratch_folder
 from node.lean.settings import LeanProcessSettings
+from node.lean.text.mentions import mentions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.mesh.fill import FillSettings
 from node.mesh.fill_report import FillReport

@@ -20,11 +20,11 @@ from pathlib import Path
 from common.lean import Theorem
 from common.places import Context, Place
 from node.lean.files.commands import PROOFS, Command
+from node.lean.files.looked import LookedAt
 from node.lean.files.sources import collect
 from node.lean.text.filling import below
 from node.lean.text.rules import statement_problem
 from node.lean.text.statement import StatementError, parse_statement
-from node.proving.looking import LookedAt
 
 CLOSE_NAMES = 3
 """Names that are suggested in place of one that is not there."""

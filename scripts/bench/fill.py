@@ -28,9 +28,9 @@ from node.lean.files.commands import PROOFS
 from node.lean.files.compiling import Compiler
 from node.lean.files.verifier import FileVerifier
 from node.lean.holes.gaps import CommandSpan, spans
-from node.lean.holes.mentions import mentions
 from node.lean.process.fresh import Limits
 from node.lean.text.lexing import blanked, outside_brackets
+from node.lean.text.mentions import mentions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from scripts.bench._report import asked, machine, report
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from node.lean.files.commands import Text
+from node.lean.files.looked import LookedAt
 
 _KEPT = frozenset({"variable", "open", "universe", "set_option", "include", "omit", "suppress_compilation"})
 """Commands that hold to the end of their section."""
@@ -45,13 +45,12 @@ class ScopedText:
 
     def __init__(self, text: str, start: int) -> None:
         """`start`: where its first command may begin, behind the imports."""
-        self._text = Text(text)
+        self._text = LookedAt(text)
         self.pieces = list(self._pieces(start))
 
-    @staticmethod
-    def command_starts(text: str, end: int) -> list[int]:
-        """Where commands begin before a place."""
-        return [piece.start for piece in ScopedText(text, 0).pieces if piece.start <= end]
+    def start_of(self, at: int) -> int:
+        """Where the command begins that holds a place; 0 above the first."""
+        return max((piece.start for piece in self.pieces if piece.start <= at), default=0)
 
     def of(self, pieces: Sequence[Piece]) -> str:
         """The text of neighbouring commands."""
@@ -102,22 +101,14 @@ class ScopedText:
 
     def _pieces(self, start: int) -> Iterator[Piece]:
         """Commands by their look; a `mutual` block is one."""
-        text = self._text
-        command = text.after(None)
-        while command is not None and command.start < start:
-            command = text.after(command)
-        start = self._documented(command.start) if command is not None else start
-        while command is not None:
-            last = command
-            following = text.after(last)
-            while command.keyword == "mutual" and following is not None and last.keyword != "end":
-                last, following = following, text.after(following)
-            end = self._documented(following.start) if following is not None else len(text.text)
-            yield Piece(start, end, command.keyword)
-            start, command = end, following
-
-    def _documented(self, start: int) -> int:
-        """Where a command begins, its documentation included: that is a comment to those who look for commands."""
-        before = self._text.original[:start].rstrip()
-        documentation = before.rfind("/--") if before.endswith("-/") else -1
-        return documentation if documentation >= 0 and before.find("-/", documentation) == len(before) - 2 else start
+        commands = [command for command in self._text.commands if command.start >= start]
+        firsts = []
+        inside = False
+        for command in commands:
+            if not inside:
+                firsts.append(command)
+            inside = command.keyword == "mutual" or (inside and command.keyword != "end")
+        begins = [self._text.begin(command) for command in firsts]
+        ends = [*begins[1:], len(self._text.original)]
+        for command, begin, end in zip(firsts, begins, ends, strict=True):
+            yield Piece(begin, end, command.keyword)

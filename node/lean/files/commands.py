@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -117,7 +118,7 @@ class Text:
 
     def line(self, offset: int) -> int:
         """The line of a position, from 1."""
-        return self.text.count("\n", 0, offset) + 1
+        return bisect_right(self._lines, offset)
 
     def without(self, commands: Iterable[Command]) -> str:
         """The text with commands blanked."""

@@ -7,20 +7,19 @@ Lean's `sorryAx`, and is found.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
 from common.places import Place
-from node.lean.files.commands import PROOFS, Text
+from node.lean.files.commands import PROOFS
+from node.lean.files.looked import LookedAt
 from node.lean.text.headers import import_lines
-from node.lean.text.lexing import blanked
+from node.lean.text.mentions import mentions
 
 AXIOM = "proofmesh other gap"
 """Name of the axiom. In guillemets, and refused by the text rules: no proof can use it."""
 
 _TOKEN = "proofmesh_other_gap"
 """What stands for a `sorry`: a term and a tactic, as that is."""
-
-_SORRY = re.compile(r"(?<![\w.'!?])sorry(?![\w'!?])")
 
 _PRELUDE = f"""axiom «{AXIOM}».{{u}} {{α : Sort u}} : α
 macro "{_TOKEN}" : term => `(term| @«{AXIOM}» _)
@@ -30,11 +29,11 @@ macro "{_TOKEN}" : tactic => `(tactic| exact @«{AXIOM}» _)"""
 def others_assumed(place: Place) -> tuple[Place, int]:
     """The place with every other `sorry` of its command replaced, and how many there are."""
     gap = "_____"  # of no meaning: it keeps what stands on both sides of it apart
-    code = blanked(place.before + gap + place.after)
     behind = len(place.before) + len(gap)
-    before, earlier = _replaced(place.before, code[: len(place.before)])
-    after, later = _replaced(place.after, code[behind:])
-    return Place(place.context, before, after, place.tactic), earlier + later
+    starts = [each.start for each in mentions(place.before + gap + place.after)]
+    before = _replaced(place.before, [start for start in starts if start < behind])
+    after = _replaced(place.after, [start - behind for start in starts if start >= behind])
+    return Place(place.context, before, after, place.tactic), len(starts)
 
 
 def theorems_assumed(context: str) -> tuple[str, int]:
@@ -42,20 +41,14 @@ def theorems_assumed(context: str) -> tuple[str, int]:
 
     In definitions it stays: Lean compiles them, and cannot compile an axiom.
     """
-    if not _SORRY.search(context):
+    if "sorry" not in context:
         return context, 0
-    text = Text(context)
-    if text.original != context:
-        return context, 0  # it compares messages with `#guard_msgs`, and those would change
-    parts, at, count = [], 0, 0
-    command = text.after(None)
-    while command is not None:
-        if command.keyword in PROOFS:
-            replaced, found = _replaced(context[command.start : command.end], text.code[command.start : command.end])
-            parts += [context[at : command.start], replaced]
-            at, count = command.end, count + found
-        command = text.after(command)
-    return "".join([*parts, context[at:]]), count
+    text = LookedAt(context)
+    if "#guard_msgs" in text.code:  # it compares messages, and those would change
+        return context, 0
+    theorems = [(each.start, each.end) for each in text.commands if each.keyword in PROOFS]
+    starts = [gap for gap in text.gaps if any(start <= gap < end for start, end in theorems)]
+    return _replaced(context, starts), len(starts)
 
 
 def with_axiom(context: str) -> str:
@@ -70,9 +63,10 @@ def mentions_axiom(script: str) -> bool:
     return AXIOM in script or _TOKEN in script
 
 
-def _replaced(text: str, code: str) -> tuple[str, int]:
-    parts, at, count = [], 0, 0
-    for match in _SORRY.finditer(code):
-        parts += [text[at : match.start()], _TOKEN]
-        at, count = match.end(), count + 1
-    return "".join([*parts, text[at:]]), count
+def _replaced(text: str, starts: Sequence[int]) -> str:
+    """The text with our token in place of each `sorry` that begins at one of these places."""
+    parts, at = [], 0
+    for start in starts:
+        parts += [text[at:start], _TOKEN]
+        at = start + len("sorry")
+    return "".join([*parts, text[at:]])

@@ -20,13 +20,14 @@ from node.lean.contexts.scopes import ScopedText
 from node.lean.files.compiling import Compiled, Compiler
 from node.lean.holes.elaborator import Elaborator, Goals
 from node.lean.holes.gaps import CommandSpan, FileGaps, Gap, Lines, first_line_of, spans
-from node.lean.holes.mentions import Mention, mentions, position
+from node.lean.holes.positions import position
 from node.lean.holes.probes import probed
 from node.lean.process.child import Ending
 from node.lean.process.fresh import Limits
 from node.lean.process.scratch import scratch_folder
 from node.lean.text.goals import without_tag
 from node.lean.text.headers import imports
+from node.lean.text.mentions import Mention, mentions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.process import WorkerEnded
@@ -104,7 +105,7 @@ class GapFinder:
         """The text with what stands above the first gap's command in short, and the gaps in it."""
         if self.contexts is None:
             return text, mentioned
-        start = max(ScopedText.command_starts(text, mentioned[0].start), default=0)
+        start = ScopedText(text, 0).start_of(mentioned[0].start)
         short = (await self.contexts.shorter(Context.of(text[:start]))).text
         return short + text[start:], [mention.moved(len(short) - start) for mention in mentioned]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from node.lean.holes.mentions import Mention, position
+from node.lean.holes.positions import position
+from node.lean.text.mentions import Mention
 from node.lean.worker.framing import Diagnostic, Position
 
 _PROOF, _DATA = "proofmesh: a proof", "proofmesh: data"

@@ -24,8 +24,9 @@ from node.lean.adapters.repl.protocol import (
 )
 from node.lean.adapters.repl.states import ProofState, status_around
 from node.lean.holes.elaborator import ElaboratedCommand, Elaborator, Goals
-from node.lean.holes.mentions import Mention, mentions, position
+from node.lean.holes.positions import position
 from node.lean.text.lexing import lex
+from node.lean.text.mentions import Mention, mentions
 from node.lean.worker.frames import SENTINEL
 from node.lean.worker.process import WorkerEnded
 

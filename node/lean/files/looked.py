@@ -6,8 +6,8 @@ import re
 
 from common.lean import Theorem
 from node.lean.files.commands import PROOFS, Command, Text
-from node.lean.holes.mentions import mentions
 from node.lean.text.lexing import blanked, lex, outside_brackets
+from node.lean.text.mentions import mentions
 from node.lean.text.statement import StatementError, parse_statement
 
 _STATEMENT_WORD = re.compile(r"(?<![\w.'])(?:theorem|lemma|example)\b")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from node.lean.holes.mentions import mentions, position
+from node.lean.holes.positions import position
+from node.lean.text.mentions import mentions
 from node.lean.worker.framing import Position
 
 
