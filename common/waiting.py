@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any, TypeVar
 
 R = TypeVar("R")
@@ -36,3 +36,14 @@ async def unless_stopped(work: Coroutine[Any, Any, R], stopping: asyncio.Event) 
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def as_they_end(*tasks: asyncio.Future[R]) -> AsyncIterator[asyncio.Future[R]]:
+    """The tasks in the order in which they end; of those that end at once, in the order given. They are not awaited:
+    a task's `result` raises what it raised."""
+    waiting = set(tasks)
+    while waiting:
+        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task in done:
+                yield task

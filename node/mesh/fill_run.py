@@ -32,9 +32,6 @@ from node.proving.fill_memory import FillMemory
 from node.proving.fill_text import unified_diff
 from node.proving.prover import Budget, TheoremProver
 
-MESH_AT_ONCE = 8
-"""Gaps that a running mesh is given at once: its provers have queues of their own."""
-
 
 @dataclass
 class _Tools:
@@ -58,16 +55,18 @@ class FillRun:
 
     async def all(self) -> None:
         """Every file. Raises ProvingFailed."""
+        FillMemory.standard([]).sweep()
         project = Path(self.toolchain.project) if self.toolchain.project else None
         for group in collect(self.settings.paths, project):
             await self._group(group)
 
     async def _group(self, group: Sequence[SourceFile]) -> None:
         """Files that may import each other."""
+        without_gaps = {each.shown for each in group if each.wanted and not each.problem and not mentions(each.text)}
         for source in group:
-            if source.wanted and not source.problem and not mentions(source.text):
+            if source.shown in without_gaps:
                 self.report.nothing(source.shown)
-        group = [replace(each, wanted=each.wanted and bool(each.problem or mentions(each.text))) for each in group]
+        group = [replace(each, wanted=each.wanted and each.shown not in without_gaps) for each in group]
         limits = Limits(seconds=self.settings.file_seconds, memory_mb=self.settings.memory_mb)
         folder = scratch_folder("proofmesh-fill-")
         self.stack.callback(_remove, folder)
@@ -119,9 +118,7 @@ class FillRun:
         lean = self.toolchain
         library = hashlib.blake2b("\0".join(part for each in imported for part in each).encode()).hexdigest()
         path = lean.environment.get("LEAN_PATH", "")
-        memory = FillMemory.standard([lean.version, " ".join(lean.command), path, lean.default_header, library])
-        memory.sweep()
-        return memory
+        return FillMemory.standard([lean.version, " ".join(lean.command), path, lean.default_header, library])
 
     async def _tools(self, toolchain: LeanToolchain) -> _Tools:
         """For a toolchain, made once. Raises ProvingFailed."""
@@ -141,7 +138,6 @@ class FillRun:
 
 
 def _options(settings: FillSettings, at_once: int) -> FillOptions:
-
     proving = settings.proving
     way = [settings.url, settings.run if settings.url else "", proving.policy, *proving.closing, *proving.searching]
     return FillOptions(
@@ -166,10 +162,10 @@ async def _prover(
 ) -> AsyncIterator[tuple[TheoremProver, int]]:
     """What searches, and how many gaps it takes at once. Raises ProvingFailed."""
     if settings.url:
-        from node.proving.remote import mesh_prover
+        from node.proving.remote import AT_ONCE, mesh_prover
 
         async with mesh_prover(settings.url, settings.run, settings.proving) as prover:
-            yield prover, settings.jobs or MESH_AT_ONCE
+            yield prover, settings.jobs or AT_ONCE
         return
 
     from node.proving.local_lean import local_lean

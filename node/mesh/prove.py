@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 PROVED, NOT_PROVED, BAD_STATEMENT, MESH_FAILED = 0, 1, 2, 3
 
-MESH_AT_ONCE = 8
-"""Statements that a running mesh is given at once: its provers have queues of their own."""
-
 FIXED = "tactics"
 """The policy that is a fixed list of tactics."""
 
@@ -225,11 +222,11 @@ async def _prover(
     """
     if settings.url:
         from common import logging
-        from node.proving.remote import mesh_prover
+        from node.proving.remote import AT_ONCE, mesh_prover
 
         logging.configure("error")  # what fails is said by exceptions
         async with mesh_prover(settings.url, settings.run, settings.proving) as prover:
-            yield prover, MESH_AT_ONCE
+            yield prover, AT_ONCE
         return
     from node.lean.settings import LeanProcessSettings
     from node.mesh.projects import lean_for
@@ -239,7 +236,6 @@ async def _prover(
     # What is left to import is imported while Lean's first processes run.
     toolchain, _ = await together(confined_toolchain(lean.lean), asyncio.to_thread(_import_the_rest))
     from node.proving.local_lean import local_lean
-    from node.proving.opening import OpeningProver
     from node.proving.solo import SoloProver
 
     proving = settings.proving
@@ -249,14 +245,13 @@ async def _prover(
         proving = replace(proving, closing=[])  # the search tries such tactics, too, and then they are in its tree
     async with local_lean(lean, toolchain) as local:
         watch = recorder.watch if recorder else None
-        async with SoloProver(local, proving, note=note, watch=watch) as solo:
-            yield OpeningProver(solo, local, prepare=not settings.from_), lean.resolved_workers()
+        async with SoloProver(local, proving, note=note, watch=watch, prepare=not settings.from_) as solo:
+            yield solo, lean.resolved_workers()
 
 
 def _import_the_rest() -> None:
     """Import what a search in this process needs."""
     import node.proving.local_lean
-    import node.proving.opening
     import node.proving.solo  # noqa: F401
 
 

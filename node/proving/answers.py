@@ -11,6 +11,7 @@ from typing import Any
 from common.lean import Theorem
 from common.messages import AttemptOutcome, LeanVerifyReply
 from common.places import Place
+from common.waiting import as_they_end
 from node.lean.text.filling import filled, written
 from node.proving.prover import Budget, Found, ProvingFailed, TheoremProver
 from node.proving.statements import Target
@@ -89,7 +90,7 @@ async def _either(statement: Coroutine[Any, Any, _Side], negation: Coroutine[Any
     """
     mine, other = asyncio.create_task(statement), asyncio.create_task(negation)
     try:
-        async for task in _as_they_end(mine, other):
+        async for task in as_they_end(mine, other):
             side = task.result()
             if side.proved:
                 return side, task is other
@@ -100,15 +101,6 @@ async def _either(statement: Coroutine[Any, Any, _Side], negation: Coroutine[Any
         mine.cancel()
         other.cancel()
         await asyncio.gather(mine, other, return_exceptions=True)
-
-
-async def _as_they_end(*tasks: asyncio.Task[_Side]) -> Any:
-    waiting = set(tasks)
-    while waiting:
-        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            if task in done:
-                yield task
 
 
 def _answered(target: Target, side: _Side, negated: bool, seconds: float) -> Answer:

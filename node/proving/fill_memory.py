@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from common.cache import cache_directory
+from common.files import write_whole
 from common.places import Place
 from node.proving.prover import Budget
 
@@ -74,14 +74,7 @@ class FillMemory:
         file = self._file(place)
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=file.parent)
-            with os.fdopen(handle, "wb") as target:
-                target.write(msgspec.json.encode(found))
-            Path(name).replace(file)
-
-    def forget(self, place: Place) -> None:
-        """A proof that Lean does not accept."""
-        self._file(place).unlink(missing_ok=True)
+            write_whole(file, msgspec.json.encode(found))
 
     def sweep(self) -> None:
         """Remove what is old."""

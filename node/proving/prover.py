@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from common.lean import ProofTree, Theorem
@@ -39,8 +39,6 @@ class Found:
     by: str = ""
     """What found it: `closing tactics`, `list of tactics`, `network`, `network and list`, or the name of a tactic that
     searched the library."""
-    facts: dict[str, float] = field(default_factory=dict)
-    """What else is worth a line: Lean attempts, weights, ..."""
 
 
 class TheoremProver(Protocol):

@@ -30,6 +30,9 @@ from node.proving.finishing import Unwritable, finished
 from node.proving.prover import Budget, Found, ProvingFailed
 from node.proving.settings import ProvingSettings
 
+AT_ONCE = 8
+"""Theorems that a running mesh is given at once: its provers have queues of their own."""
+
 CONNECT_SECONDS = 3.0
 """Patience with a broker that was named on the command line."""
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
 from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, Purpose
+from common.waiting import as_they_end
 from node.prover.agent import Agent, Expansion
 from node.prover.fixed_policy import CLOSING as LIST_CLOSING
 from node.prover.goal_text import read_goal
@@ -50,7 +51,6 @@ class _Proof:
 
     tree: ProofTree
     by: str
-    facts: dict[str, float]
 
 
 @dataclass
@@ -80,8 +80,10 @@ class SoloProver:
         *,
         note: Callable[[str], None] = lambda text: None,
         watch: Watch | None = None,
+        prepare: bool = False,
     ) -> None:
-        """`note` hears of damaged checkpoints, `watch` looks on at searches.
+        """`note` hears of damaged checkpoints, `watch` looks on at searches. `prepare`: begin with the verification
+        while the search runs: that is sooner done, and in vain where nothing is found.
 
         Raises BadPolicy: the configured policy cannot be had.
         """
@@ -89,6 +91,7 @@ class SoloProver:
         self._settings = settings or ProvingSettings()
         self._note = note
         self._watch = watch
+        self._prepare = prepare
         self._closing = ClosingTactics(self._settings.closing)
         self._stack = AsyncExitStack()
         self._policies: dict[str, asyncio.Task[OpenedPolicy]] = {}
@@ -119,6 +122,8 @@ class SoloProver:
         task = _Task(theorem, self._lean.environment(theorem, seconds), 0.0, budget)
         try:
             await _proposition(task.environment, theorem, await task.environment.open())
+            if self._prepare:
+                self._lean.prepare(theorem)
             task.deadline = time.monotonic() + budget.seconds
             proof = await self._portfolio(task)
         except BadStatement as error:
@@ -139,7 +144,6 @@ class SoloProver:
             simulations=task.simulations,
             seconds=time.monotonic() - began,
             by=proof.by,
-            facts=proof.facts,
         )
 
     async def verify(self, theorem: Theorem, script: Sequence[str]) -> LeanVerifyReply:
@@ -164,7 +168,7 @@ class SoloProver:
         outcomes = await task.environment.run((), order)
         self._closing.learn(task.theorem, outcomes)
         tactic = first_proof(outcomes, order)
-        return _Proof(ProofTree(tactic), "closing tactics", {}) if tactic else None
+        return _Proof(ProofTree(tactic), "closing tactics") if tactic else None
 
     async def _neighbours(self, task: _Task) -> _Proof | None:
         """What the file itself offers, for a gap in one. Raises ProvingFailed."""
@@ -175,7 +179,7 @@ class SoloProver:
         order = [tactic for tactic in proposed if not self._closing.unknown(task.theorem, tactic)]
         outcomes = await task.environment.run((), order)
         tactic = first_proof(outcomes, order)
-        return _Proof(ProofTree(tactic), "the file's own names", {}) if tactic else None
+        return _Proof(ProofTree(tactic), "the file's own names") if tactic else None
 
     async def _library(self, task: _Task) -> _Proof | None:
         """What Lean's own search suggests, once the easy ways have had their time."""
@@ -184,7 +188,7 @@ class SoloProver:
         for searching in self._settings.searching:
             tactic = await self._lean.suggestion(task.theorem, searching, max(1.0, task.left))
             if tactic:
-                return _Proof(ProofTree(tactic), searching, {})
+                return _Proof(ProofTree(tactic), searching)
         return None
 
     async def _searches(self, task: _Task) -> _Proof | None:
@@ -232,8 +236,7 @@ class SoloProver:
             task.simulations += agent.search.statistics.simulations if agent.search else 0
         match result.outcome:
             case AttemptOutcome.PROVED if result.proof is not None:
-                facts = {"tactics tried": float(result.statistics.tactics_tried)}
-                return _Proof(result.proof, opened.label, facts)
+                return _Proof(result.proof, opened.label)
             case AttemptOutcome.FAILED | AttemptOutcome.UNDECIDED:
                 task.reason = result.message
                 return None
@@ -276,15 +279,13 @@ async def _proposition(environment: LocalEnvironment, theorem: Theorem, state: s
 
 async def _first(*attempts: Coroutine[Any, Any, _Proof | None]) -> _Proof | None:
     """The first proof that one of several attempts comes to; None when all have come to nothing."""
-    running = {asyncio.ensure_future(attempt) for attempt in attempts}
+    tasks = [asyncio.ensure_future(attempt) for attempt in attempts]
     try:
-        while running:
-            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            proofs = [task.result() for task in done]
-            if proof := next((each for each in proofs if each is not None), None):
+        async for task in as_they_end(*tasks):
+            if proof := task.result():
                 return proof
         return None
     finally:
-        for task in running:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
