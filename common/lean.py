@@ -50,6 +50,12 @@ class Theorem(msgspec.Struct, frozen=True):
         binders = f" {self.binders.strip()}" if self.binders.strip() else ""
         return f"theorem {self.name}{binders} : {self.conclusion}"
 
+    @property
+    def stated(self) -> tuple[object, ...]:
+        """What it states, in its own words: equal where two theorems differ in their names alone (or their headers).
+        The words of a theorem in a file are those around its gap, and above it."""
+        return (self.binders, self.conclusion) if self.place is None else self.place.key
+
     def renamed(self) -> Theorem:
         """The same under a name that nothing else has. A proof that a search has found does not know the theorem's own
         name: what it calls `Nat.add_comm` is the library's."""

@@ -43,8 +43,8 @@ def write(statements: Sequence[Imported], out: Path, command: str = "", record: 
     for each in statements:
         row = each.row()
         rows[each.split].append(row | {"name": names.free(str(row["name"]), each.source)})
-    scored = {_proposition(row) for split in ("valid", "test") for row in rows[split]}
-    train = [row for row in rows["train"] if _proposition(row) not in scored]
+    scored = {_stated(row) for split in ("valid", "test") for row in rows[split]}
+    train = [row for row in rows["train"] if _stated(row) not in scored]
     left_out = len(rows["train"]) - len(train)
     rows["train"] = train
     for split, file in files.items():
@@ -69,9 +69,12 @@ def _write_contexts(path: Path, theorems: Iterable[Theorem], rows: Mapping[str, 
         _write(path, ({"digest": digest, "text": text} for digest, text in texts.items() if digest in named))
 
 
-def _proposition(row: Mapping[str, Any]) -> tuple[str, str]:
-    """What a row states."""
-    return str(row["binders"]), str(row["conclusion"])
+def _stated(row: Mapping[str, Any]) -> tuple[object, ...]:
+    """What a row states, as `Theorem.stated` has it."""
+    place = row.get("place")
+    if place:
+        return row["context"], place["before"], place["after"], place["tactic"]
+    return row["binders"], row["conclusion"]
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

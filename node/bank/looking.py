@@ -184,11 +184,11 @@ def _content_problems(folder: Path, said: Manifest) -> list[str]:
 
     problems = []
     names: Counter[str] = Counter()
-    stated: dict[str, set[tuple[str, str]]] = {}
+    stated: dict[str, set[tuple[object, ...]]] = {}
     for split in bank.splits(folder):
         statements = bank.load_statements(split, folder)
         names.update(each.theorem.name for each in statements)
-        stated[split] = {(each.theorem.binders, each.theorem.conclusion) for each in statements}
+        stated[split] = {each.theorem.stated for each in statements}
     bank.load_transitions(folder)
     digest = bank.digest(folder)
     if said.digest and digest != said.digest:

@@ -57,9 +57,7 @@ class OutcomeCache:
 
 def state_key(theorem: Theorem, path: Sequence[Step]) -> StateKey:
     """What a state depends on; the theorem's name is not part of it."""
-    if theorem.place is not None:
-        return theorem.place.key, tuple(path)
-    return (theorem.header, theorem.binders, theorem.conclusion), tuple(path)
+    return (theorem.header, *theorem.stated), tuple(path)
 
 
 def grammar_key(theorem: Theorem) -> str:

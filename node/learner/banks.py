@@ -109,8 +109,8 @@ def _single(directory: Path, split: str, scored: bool, train: bool = True) -> Ba
     if split and (scored or split in bank.splits(directory)):
         found.scored = bank.load_statements(split, directory)
     found.transitions = bank.load_transitions(directory, warm_start=True)
-    forbidden = {_stated(each) for each in found.scored}
-    leaked = [each.theorem.name for each, _ in found.train if _stated(each) in forbidden]
+    forbidden = {each.theorem.stated for each in found.scored}
+    leaked = [each.theorem.name for each, _ in found.train if each.theorem.stated in forbidden]
     if leaked:
         raise BanksError(
             f"{directory}: {len(leaked)} train statements are {split} statements too, first {leaked[0]}: fix the bank"
@@ -128,14 +128,13 @@ def _named(each: BankTheorem, label: str, names: Names) -> BankTheorem:
 
 def _leave_out(found: BankContent) -> None:
     """Take from the train statements what another bank is scored on, and what one before has stated already."""
-    scored = {_stated(each) for each in found.scored}
-    first: dict[tuple[str, str, str], int] = {}
+    scored = {each.theorem.stated for each in found.scored}
+    first: dict[tuple[object, ...], int] = {}
     kept = []
     leaked = repeated = 0
     for each, number in found.train:
-        theorem = each.theorem
-        whole = (theorem.header, theorem.binders, theorem.conclusion)
-        if _stated(each) in scored:
+        whole = (each.theorem.header, *each.theorem.stated)
+        if each.theorem.stated in scored:
             leaked += 1
         elif first.setdefault(whole, number) != number:
             repeated += 1
@@ -146,10 +145,6 @@ def _leave_out(found: BankContent) -> None:
         found.notes.append(f"{leaked} train statements are left out: another of the banks is scored on them")
     if repeated:
         found.notes.append(f"{repeated} train statements are left out: another of the banks has them, too")
-
-
-def _stated(each: BankTheorem) -> tuple[str, str]:
-    return each.theorem.binders, each.theorem.conclusion
 
 
 def factors(parts: Sequence[BankPart], numbers: Sequence[int]) -> list[float]:

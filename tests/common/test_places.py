@@ -29,3 +29,13 @@ def test_equal_texts_have_equal_keys_and_others_do_not():
 def test_a_context_that_is_not_what_its_digest_says_is_refused(changes):
     with pytest.raises(BadContext):
         _ = msgspec.structs.replace(Context.of("a text"), **changes).text
+
+
+def test_what_a_theorem_states_is_its_place_where_it_has_one():
+    alone = Theorem("a", "(p : Prop)", "p")
+    assert alone.stated == Theorem("b", "(p : Prop)", "p", "open Nat").stated != Theorem("a", "", "p").stated
+    one, other = (
+        Theorem("gap", "", "p", place=Place(Context.of(text), "theorem t : p := by\n  ", "\n"))
+        for text in ("variable (p : Prop)\n", "variable (p : Nat → Prop)\n")
+    )
+    assert one.stated != other.stated and one.stated != Theorem("gap", "", "p").stated

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,14 @@ import msgspec
 import pytest
 
 from common.config import ConfigError, load
+from common.lean import Theorem
+from common.places import Context, Place
 from node.bank import bank
+from node.bank.importing import write as write_imported
+from node.bank.reading import Imported
 from node.learner import data
 from node.learner.banks import BankPart, BanksError, factors, parse, parts_of
+from node.learner.banks import load as load_banks
 from node.learner.errors import DataError
 from node.learner.matchmaker import Matchmaker, MatchmakerSettings
 from node.learner.settings import LearnerSettings
@@ -169,3 +175,13 @@ def test_a_large_bank_takes_little_more_than_its_text(tmp_path: Path) -> None:
     assert matchmaker.choose(1) is not None
     # Each statement's 465 characters of header would be 2.3 MB, held once for each.
     assert held / count < 1000 and peak / count < 2000
+
+
+def test_gaps_of_two_files_that_read_alike_are_two_statements(tmp_path):
+    texts = {"train": "variable (p : Prop) (h : p)\n", "test": "variable (p : Nat → Prop) (n : Nat) (h : p n)\n"}
+    places = {split: Place(Context.of(text), "theorem t : p := by\n  ", "\n") for split, text in texts.items()}
+    gaps = [Imported(Theorem(split, "", "p", place=place), split, "s", "f") for split, place in places.items()]
+    assert write_imported(gaps, tmp_path / "bank").scored == 0
+    content = load_banks([BankPart(str(tmp_path / "bank"))], "test", scored=True)
+    assert [each.theorem.name for each, _ in content.train] == ["train"] and len(content.scored) == 1
+    assert write_imported([*gaps, replace(gaps[0], split="test")], tmp_path / "other").scored == 1
