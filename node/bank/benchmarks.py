@@ -83,8 +83,7 @@ class Benchmark:
         content has equal digests, whatever file or copy it came from."""
         total = hashlib.blake2b(digest_size=16)
         for each in self.statements:
-            theorem = each.theorem
-            total.update(repr((theorem.name, theorem.header, theorem.binders, theorem.conclusion)).encode())
+            total.update(repr((each.theorem.name, each.theorem.header, *each.theorem.stated)).encode())
         total.update(repr([each.name for each in self.unread]).encode())
         return total.hexdigest()
 

@@ -88,11 +88,7 @@ class SourceReading:
         """Names the statements that were read, in their order, whatever kind of file they came in."""
         total = hashlib.blake2b(digest_size=16)
         for each in self.statements:
-            theorem = each.theorem
-            parts: tuple[object, ...] = (theorem.name, theorem.header, theorem.binders, theorem.conclusion, each.split)
-            if theorem.place is not None:
-                parts = (*parts, theorem.place.key)
-            total.update(repr(parts).encode())
+            total.update(repr((each.theorem.name, each.theorem.header, *each.theorem.stated, each.split)).encode())
         return total.hexdigest()
 
 
