@@ -21,24 +21,25 @@ from node.prover.policy import Advice
 from node.prover.prior import Proposal
 
 LEMMAS = 6
-"""Tried by themselves at a state."""
+"""Theorems of the file that are tried one by one at a state."""
 
 VARIABLES = 3
-"""Of a goal, on which induction is tried."""
+"""Variables of a goal on which induction is tried."""
 
 TOGETHER = 4
-"""Lemmas in one `simp`."""
+"""Theorems that are given to one `simp`."""
 
 NEAREST = 3
-"""Definitions that are tried where notation hides which ones the goal speaks of."""
+"""Definitions that are tried when the goal names none: notation may hide which ones it means."""
 
 MOST_TACTICS = 64
+"""Tactics that are tried once, on the gap itself."""
 
 IN_SEARCH = 24
-"""At each state of a search: they come beside a policy's own."""
+"""Tactics that are proposed at each state of a search, beside the policy's own."""
 
 SIMPLIFICATIONS = 7
-"""Of these."""
+"""How many of these simplify or unfold."""
 
 _NAME = re.compile(r"[^\W\d][\w'!?₀-₉]*(?:\.[^\W\d][\w'!?₀-₉]*)*")
 _HIDING = re.compile(r"[^\w\s().,:;=<>+*/∧∨→↔¬∀∃λ|&^%$!?@~·←↦≤≥≠⊢×∈∉∘∣⟨⟩{}\[\]'-]")

@@ -30,14 +30,15 @@ from node.lean.text.headers import imports_end, leading_imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 STEP = 64
-"""A module ends behind a multiple of so many commands."""
+"""A module holds a multiple of this many commands, so that the next gap of the file mostly finds the same module."""
 
 LEAST_STEPS = 2
-"""Steps of commands above a gap from which on a module is made. Fewer cost each edit less than 50 ms."""
+"""A module is made only where at least this many steps of commands stand above a gap. With fewer commands, an edit
+costs less than 50 ms without a module."""
 
 KEPT_MODULES = 100
-"""On disk, of one Lean. With more at the start, all are forgotten: they import each other. One takes about 5 KB for
-each command."""
+"""Modules on disk for one Lean. If there are more when a process starts, all of them are removed, because later ones
+import earlier ones. A module takes about 5 KB for each command."""
 
 PREFIX = "ProofmeshContext"
 
