@@ -12,6 +12,7 @@ from typing import Any
 
 from common import faults, metrics
 from common.bus import BusError, Lease, RemoteFailure
+from common.gathering import Gathering
 from common.lean import ProofTree
 from common.messages import (
     Attempt,
@@ -28,7 +29,6 @@ from common.proofs import transitions_of
 from common.subjects import LEAN_VERIFY
 from node.lean.text.script import proof_script
 from node.learner.errors import RunDirectoryError
-from node.learner.gathering import Gathering
 from node.learner.run.journal import DUPLICATES
 from node.learner.run.run import Recorded, Run, now
 from node.learner.store.records import Verdict, VerifiedProof

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from node.learner.gathering import Gathering
+from common.gathering import Gathering
 
 
 async def first_steps(gathering: Gathering, count: int) -> list[asyncio.Task[None]]:

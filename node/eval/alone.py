@@ -1,0 +1,86 @@
+"""Plays the attempts of an evaluation in this process: the prover's own searches on our own Lean workers.
+
+A search whose proof is being verified leaves its slot to another one: neither Lean's workers nor the network wait for
+verifications. Proofs that are found within a few seconds are verified together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from common.gathering import Gathering
+from common.lean import ProofTree, Theorem
+from common.messages import FailureKind, LeanVerifyReply
+from node.eval.plan import Plan
+from node.eval.player import Slot, Slots, attempt_of, record_of
+from node.eval.records import AttemptRecord, Standing, StatementRecord
+from node.lean.text.script import proof_script
+from node.lean.verify.verdicts import VerificationFailed
+from node.prover.agent import Agent
+from node.proving.local_lean import LocalLean
+from node.proving.policies import OpenedPolicy
+from node.proving.prover import ProvingFailed
+
+TACTIC_SECONDS = 5.0
+"""For one tactic, as in a prover."""
+
+GATHER_SECONDS = 4.0
+"""For which a proof waits for others, so that they are verified together: a batch costs hardly more than one proof."""
+
+
+class LonePlayer:
+    """`Player` in this process."""
+
+    def __init__(self, plan: Plan, lean: LocalLean, policy: OpenedPolicy, *, searches: int) -> None:
+        self._plan = plan
+        self._lean = lean
+        self._policy = policy
+        self._gathering = Gathering(GATHER_SECONDS, asyncio.Event())
+        self.slots = Slots(searches)
+
+    async def play(self, statement: StatementRecord, number: int, slot: Slot) -> AttemptRecord:
+        """One attempt. A proof that Lean refuses is taken out of the search, which goes on."""
+        verified: dict[str, object] = {}
+
+        async def verify(proof: ProofTree) -> str:
+            slot.leave()
+            if self.slots.taken == 0:
+                self._gathering.close()  # nobody else can find a proof
+            try:
+                script = proof_script(proof)
+            except ValueError as error:
+                reply = LeanVerifyReply(accepted=False, reason=f"the proof cannot be written down: {error}")
+            else:
+                reply = await self._verify(statement.theorem, script)
+                verified.update(script=script, axioms=reply.axioms)
+            if not reply.accepted:
+                await slot.come_back()
+            return "" if reply.accepted else reply.reason or "refused"
+
+        name = statement.name
+        agent = Agent(
+            attempt_of(self._plan, statement, number, f"{name}.{number}"),
+            self._policy.policy,
+            self._lean.environment(statement.theorem, TACTIC_SECONDS),
+            prover_id="eval",
+            leaves=self._plan.leaves,
+            parameters=self._policy.parameters,
+            verify=verify,
+        )
+        try:
+            result = await agent.play()
+        except ProvingFailed as error:
+            return AttemptRecord(
+                name=name, number=number, standing=Standing.UNDECIDED, ended="error", reason=str(error)
+            )
+        return record_of(result, name, number, proof=verified if result.proof is not None else None)
+
+    async def _verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
+        """Lean's word on a proof, from fresh processes. Raises ProvingFailed."""
+        await self._gathering.wait()
+        try:
+            return await self._lean.verifier.verify(theorem.renamed(), script)
+        except VerificationFailed as error:
+            if error.kind is FailureKind.BAD_STATEMENT:
+                return LeanVerifyReply(accepted=False, reason=str(error))
+            raise ProvingFailed(f"the proof could not be verified: {error}") from error

@@ -1,0 +1,175 @@
+"""The folder of an evaluation: the plan, the statements, and the attempts, each appended when it is decided.
+
+evaluation.json     what is evaluated, with what (`node.eval.plan`)
+statements.jsonl    a line for each statement
+attempts.jsonl      a line for each attempt that has ended; what a killed process leaves of a line is cut off
+sessions.jsonl      what each process has spent so far: the last line of each counts
+results.json, report.html, solved.png, proofs.lean    made from these, and made again at every end
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from common.files import write_whole
+from node.eval.plan import Plan, differences
+from node.eval.records import AttemptRecord, StatementRecord
+
+PLAN, STATEMENTS, ATTEMPTS, SESSIONS = "evaluation.json", "statements.jsonl", "attempts.jsonl", "sessions.jsonl"
+LOCK = "lock"
+
+T = TypeVar("T")
+
+
+class FolderError(ValueError):
+    """A folder cannot be used for an evaluation, or holds none; the text says which, why, and what to do."""
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """What one process has spent on an evaluation."""
+
+    id: str
+    seconds: float
+    lean_cpu: float | None = None
+    """CPU seconds of its Lean processes; None: they belong to a mesh."""
+    own_cpu: float = 0.0
+    """Its own: search, and the network where it runs in this process."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An evaluation as its folder holds it."""
+
+    path: Path
+    plan: Plan
+    statements: tuple[StatementRecord, ...]
+    attempts: tuple[AttemptRecord, ...]
+    """In the order in which they ended; (name, number) names one attempt, and the last line of it counts."""
+    sessions: tuple[Session, ...] = ()
+
+
+def read(path: Path) -> Evaluation:
+    """An evaluation, finished or not. Raises FolderError."""
+    if not (path / PLAN).is_file():
+        raise FolderError(f"{path}: no evaluation is there (no {PLAN}); `proofmesh eval --out {path}` makes one")
+    sessions = {each.id: each for each in _lines(path / SESSIONS, Session)}
+    return Evaluation(
+        path,
+        _plan(path / PLAN),
+        tuple(_lines(path / STATEMENTS, StatementRecord)),
+        tuple(_lines(path / ATTEMPTS, AttemptRecord)),
+        tuple(sessions.values()),
+    )
+
+
+class EvaluationFolder:
+    """An evaluation's folder while one process works on it. Leave it (`with`) to let others in."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises FolderError: another process works on it, or it cannot be written."""
+        self.path = path
+        self._session = secrets.token_hex(4)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(path / LOCK, timeout=0)
+            self._lock.acquire()
+        except Timeout as error:
+            raise FolderError(
+                f"{path}: another evaluation is at work in this folder; give this one its own, with --out"
+            ) from error
+        except OSError as error:
+            raise FolderError(f"{path}: cannot be written: {error.strerror}") from error
+
+    def __enter__(self) -> EvaluationFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def begin(self, plan: Plan) -> Evaluation:
+        """Begin this evaluation, or go on with it: what the folder holds of it. Raises FolderError for another one."""
+        if not (self.path / PLAN).is_file():
+            if foreign := [each.name for each in self.path.iterdir() if each.name not in (LOCK, STATEMENTS)]:
+                raise FolderError(
+                    f"{self.path}: holds something else ({foreign[0]}); give the evaluation its own folder"
+                )
+            return Evaluation(self.path, plan, (), ())
+        found = read(self.path)
+        if different := differences(found.plan, plan):
+            raise FolderError(
+                f"{self.path}: holds another evaluation ({'; '.join(different)}); give this one its own folder, "
+                "with --out"
+            )
+        cut_torn_line(self.path / ATTEMPTS)
+        cut_torn_line(self.path / SESSIONS)
+        return found
+
+    def write(self, plan: Plan, statements: Sequence[StatementRecord]) -> None:
+        """Keep what is evaluated; the plan last: a folder with a plan has its statements. Raises FolderError."""
+        lines = b"".join(msgspec.json.encode(each) + b"\n" for each in statements)
+        try:
+            write_whole(self.path / STATEMENTS, lines)
+            write_whole(self.path / PLAN, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+        except OSError as error:
+            raise FolderError(f"{self.path}: cannot be written: {error.strerror}") from error
+
+    def add(self, record: AttemptRecord) -> None:
+        """Keep an attempt: from now on no kill can lose it. Raises FolderError."""
+        self._append(ATTEMPTS, msgspec.json.encode(record))
+
+    def note_session(self, seconds: float, own_cpu: float, lean_cpu: float | None) -> None:
+        """Keep what this process has spent so far. Raises FolderError."""
+        session = Session(id=self._session, seconds=round(seconds, 2), lean_cpu=lean_cpu, own_cpu=round(own_cpu, 2))
+        self._append(SESSIONS, msgspec.json.encode(session))
+
+    def _append(self, name: str, line: bytes) -> None:
+        """In one write, so that a kill cuts off the end of the file at worst."""
+        try:
+            with (self.path / name).open("ab", buffering=0) as file:
+                file.write(line + b"\n")
+        except OSError as error:
+            raise FolderError(f"{self.path / name}: cannot be written: {error.strerror}") from error
+
+
+def cut_torn_line(path: Path) -> None:
+    """Take away the last line of a file, if it has no end."""
+    if not path.is_file():
+        return
+    with path.open("rb+") as file:
+        content = file.read()
+        if content and not content.endswith(b"\n"):
+            file.truncate(content.rfind(b"\n") + 1)
+            os.fsync(file.fileno())
+
+
+def _plan(path: Path) -> Plan:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Plan)
+    except (OSError, msgspec.DecodeError) as error:
+        raise FolderError(f"{path}: cannot be read: {error}") from error
+
+
+def _lines(path: Path, kind: type[T]) -> list[T]:
+    """The lines of a file, but for a torn last one. Raises FolderError."""
+    if not path.is_file():
+        return []
+    decoder = msgspec.json.Decoder(kind)
+    found = []
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FolderError(f"{path}: cannot be read: {error.strerror}") from error
+    for number, line in enumerate(content.split(b"\n")[:-1], 1):
+        try:
+            found.append(decoder.decode(line))
+        except msgspec.DecodeError as error:
+            raise FolderError(f"{path}, line {number}: cannot be read: {error}") from error
+    return found

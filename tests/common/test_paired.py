@@ -1,0 +1,32 @@
+"""Bootstrap over pairs, and McNemar's test."""
+
+import math
+
+import pytest
+
+from common.paired import bootstrap_interval, mcnemar
+
+
+def test_the_interval_is_around_the_mean_difference_and_fixed_by_the_seed():
+    pairs = [(0.0, 1.0)] * 30 + [(1.0, 0.0)] * 10 + [(1.0, 1.0)] * 60
+    mean, low, high = bootstrap_interval(pairs, seed=3)
+    assert mean == pytest.approx(0.2)
+    assert (mean, low, high) == bootstrap_interval(pairs, seed=3)
+    # Of a mean of 100 differences with variance 0.4 - 0.2² the normal interval is 0.2 ± 0.1176.
+    assert low == pytest.approx(0.2 - 0.1176, abs=0.02)
+    assert high == pytest.approx(0.2 + 0.1176, abs=0.02)
+
+
+def test_without_pairs_everything_is_possible():
+    assert bootstrap_interval([], seed=0) == (0.0, -1.0, 1.0)
+
+
+def test_mcnemar_is_the_sign_test_on_statements_that_one_of_two_solves():
+    assert mcnemar(0, 0) == 1.0
+    assert mcnemar(5, 5) == 1.0
+    assert mcnemar(0, 6) == pytest.approx(2 / 2**6)
+    assert mcnemar(2, 8) == mcnemar(8, 2) == pytest.approx(2 * (1 + 10 + 45) / 2**10)
+
+
+def test_mcnemar_does_not_overflow_with_many_statements():
+    assert mcnemar(40_000, 60_000) < 1e-300 or math.isclose(mcnemar(40_000, 60_000), 0.0)
