@@ -33,5 +33,9 @@ def mcnemar(only_first: int, only_second: int) -> float:
     discordant = only_first + only_second
     if not discordant:
         return 1.0
-    tail: int = sum(math.comb(discordant, count) for count in range(min(only_first, only_second) + 1))
-    return min(1.0, 2 * tail / (1 << discordant))
+    # In logarithms: these binomials have thousands of digits.
+    logarithms = [
+        math.lgamma(discordant + 1) - math.lgamma(count + 1) - math.lgamma(discordant - count + 1)
+        for count in range(min(only_first, only_second) + 1)
+    ]
+    return min(1.0, 2.0 * math.fsum(math.exp(each - discordant * math.log(2)) for each in logarithms))
