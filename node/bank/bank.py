@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -33,6 +33,19 @@ PART = 1 << 20
 """Bytes of a file that are held at a time."""
 
 T = TypeVar("T")
+
+
+class Grouped(Protocol):
+    """What has a family and a level."""
+
+    @property
+    def family(self) -> str: ...
+
+    @property
+    def level(self) -> int: ...
+
+
+G = TypeVar("G", bound=Grouped)
 
 
 class BankError(ValueError):
@@ -144,7 +157,7 @@ def manifest_of(directory: Path = DIRECTORY) -> Manifest:
         raise BankError(f"{error}; {_remedy(directory)}") from error
 
 
-def stratified(statements: Sequence[BankTheorem], n: int, seed: int) -> list[BankTheorem]:
+def stratified(statements: Sequence[G], n: int, seed: int) -> list[G]:
     """n statements, spread over (family, level) in proportion, in the order of `statements`; fixed by the seed."""
     if n > len(statements):
         raise ValueError(f"{n} statements wanted, {len(statements)} there")

@@ -7,18 +7,27 @@ verifications. Proofs that are found within a few seconds are verified together.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from common.gathering import Gathering
 from common.lean import ProofTree, Theorem
 from common.messages import FailureKind, LeanVerifyReply
-from node.eval.plan import Plan
+from common.sizing import read_machine, sizes
+from node.bank.elaboration import elaboration_errors
+from node.bank.library import library
+from node.eval import cost
+from node.eval.plan import LeanFacts, Plan
 from node.eval.player import Slot, Slots, attempt_of, record_of
 from node.eval.records import AttemptRecord, Standing, StatementRecord
+from node.eval.weights import digests, label_of
+from node.lean.settings import LeanProcessSettings
 from node.lean.text.script import proof_script
+from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import VerificationFailed
 from node.prover.agent import Agent
-from node.proving.local_lean import LocalLean
-from node.proving.policies import OpenedPolicy
+from node.proving.local_lean import LocalLean, local_lean
+from node.proving.policies import OpenedPolicy, open_policy, parse
 from node.proving.prover import ProvingFailed
 
 TACTIC_SECONDS = 5.0
@@ -26,6 +35,57 @@ TACTIC_SECONDS = 5.0
 
 GATHER_SECONDS = 4.0
 """For which a proof waits for others, so that they are verified together: a batch costs hardly more than one proof."""
+
+
+class LoneVenue:
+    """`Venue` in this process."""
+
+    mesh = ""
+
+    def __init__(
+        self,
+        toolchain: LeanToolchain,
+        settings: LeanProcessSettings,
+        policy: str,
+        *,
+        searches: int = 0,
+        note: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """`searches`: at once; 0: as many as a prover has. Raises BadPolicy."""
+        self.toolchain = toolchain
+        self.policy = policy
+        self.label = label_of(policy)
+        self.weights = digests(policy, note)
+        self.lean = LeanFacts(
+            version=toolchain.version,
+            name=toolchain.name,
+            library=library(toolchain),
+            header=toolchain.default_header,
+        )
+        self._settings = settings
+        self._searches = searches or sizes(read_machine()).searches
+        self._note = note
+
+    async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
+        """Lean is asked once for each statement, header and version of it; the answers are kept between runs."""
+
+        def begin(count: int) -> None:
+            if count:
+                self._note(f"asking Lean which of {count} statements it takes")
+
+        return await elaboration_errors([each.theorem for each in statements], self.toolchain, begin=begin)
+
+    @asynccontextmanager
+    async def player(self, plan: Plan) -> AsyncIterator[LonePlayer]:
+        """Raises BadPolicy, ProvingFailed."""
+        threads = sizes(read_machine()).inference_threads
+        opening = open_policy(parse(self.policy), threads=threads, note=self._note)
+        async with local_lean(self._settings, self.toolchain) as lean, opening as policy:
+            yield LonePlayer(plan, lean, policy, searches=self._searches)
+
+    def lean_cpu(self) -> float | None:
+        """Of Lean's processes: this process starts no others."""
+        return cost.children_cpu()
 
 
 class LonePlayer:

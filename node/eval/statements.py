@@ -1,0 +1,54 @@
+"""Which statements of a benchmark are evaluated, and which of them Lean takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from node.bank.bank import stratified
+from node.bank.benchmarks import Benchmark
+from node.eval.plan import BenchmarkFacts
+from node.eval.records import StatementRecord
+
+
+def chosen(benchmark: Benchmark, limit: int, seed: int) -> list[StatementRecord]:
+    """The statements to evaluate: all, or `limit` of them, spread over families and levels by the seed."""
+    statements = benchmark.statements
+    if 0 < limit < len(statements):
+        statements = tuple(stratified(statements, limit, seed))
+    return [
+        StatementRecord(
+            name=each.theorem.name,
+            theorem=each.theorem,
+            family=each.family,
+            level=each.level,
+            flaw=each.flaw,
+            extra=dict(each.extra),
+        )
+        for each in statements
+    ]
+
+
+def with_refusals(statements: Sequence[StatementRecord], errors: Mapping[str, str]) -> list[StatementRecord]:
+    """The statements, with Lean's words on those that it does not take."""
+    return [msgspec.structs.replace(each, refused=errors.get(each.name, "")) for each in statements]
+
+
+def facts_of(benchmark: Benchmark, statements: Sequence[StatementRecord]) -> BenchmarkFacts:
+    """What the plan says of a benchmark."""
+    return BenchmarkFacts(
+        spec=benchmark.spec,
+        name=benchmark.name,
+        split=benchmark.split,
+        digest=benchmark.digest,
+        rows=benchmark.rows,
+        statements=len(statements),
+        unread=tuple((each.name, each.reason) for each in benchmark.unread),
+        source=benchmark.source,
+        revision=benchmark.revision,
+        licence=benchmark.licence,
+        homepage=benchmark.homepage,
+        paper=benchmark.paper,
+        notes=benchmark.notes,
+    )

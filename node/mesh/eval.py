@@ -1,0 +1,170 @@
+"""`proofmesh eval`: how many statements of a benchmark does a policy prove, with which search, at which cost?
+
+    eval --bench pocket:test --policy own:runs/demo      a bank's split
+    eval --bench minif2f:test --lean.project DIR         a known data set (`proofmesh bank list`)
+    eval --bench FILE[,FILE]                             .jsonl rows {"name", "statement"}, .txt, .lean with `sorry`s
+    eval compare A B ...                                 evaluations of the same statements, in pairs
+    eval show [FOLDER ...]                               results as a table
+
+Every proof is verified by Lean's kernel. The attempts are kept in a folder as they end: after a kill or Ctrl-C the same
+command goes on where it was. Statements that this Lean does not take, and attempts that infrastructure kept from being
+decided, are counted as such, never as unsolved.
+
+Exit code: 0 however many are solved, 2 something asked for is not there or does not go together, 3 the machinery
+failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from common.config import check_flags, config_file, load_lean
+from common.lean_settings import LeanSettings
+from common.limits import Duration, Natural, Positive
+from common.messages import Method
+from common.sampling import SAMPLES, Sampling
+
+DONE, UNUSABLE, FAILED, INTERRUPTED = 0, 2, 3, 130
+
+EVALUATIONS = Path("evals")
+"""Folder of evaluations."""
+
+
+@dataclass
+class EvalSettings:
+    """Evaluate a policy on a benchmark."""
+
+    bench: str
+    """What is to be proved: `pocket:test`, `bank:FOLDER`, a known data set such as `minif2f:test` (`proofmesh bank
+    list`), or files (.jsonl, .json, .parquet, .txt, .lean), joined by commas."""
+
+    policy: str = ""
+    """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `tactics` (a fixed list),
+    `tactics:FILE` (one a line), or several, as in `own:PATH+tactics`. Empty: the newest checkpoint of runs/demo, or the
+    list if there is none."""
+
+    checkpoint: str = ""
+    """A weights file, a checkpoint or a run's folder: short for `--policy own:PATH`."""
+
+    method: Annotated[Method, tyro.conf.EnumChoicesFromValues] = Method.MCTS
+    """How to search."""
+
+    simulations: Natural = 512
+    """Budget of an attempt: expansions of proof states; 0: no limit."""
+
+    lean_attempts: Natural = 0
+    """Budget of an attempt: tactics that Lean tries; 0: no limit."""
+
+    seconds: Duration = 0.0
+    """Budget of an attempt: seconds; 0: no limit. What it solves depends on the machine and on what else that does."""
+
+    passes: Positive = 1
+    """Attempts at each statement, with seeds of their own. More may be asked for later, in the same folder."""
+
+    seed: Natural = 0
+    """Seed of the attempts."""
+
+    limit: Natural = 0
+    """Evaluate so many statements, spread over families and levels; 0: all."""
+
+    samples: Positive = SAMPLES
+    """Tactics that a network samples in an expansion."""
+
+    sampling: Sampling = field(default_factory=Sampling)
+    """How it samples them."""
+
+    out: Path | None = None
+    """Folder of the evaluation; by default one in `evals` that is named after what is evaluated."""
+
+    data: list[Path] = field(default_factory=list)
+    """Folders with local copies of known data sets; $PROOFMESH_DATA names one, too. Else the hub's copy is taken."""
+
+    revision: str = ""
+    """Revision of the hub's copy."""
+
+    searches: Natural = 0
+    """Statements at once; 0: four per core, or as many as the provers of a mesh take."""
+
+    workers: Natural = 0
+    """Lean workers; 0: as many as the machine allows. A mesh has its own."""
+
+    url: str = ""
+    """Broker of a running mesh, whose provers then search; empty searches in this process."""
+
+    run: str = "demo"
+    """Name of that mesh's run."""
+
+    json: bool = False
+    """Print the results as one JSON object in place of tables."""
+
+    lean: LeanSettings = field(default_factory=LeanSettings)
+    """Which Lean, with which project and header; section [lean] of --config. A running mesh (--url) has its own."""
+
+    config: Path | None = None
+    """A TOML file with a section [lean]; flags win over it."""
+
+
+class UsageProblem(ValueError):
+    """Flags that do not go together; the text says which."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit code. Raises ConfigError."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["compare"]:
+        from node.mesh import eval_compare
+
+        return eval_compare.main(arguments[1:])
+    if arguments[:1] == ["show"]:
+        from node.mesh import eval_show
+
+        return eval_show.main(arguments[1:])
+    file = config_file(arguments)
+    default = EvalSettings(bench=tyro.MISSING, lean=load_lean(file), config=file)
+    settings = tyro.cli(EvalSettings, args=arguments, default=default, prog="proofmesh eval", description=__doc__)
+    check_flags(settings)
+    return run(settings)
+
+
+def run(settings: EvalSettings) -> int:
+    """Evaluate, print, return the exit code."""
+    import asyncio
+
+    from common.bus import BusError
+    from node.bank.benchmarks import BenchmarkError
+    from node.eval.folder import FolderError
+    from node.eval.running import EvaluationFailed
+    from node.lean.toolchain.problems import LeanProblem
+    from node.mesh.eval_run import evaluate
+    from node.proving.checkpoints import BadPolicy
+    from node.proving.prover import ProvingFailed
+
+    try:
+        check(settings)
+        return asyncio.run(evaluate(settings))
+    except (UsageProblem, BenchmarkError, FolderError, BadPolicy, LeanProblem) as error:
+        print(f"proofmesh eval: {error}", file=sys.stderr)
+        return UNUSABLE
+    except (EvaluationFailed, ProvingFailed, BusError) as error:
+        print(f"proofmesh eval: {error}", file=sys.stderr)
+        return FAILED
+
+
+def check(settings: EvalSettings) -> None:
+    """Raises UsageProblem."""
+    if settings.checkpoint and settings.policy:
+        raise UsageProblem("--checkpoint and --policy both name a policy: use one of them")
+    if not (settings.simulations or settings.lean_attempts or settings.seconds):
+        raise UsageProblem(
+            "an attempt without any budget would not end: give --simulations, --lean-attempts or --seconds"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+"""One call of `proofmesh eval`: reads the benchmark, plays what is missing in its folder, writes the results."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import hashlib
+import importlib.metadata
+import re
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from node.bank.benchmarks import POCKET, Benchmark, load_benchmark
+from node.eval import cost
+from node.eval.folder import Evaluation, EvaluationFolder, read
+from node.eval.live import LiveView
+from node.eval.outputs import write_outputs
+from node.eval.plan import Budgets, Plan
+from node.eval.records import StatementRecord
+from node.eval.running import Runner, due
+from node.eval.statements import chosen, facts_of, with_refusals
+from node.eval.venue import Venue
+from node.mesh.eval import DONE, EVALUATIONS, INTERRUPTED, EvalSettings
+from node.mesh.eval_print import printed
+from node.prover.service import GC_THRESHOLDS
+from node.prover.settings import ProverSettings
+
+SESSION_EVERY = 5.0
+"""Seconds between notes of what this process has spent: what a kill takes of these counts."""
+
+
+async def evaluate(settings: EvalSettings) -> int:
+    """The command; returns the exit code. Raises BenchmarkError, FolderError, BadPolicy, LeanProblem, UsageProblem,
+    EvaluationFailed, ProvingFailed, BusError."""
+    gc.set_threshold(*GC_THRESHOLDS)  # as a prover does
+    call = _Call(settings, Console(stderr=True), asyncio.Event())
+    with _interruptible(call.stopping):
+        async with _venue(call) as venue:
+            return await call.evaluate(venue)
+
+
+@dataclass
+class _Call:
+    """One call of the command."""
+
+    settings: EvalSettings
+    console: Console
+    """For people; results go to standard output."""
+    stopping: asyncio.Event
+
+    def note(self, text: str) -> None:
+        """Something to know."""
+        self.console.print(f"proofmesh eval: {text}", markup=False, highlight=False)
+
+    async def evaluate(self, venue: Venue) -> int:
+        """Play what is missing, and write the results."""
+        settings = self.settings
+        benchmark = load_benchmark(
+            settings.bench, data=settings.data, toolchain=venue.toolchain, revision=settings.revision
+        )
+        statements = chosen(benchmark, settings.limit, settings.seed)
+        plan = plan_of(settings, benchmark, statements, venue)
+        with EvaluationFolder(settings.out or EVALUATIONS / name_of(plan)) as folder:
+            evaluation = folder.begin(plan)
+            if not evaluation.statements:
+                statements = await self._tried(venue, benchmark, statements)
+                folder.write(plan, statements)
+                evaluation = Evaluation(folder.path, plan, tuple(statements), ())
+            await self._play(venue, folder, evaluation)
+            results = write_outputs(read(folder.path), settings.passes)
+        printed(results, folder.path, json=settings.json)
+        if self.stopping.is_set():
+            self.note(f"interrupted; {results.missing} attempts are missing, and the same command goes on with them")
+            return INTERRUPTED
+        return DONE
+
+    async def _tried(
+        self, venue: Venue, benchmark: Benchmark, statements: Sequence[StatementRecord]
+    ) -> list[StatementRecord]:
+        """The statements, with Lean's words on those that it does not take. Those of our own bank are known to be
+        taken; if one were not, its attempt would say so."""
+        refused = {} if benchmark.spec.partition(":")[0] == POCKET else await venue.refusals(statements)
+        return with_refusals(statements, refused)
+
+    async def _play(self, venue: Venue, folder: EvaluationFolder, evaluation: Evaluation) -> None:
+        """Play what is missing."""
+        plan, passes = evaluation.plan, self.settings.passes
+        missing = due(evaluation.statements, evaluation.attempts, passes)
+        if not missing or self.stopping.is_set():
+            return
+        if evaluation.attempts:
+            self.note(f"{folder.path}: going on, {len(missing)} attempts are missing")
+        total = sum(not each.refused for each in evaluation.statements) * passes
+        live = LiveView(plan, evaluation.statements, evaluation.attempts, total, self.console)
+        async with venue.player(plan) as player, _session(venue, folder):
+            with live:
+                await Runner(player, folder, self.stopping, live.recorded).run(missing)
+
+
+@asynccontextmanager
+async def _venue(call: _Call) -> AsyncIterator[Venue]:
+    """Where to play. Raises LeanProblem, BadPolicy, ProvingFailed, UsageProblem."""
+    settings = call.settings
+    if settings.url:
+        from node.eval.over_mesh import mesh_venue
+
+        async with mesh_venue(settings.url, settings.run, settings.policy, settings.searches, call.note) as venue:
+            yield venue
+        return
+    from node.eval.alone import LoneVenue
+    from node.lean.settings import LeanProcessSettings
+    from node.proving.checkpoints import of_the_demo
+    from node.proving.starting import confined_toolchain
+
+    policy = settings.policy or (f"own:{settings.checkpoint}" if settings.checkpoint else "")
+    if not policy:
+        demo = of_the_demo(call.note)
+        policy = f"own:{demo}" if demo else "tactics"
+        call.note(f"no --policy is given: evaluating {policy}")
+    processes = LeanProcessSettings(lean=settings.lean, workers=settings.workers)
+    toolchain = await confined_toolchain(settings.lean)
+    yield LoneVenue(toolchain, processes, policy, searches=settings.searches, note=call.note)
+
+
+def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[StatementRecord], venue: Venue) -> Plan:
+    """What is evaluated."""
+    return Plan(
+        benchmark=facts_of(benchmark, statements),
+        lean=venue.lean,
+        policy=venue.policy,
+        label=venue.label,
+        weights=venue.weights,
+        method=settings.method,
+        budgets=Budgets(
+            simulations=settings.simulations, lean_attempts=settings.lean_attempts, seconds=settings.seconds
+        ),
+        samples=settings.samples,
+        sampling=settings.sampling,
+        leaves=ProverSettings().leaves,
+        seed=settings.seed,
+        mesh=venue.mesh,
+        proofmesh=importlib.metadata.version("proofmesh"),
+    )
+
+
+def name_of(plan: Plan) -> str:
+    """A folder's name for an evaluation: readable, and another one for each plan."""
+    identity = msgspec.json.encode(
+        msgspec.structs.replace(plan, proofmesh="", benchmark=msgspec.structs.replace(plan.benchmark, notes=()))
+    )
+    digest = hashlib.blake2b(identity, digest_size=3).hexdigest()
+    parts = (plan.benchmark.name, plan.benchmark.split, plan.policy, plan.method)
+    words = (re.sub(r"[^\w.+]+", "-", Path(part).name if "/" in part else part).strip("-") for part in parts)
+    return "-".join([*filter(None, words), digest])[-120:]
+
+
+@asynccontextmanager
+async def _session(venue: Venue, folder: EvaluationFolder) -> AsyncIterator[None]:
+    """Note what this process spends, every few seconds and at the end."""
+    began = time.monotonic()
+
+    def note() -> None:
+        folder.note_session(time.monotonic() - began, cost.own_cpu(), venue.lean_cpu())
+
+    async def keep() -> None:
+        while True:
+            await asyncio.sleep(SESSION_EVERY)
+            note()
+
+    keeping = asyncio.create_task(keep())
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        note()
+
+
+@contextmanager
+def _interruptible(stopping: asyncio.Event) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the evaluation in order; a second Ctrl-C ends it at once."""
+    loop = asyncio.get_running_loop()
+    main = asyncio.current_task()
+
+    def stop() -> None:
+        if stopping.is_set() and main is not None:
+            main.cancel()
+        stopping.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(ValueError):
+                loop.remove_signal_handler(number)

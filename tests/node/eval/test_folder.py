@@ -1,0 +1,84 @@
+"""The folder of an evaluation: kept records, torn lines, one process at a time, one evaluation."""
+
+import pytest
+
+from node.eval.folder import ATTEMPTS, EvaluationFolder, FolderError, read
+from node.eval.plan import Budgets
+from tests.node.eval.building import plan, solved, statement, unsolved
+
+
+def begun(path, *records):
+    with EvaluationFolder(path) as folder:
+        folder.begin(plan())
+        folder.write(plan(), [statement("a"), statement("b")])
+        for record in records:
+            folder.add(record)
+
+
+def test_what_was_added_is_read_again(tmp_path):
+    begun(tmp_path, solved("a"), unsolved("b"))
+    found = read(tmp_path)
+    assert found.plan == plan()
+    assert found.statements == (statement("a"), statement("b"))
+    assert found.attempts == (solved("a"), unsolved("b"))
+
+
+def test_half_a_line_of_a_killed_process_is_cut_off_and_the_next_record_is_whole(tmp_path):
+    begun(tmp_path, solved("a"))
+    with (tmp_path / ATTEMPTS).open("ab") as file:
+        file.write(b'{"name": "b", "numb')
+    assert read(tmp_path).attempts == (solved("a"),)
+    with EvaluationFolder(tmp_path) as folder:
+        assert folder.begin(plan()).attempts == (solved("a"),)
+        folder.add(unsolved("b"))
+    assert read(tmp_path).attempts == (solved("a"), unsolved("b"))
+
+
+def test_a_folder_holds_one_evaluation(tmp_path):
+    begun(tmp_path)
+    other = plan(budgets=Budgets(simulations=128), seed=7)
+    with EvaluationFolder(tmp_path) as folder, pytest.raises(FolderError) as problem:
+        folder.begin(other)
+    assert "budgets.simulations was 64 and is 128; seed was 0 and is 7" in str(problem.value)
+
+
+def test_another_place_of_the_same_files_is_the_same_evaluation(tmp_path):
+    begun(tmp_path)
+    with EvaluationFolder(tmp_path) as folder:
+        found = folder.begin(plan(proofmesh="another version"))
+    assert len(found.statements) == 2
+
+
+def test_one_process_works_on_a_folder(tmp_path):
+    with EvaluationFolder(tmp_path), pytest.raises(FolderError, match="another evaluation is at work in this folder"):
+        EvaluationFolder(tmp_path)
+    with EvaluationFolder(tmp_path):
+        pass
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("x")
+    with EvaluationFolder(tmp_path) as folder, pytest.raises(FolderError, match=r"holds something else \(thesis.tex\)"):
+        folder.begin(plan())
+
+
+def test_a_damaged_line_is_named(tmp_path):
+    begun(tmp_path, solved("a"))
+    with (tmp_path / ATTEMPTS).open("ab") as file:
+        file.write(b"oops\n")
+    with pytest.raises(FolderError, match=r"attempts\.jsonl, line 2: cannot be read"):
+        read(tmp_path)
+
+
+def test_a_folder_without_an_evaluation_says_so(tmp_path):
+    with pytest.raises(FolderError, match="no evaluation is there"):
+        read(tmp_path)
+
+
+def test_the_last_line_of_each_process_says_what_it_has_spent(tmp_path):
+    begun(tmp_path)
+    for _ in range(2):
+        with EvaluationFolder(tmp_path) as folder:
+            folder.note_session(1.0, 0.1, 0.5)
+            folder.note_session(2.0, 0.2, 0.7)
+    assert [(each.seconds, each.own_cpu, each.lean_cpu) for each in read(tmp_path).sessions] == [(2.0, 0.2, 0.7)] * 2

@@ -1,0 +1,142 @@
+"""What came of an evaluation, counted from its records."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from common.messages import AttemptOutcome, AttemptStatistics, Ended
+from node.eval.folder import Evaluation, Session
+from node.eval.plan import Budgets
+from node.eval.records import Standing, standing
+from node.eval.results import results_of
+from tests.node.eval.building import not_elaborated, plan, solved, statement, undecided, unsolved
+
+
+def evaluation(statements, attempts, of=None, sessions=()):
+    return Evaluation(Path("e"), of or plan(), tuple(statements), tuple(attempts), tuple(sessions))
+
+
+def test_what_is_neither_solved_nor_unsolved_does_not_count():
+    found = results_of(
+        evaluation(
+            [statement("a"), statement("b"), statement("c"), statement("d", refused="unknown identifier")],
+            [solved("a"), unsolved("b"), undecided("c")],
+        )
+    )
+    assert (found.total.statements, found.total.solved) == (2, 1)
+    assert found.total.rate == 0.5
+    assert found.standings == {
+        Standing.SOLVED: 1,
+        Standing.UNSOLVED: 1,
+        Standing.UNDECIDED: 1,
+        Standing.NOT_ELABORATED: 1,
+    }
+    assert found.missing == 0
+
+
+def test_an_attempt_that_was_played_again_counts_once_and_costs_twice():
+    found = results_of(evaluation([statement("a")], [undecided("a"), solved("a")]))
+    assert (found.total.statements, found.total.solved, found.standings[Standing.UNDECIDED]) == (1, 1, 0)
+    assert found.costs.attempts == 2
+
+
+def test_smaller_budgets_are_read_off_the_same_attempts():
+    found = results_of(
+        evaluation(
+            [statement("a"), statement("b"), statement("c")],
+            [solved("a", 8, lean_attempts=30), solved("b", 9, lean_attempts=130), unsolved("c")],
+        )
+    )
+    assert [(limit, tally.solved) for limit, tally in found.budgets["simulations"]] == [
+        (8, 1),
+        (16, 2),
+        (32, 2),
+        (64, 2),
+    ]
+    assert [(limit, tally.solved) for limit, tally in found.budgets["lean_attempts"]] == [
+        (8, 0),
+        (16, 0),
+        (32, 1),
+        (64, 1),
+        (128, 1),
+        (256, 2),
+    ]
+
+
+def test_a_budget_that_is_no_power_of_two_is_the_last_one():
+    found = results_of(evaluation([statement("a")], [solved("a")], plan(budgets=Budgets(lean_attempts=100))))
+    assert [limit for limit, _ in found.budgets["lean_attempts"]] == [8, 16, 32, 64, 100]
+
+
+def test_several_passes_give_scores_and_pass_at_k():
+    attempts = [solved("a", number=0), unsolved("a", number=1), unsolved("b", number=0), unsolved("b", number=1)]
+    found = results_of(evaluation([statement("a"), statement("b")], attempts))
+    assert (found.total.solved, found.total.any, found.passes) == (0.5, 1, 2)
+    assert [(each.k, each.unbiased) for each in found.pass_at] == [(1, 0.25), (2, 0.5)]
+    assert found.pass_at[0].blocks == 2
+    assert found.pass_at[0].mean == 0.25
+
+
+def test_attempts_that_were_not_played_yet_are_missing():
+    found = results_of(evaluation([statement("a"), statement("b"), statement("c", refused="no")], [solved("a")]), 2)
+    assert found.missing == 3
+
+
+def test_known_flawed_statements_are_counted_with_and_without():
+    found = results_of(evaluation([statement("a", flaw="vacuous"), statement("b")], [solved("a"), unsolved("b")]))
+    assert found.total.rate == 0.5
+    assert found.without_flawed is not None
+    assert found.without_flawed.rate == 0.0
+
+
+def test_families_levels_and_endings_are_told_apart():
+    found = results_of(
+        evaluation(
+            [statement("a"), statement("b", family="nat", level=3), statement("c", family="nat", level=3)],
+            [solved("a"), unsolved("b", ended=Ended.EXHAUSTED), not_elaborated("c")],
+        )
+    )
+    assert {name: (each.solved, each.statements) for name, each in found.families.items()} == {
+        "logic": (1, 1),
+        "nat": (0, 1),
+    }
+    assert list(found.levels) == [1, 3]
+    assert found.endings == {"exhausted": 1, "bad-statement": 1}
+    refused = next(row for row in found.statements if row.statement.name == "c")
+    assert refused.refusal == "unknown module Mathlib"
+
+
+def test_costs_are_summed_over_attempts_and_sessions():
+    sessions = [
+        Session(id="one", seconds=10.0, lean_cpu=3.0, own_cpu=1.0),
+        Session(id="two", seconds=5.0, lean_cpu=2.0, own_cpu=0.5),
+    ]
+    costs = results_of(
+        evaluation([statement("a"), statement("b")], [solved("a"), unsolved("b")], sessions=sessions)
+    ).costs
+    assert (costs.simulations, costs.lean_attempts, costs.wall_seconds, costs.lean_cpu) == (69, 220, 15.0, 5.0)
+
+
+def test_without_a_single_attempt_there_are_no_results():
+    found = results_of(evaluation([statement("a")], []))
+    assert found.total.statements == 0
+    assert found.pass_at == []
+    assert found.missing == 0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "statistics", "expected"),
+    [
+        (AttemptOutcome.PROVED, {}, Standing.SOLVED),
+        (AttemptOutcome.FAILED, {"ended": Ended.SIMULATIONS}, Standing.UNSOLVED),
+        (AttemptOutcome.BAD_STATEMENT, {}, Standing.NOT_ELABORATED),
+        (AttemptOutcome.UNDECIDED, {"ended": Ended.SECONDS}, Standing.UNSOLVED),
+        (AttemptOutcome.UNDECIDED, {"ended": Ended.SECONDS, "expansions_lost": 1}, Standing.UNDECIDED),
+        (AttemptOutcome.UNDECIDED, {"ended": Ended.SIMULATIONS, "expansions_lost": 1}, Standing.UNDECIDED),
+        (AttemptOutcome.ERROR, {}, Standing.UNDECIDED),
+        (AttemptOutcome.POISONED, {}, Standing.UNDECIDED),
+    ],
+)
+def test_time_that_was_used_up_is_a_budget_and_a_lost_expansion_is_not(outcome, statistics, expected):
+    assert standing(outcome, msgspec.structs.replace(AttemptStatistics(), **statistics)) is expected
