@@ -35,8 +35,8 @@ class MixturePolicy:
         self._strict = strict
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """The proposals of all parts; exhausted when all are. Raises what the first part that failed raised, if all fail or
-        `strict` is set."""
+        """The proposals of all parts; exhausted when all are. Raises what the first part that failed raised, if all
+        fail or `strict` is set."""
         answers = await asyncio.gather(*(_ask(part, state, samples, seed) for part in self._parts))
         given = [
             (part, answer) for part, answer in zip(self._parts, answers, strict=True) if isinstance(answer, Advice)

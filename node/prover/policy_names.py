@@ -21,8 +21,8 @@ KINDS = {
 """All policies, by the network that can be part of them."""
 
 _ELSEWHERE = {
-    OWN: "`own:PATH` is a network of one process; that of a mesh is `inference`, and `proofmesh up --policy own:PATH` "
-    "or [inference] weights says which one it is",
+    OWN: "a mesh has a network of its own, `inference`, and takes no `own:PATH`; `proofmesh up --policy own:PATH` "
+    "starts one that serves this network, and so does [inference] weights",
     INFERENCE: "`inference` is the network of a running mesh; name the mesh with --url, or a network with `own:PATH`",
 }
 """What to do instead, by the network that was asked for where it cannot be had."""
