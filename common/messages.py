@@ -310,6 +310,13 @@ class Attempt(Message, frozen=True):
     """Budget: tactics that may be sent to Lean; 0: no limit."""
     seconds: Seconds = 0.0
     """Budget: time from opening the theorem on, final verification not counted; 0: no limit."""
+    policy: str = ""
+    """What proposes tactics: `inference`, `tactics`, or a mixture such as `inference+tactics`; empty: what the prover
+    is configured with. A name, so that a prover that does not know it can say so: the attempt ends in an error.
+    Attempts from before this field have none, and provers from before it do not see it."""
+    verify: bool = False
+    """Have the lean-proxies verify every proof that is found before it is reported; after a refusal the search goes on
+    within its budget. Attempts from before this field do not ask for it, and provers from before it do not see it."""
 
 
 class AttemptStatistics(msgspec.Struct, frozen=True):

@@ -16,8 +16,9 @@ from node.inference.engine import Engine
 from node.inference.shelf import Shelf, WeightsId
 from node.inference.weights_store import WeightsStore
 from node.inference.worker import Worker
-from node.model import weights as weights_file
+from node.model.loading import weights_digest
 from node.model.weights import WeightsError
+from node.model.weights_path import weights_at
 
 LOAD_RETRY = 1.0
 """Seconds until weights that could not be fetched are tried again (the broker is away, or the object is not there
@@ -51,16 +52,18 @@ class WeightsFollower:
         """True as soon as some version can answer requests for "latest"."""
         return self._shelf.serving is not None
 
-    async def serve_file(self, path: Path) -> None:
-        """Serve a local file and nothing else. Raises WeightsError."""
+    async def serve_local(self, path: Path) -> None:
+        """Serve a local file or checkpoint and nothing else. Raises WeightsError, CheckpointError."""
+        path = await asyncio.to_thread(weights_at, path, self._log.warning)
         engine = await self._store.read(path)
         version = engine.weights.information.get("version", "0")
         if not version.isdigit():
             raise WeightsError(f"{path}: its version is {version!r}, not a number")
-        digest = await asyncio.to_thread(weights_file.digest, path)
+        digest = await asyncio.to_thread(weights_digest, path)
         self._local = True
         self._shelf.announce(WeightsState(version=int(version), digest=digest, object_name=""))
         await self._install(WeightsId(int(version), digest), engine)
+        self._log.info("weights loaded", version=int(version), path=str(path))
 
     def announced(self, state: WeightsState | None) -> None:
         """The learner's announcement, as the state of the run has it. None (nothing announced) changes nothing."""

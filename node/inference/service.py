@@ -17,6 +17,7 @@ def main(settings: InferenceSettings, node: NodeSettings) -> int:
     # Before the event loop starts: loading torch takes a second, in which nothing else could run.
     from common.node import NodeFailure, run_node
     from node.inference.serving import Serving
+    from node.model.checkpoint_folders import CheckpointError
     from node.model.weights import WeightsError
 
     # Torch's 190,000 objects stay: a full collection would look at all of them each time, for 86 ms.
@@ -26,7 +27,7 @@ def main(settings: InferenceSettings, node: NodeSettings) -> int:
     async def serve(context: NodeContext) -> None:
         try:
             await Serving(settings, context).run()
-        except WeightsError as error:
-            raise NodeFailure(str(error)) from error
+        except (WeightsError, CheckpointError) as error:  # starting again would not make them better
+            raise NodeFailure(f"[inference] weights: {error}", exit_code=2) from error
 
     return run_node("inference", settings=node, main=serve, capacity={"slots": settings.engine.slots})

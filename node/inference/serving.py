@@ -41,6 +41,8 @@ from node.inference.worker import Worker
 
 M = TypeVar("M", bound=Message)
 
+OWN = "own:"
+"""What may stand before [inference] weights, as in the name of a policy."""
 NO_WEIGHTS_RETRY = 1.0
 """Seconds after which to ask again while there are no weights: the first version takes a learner's warm start."""
 STATE_RETRY = 0.5
@@ -88,7 +90,7 @@ class Serving:
         self._context.spawn(self._report(), "report")
         try:
             if self._settings.weights:
-                await self._weights.serve_file(Path(self._settings.weights))
+                await self._weights.serve_local(Path(self._settings.weights.removeprefix(OWN)))
             else:
                 self._context.spawn(self._weights.follow(), "weights")
                 await self._watch("weights", WeightsState, self._weights.announced)

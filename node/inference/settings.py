@@ -13,7 +13,8 @@ class InferenceSettings:
     """An inference node: answers tactic requests in batches."""
 
     weights: str = ""
-    """A local weights file to serve without a learner; empty: follow the versions that the learner announces."""
+    """What to serve without a learner: a weights file, a checkpoint's folder, or a run's folder (its newest whole
+    checkpoint), with or without `own:` before it. Empty: follow the versions that the learner announces."""
     device: str = "auto"
     """Where the network runs: `auto` (a GPU if there is one, else the CPU), `cpu`, `cuda`, `cuda:1`, ..."""
     threads: Natural = 0

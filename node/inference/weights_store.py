@@ -15,6 +15,7 @@ from node.inference.engine import Engine
 from node.inference.engine_settings import EngineSettings
 from node.inference.shelf import WeightsId
 from node.model import weights as weights_file
+from node.model.loading import read_weights
 from node.model.weights import Weights, WeightsError
 
 Builder = Callable[[Weights, EngineSettings], Engine]
@@ -56,11 +57,11 @@ class WeightsStore:
         return await self.read(path)
 
     async def read(self, path: Path) -> Engine:
-        """An engine with the weights of a file. Raises WeightsError."""
+        """An engine with the weights of a file or a checkpoint's folder. Raises WeightsError, CheckpointError."""
         return await asyncio.to_thread(self._build, path)
 
     def _build(self, path: Path) -> Engine:
-        weights = weights_file.read(path, self._device)
+        weights = read_weights(path, self._device)
         try:
             return self._engine(weights, self._settings)
         except ValueError as error:

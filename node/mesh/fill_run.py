@@ -139,7 +139,14 @@ class FillRun:
 
 def _options(settings: FillSettings, at_once: int) -> FillOptions:
     proving = settings.proving
-    way = [settings.url, settings.run if settings.url else "", proving.policy, *proving.closing, *proving.searching]
+    way = [
+        settings.url,
+        settings.run if settings.url else "",
+        proving.policy,
+        proving.method,
+        *proving.closing,
+        *proving.searching,
+    ]
     return FillOptions(
         Budget(settings.seconds, settings.simulations),
         at_once,

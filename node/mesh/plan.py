@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from broker.settings import BrokerSettings
@@ -16,6 +16,7 @@ from common.sizing import gpu_names
 from common.subjects import check_run_name
 from node.mesh.commands import ROLES, resolve
 from node.mesh.restarts import RestartRules
+from node.mesh.served_policy import served_policy
 from node.mesh.supervisor import ChildSpec
 from ui.settings import UiSettings
 
@@ -41,6 +42,13 @@ class UpSettings:
 
     ui: int = 1
     """1 runs the web monitor."""
+
+    policy: str = ""
+    """Serve this policy and learn nothing: `own:PATH` (a weights file, a checkpoint, or a run's folder, which means its
+    newest checkpoint), `tactics`, `tactics:FILE`, or several at once, as in `own:PATH+tactics`. The mesh has no learner
+    then, its inference nodes serve that network ([inference] weights), and its provers play that policy ([prover]
+    policy); without a network in it, no inference node runs. It answers `proofmesh prove --url`, for instance. Empty:
+    the sections of the roles say what they do."""
 
     restarts: Natural = 5
     """Deaths of one child within `window` seconds that are forgiven; one more ends the mesh."""
@@ -78,6 +86,8 @@ class MeshPlan:
     """The run directory."""
     ui_url: str
     """Address of the monitor; empty when there is none or its port is not known in advance."""
+    notes: list[str] = field(default_factory=list)
+    """What the person who starts it should know."""
 
 
 def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan:
@@ -85,13 +95,16 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
     check_run_name(node.run)
     _check_counts(up)
     _check_sections(file)
+    notes: list[str] = []
+    own: dict[str, list[str]] = {}
+    if up.policy:
+        up, own = _serving(up, notes.append)
     run_dir = config.convert(RunSettings, config.read(file).get("run", {}), f"{file}: [run]").dir
     directory = Path(run_dir) / node.run
     broker, ui = config.load(BrokerSettings, file, "broker"), config.load(UiSettings, file, "ui")
     shared = ["--run", node.run]
     if file is not None:
         shared += ["--config", str(file)]
-    own: dict[str, list[str]] = {}
     address = None
     if up.broker:
         port = broker.port or free_port()
@@ -119,7 +132,18 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
         for index, (role, name) in enumerate(_names(up))
     ]
     ui_url = f"http://{reachable(ui.host)}:{ui.port}" if up.ui and ui.port else ""
-    return MeshPlan(children, up, node, address, directory, ui_url)
+    return MeshPlan(children, up, node, address, directory, ui_url, notes)
+
+
+def _serving(up: UpSettings, note: Callable[[str], None]) -> tuple[UpSettings, dict[str, list[str]]]:
+    """A mesh that serves [up] policy: its counts, and flags by role, which win over the file. Raises ConfigError."""
+    served = served_policy(up.policy, note)
+    if served.weights is None:
+        return replace(up, learner=0, inference=0), {"prover": ["--policy", served.provers]}
+    if not up.inference:
+        raise config.ConfigError(f"[up] inference = 0: no node would serve the network of {up.policy}")
+    flags = {"prover": ["--policy", served.provers], "inference": ["--weights", str(served.weights)]}
+    return replace(up, learner=0), flags
 
 
 def _gpu_of_inference(names: Sequence[str], gpus: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -6,7 +6,8 @@
     prove --context FILE STATEMENT     with all of the file in scope
     prove --from FILE.jsonl|.txt|-     many: rows {"name", "statement"}, or a statement a line
 
-It needs no broker: Lean and the search run here. With `--url` the provers of a running mesh search.
+It needs no broker: Lean and the search run here. With `--url` the provers of a running mesh search, with the network
+of its inference nodes.
 
 Exit code: 0 proved (all of them), 1 not proved within the budget, or disproved, 2 Lean does not accept the statement,
 or something asked for is not there, 3 the machinery failed.
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from node.mesh.prove_report import Report
     from node.proving.explain import SearchRecorder
     from node.proving.many import Row
-    from node.proving.prover import TheoremProver
+    from node.proving.prover import Budget, TheoremProver
     from node.proving.statements import Target
 
 PROVED, NOT_PROVED, BAD_STATEMENT, MESH_FAILED = 0, 1, 2, 3
@@ -62,6 +63,10 @@ class ProveSettings:
     simulations: Positive = 2000
     """Search budget: expansions of proof states, for each statement."""
 
+    lean_attempts: Natural = 0
+    """Search budget: tactics sent to Lean, for each statement; 0: no limit. Closing tactics come before the search and
+    are not counted."""
+
     jobs: Natural = 0
     """Statements at once, of many; 0 takes as many as there are Lean workers."""
 
@@ -72,7 +77,7 @@ class ProveSettings:
     """Write the search to FILE.json and FILE.html: states, tactics, priors, visits, values, Lean's messages."""
 
     proving: Annotated[ProvingSettings, tyro.conf.arg(name="")] = field(default_factory=ProvingSettings)
-    """What proposes tactics; section [prove] of --config."""
+    """What proposes tactics, and how to search; section [prove] of --config."""
 
     checkpoint: str = ""
     """A weights file or a checkpoint folder: short for `--policy own:PATH`."""
@@ -163,19 +168,29 @@ def _check(settings: ProveSettings) -> None:
         raise UsageProblem(f"{' and '.join(named)} and --policy name policies: use one of them")
 
 
+def _budget(settings: ProveSettings) -> Budget:
+    from node.proving.prover import Budget
+
+    return Budget(settings.seconds, settings.simulations, settings.lean_attempts)
+
+
+def _proving(settings: ProveSettings) -> ProvingSettings:
+    """How proofs are looked for, with the policy that --checkpoint or --fixed is short for."""
+    if settings.fixed:
+        return replace(settings.proving, policy=FIXED)
+    return replace(settings.proving, policy=f"own:{settings.checkpoint}") if settings.checkpoint else settings.proving
+
+
 async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
     """Raises ProvingFailed, BusError, LeanProblem, UsageProblem."""
     from node.proving import answers
-    from node.proving.prover import Budget
 
     if settings.disprove and not target.negations:
         raise UsageProblem(f"{target.where}: the goal of a `sorry` within a proof has no negation that can be written")
     recorder = _recorder(settings)
     report.note(f"searching for a proof of {target.readings[0].signature}")
     async with _prover(settings, target.file, report.note, recorder) as (prover, _):
-        found = await answers.answer(
-            prover, target, Budget(settings.seconds, settings.simulations), disprove=settings.disprove
-        )
+        found = await answers.answer(prover, target, _budget(settings), disprove=settings.disprove)
     report.add(found)
     if recorder is not None and settings.explain is not None:
         try:
@@ -190,9 +205,8 @@ async def _many(settings: ProveSettings, above: str | None, report: Report) -> i
     """Raises ProvingFailed, BusError, LeanProblem, BadRows."""
     from node.proving import answers
     from node.proving.many import prove_rows, rows_of
-    from node.proving.prover import Budget
 
-    budget = Budget(settings.seconds, settings.simulations)
+    budget = _budget(settings)
     rows = rows_of(settings.from_)
     first = await anext(rows)  # before Lean is started, for a file that is none
     async with _prover(settings, settings.context, report.note) as (prover, at_once):
@@ -225,7 +239,7 @@ async def _prover(
         from node.proving.remote import AT_ONCE, mesh_prover
 
         logging.configure("error")  # what fails is said by exceptions
-        async with mesh_prover(settings.url, settings.run, settings.proving) as prover:
+        async with mesh_prover(settings.url, settings.run, _proving(settings)) as prover:
             yield prover, AT_ONCE
         return
     from node.lean.settings import LeanProcessSettings
@@ -238,9 +252,7 @@ async def _prover(
     from node.proving.local_lean import local_lean
     from node.proving.solo import SoloProver
 
-    proving = settings.proving
-    if settings.checkpoint or settings.fixed:
-        proving = replace(proving, policy=FIXED if settings.fixed else f"own:{settings.checkpoint}")
+    proving = _proving(settings)
     if recorder is not None:
         proving = replace(proving, closing=[])  # the search tries such tactics, too, and then they are in its tree
     async with local_lean(lean, toolchain) as local:

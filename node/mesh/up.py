@@ -1,6 +1,7 @@
 """`proofmesh up mesh.toml`: all roles as child processes of this one, from one file.
 
 What dies is started again, with a growing delay; a child that dies too often ends the mesh, with its last lines shown.
+With `--policy` the mesh learns nothing: it serves one network, or a list of tactics, to `prove --url` and others.
 SIGINT or SIGTERM stops provers, inference, learner, lean-proxies, monitor and broker in this order; a second one kills.
 """
 
@@ -20,6 +21,7 @@ from node.mesh.heartbeat_view import Status
 from node.mesh.mesh import Mesh
 from node.mesh.plan import MeshPlan, PortInUse, UpSettings, make_plan
 from node.mesh.restarts import USAGE_ERROR
+from node.mesh.served_policy import discard_results
 from node.mesh.supervisor import ChildFailed
 
 
@@ -34,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         plan = make_plan(file, resolved.settings, resolved.node)
     except BadRunName as error:
         raise config.ConfigError(str(error)) from error
+    for note in plan.notes:
+        print(f"proofmesh up: {note}", file=sys.stderr)
     if resolved.dry_run:
         print(config.dump({"node": plan.node, "up": plan.up}), end="")
         for child in plan.children:
@@ -55,12 +59,15 @@ async def run(plan: MeshPlan) -> int:
         print(f"proofmesh up: {error}", file=sys.stderr)
         return 1
     with status.shown():
-        following = asyncio.create_task(status.follow(mesh.bus, mesh.run))
+        beside = [asyncio.create_task(status.follow(mesh.bus, mesh.run))]
+        if plan.up.policy:
+            beside.append(asyncio.create_task(discard_results(mesh.bus, mesh.run)))
         try:
             failure, code = await _wait(mesh, told[0])
         finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
             await _stop(mesh, told[1])
     if failure:
         print(f"proofmesh up: {failure}", file=sys.stderr)

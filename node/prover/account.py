@@ -30,7 +30,7 @@ class Account:
 
     def note_advice(self, advice: Advice) -> None:
         """Count what the policy drew."""
-        self.samples += len(advice.proposals) if advice.samples is None else advice.samples
+        self.samples += advice.drawn
         self.tokens += advice.tokens or 0
 
     def note_weights(self, version: int) -> None:

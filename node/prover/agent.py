@@ -70,6 +70,11 @@ class Agent:
         self._refusal = ""
         self._idle = 0
 
+    @property
+    def lean_attempts(self) -> int:
+        """Tactics sent to Lean so far."""
+        return self._budget.lean_attempts
+
     async def play(self) -> AttemptResult:
         """The attempt's result, whatever happens. Only cancellation passes through."""
         budget = self._budget

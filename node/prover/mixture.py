@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from common.bus import BusError
 from node.prover.policy import Advice, BadAdvice, Policy
@@ -23,19 +23,25 @@ class Part:
 
 
 class MixturePolicy:
-    """Asks all its parts at once. A part that fails is left out of that answer, unless all fail."""
+    """Asks all its parts at once."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
-        """The value is that of the first part that has learned values, or else of the first part."""
+    def __init__(self, parts: Sequence[Part], *, strict: bool = False) -> None:
+        """The value is that of the first part that has learned values, or else of the first part.
+
+        A part that fails is left out of that answer, unless all fail. `strict`: it makes the whole answer fail. A
+        network that drops out unheard would change what an evaluation measures.
+        """
         self._parts = sorted(parts, key=lambda part: not part.has_values)
+        self._strict = strict
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """The proposals of all parts; exhausted when all are. Raises what the first part raised, if all fail."""
+        """The proposals of all parts; exhausted when all are. Raises what the first part that failed raised, if all
+        fail or `strict` is set."""
         answers = await asyncio.gather(*(_ask(part, state, samples, seed) for part in self._parts))
         given = [
             (part, answer) for part, answer in zip(self._parts, answers, strict=True) if isinstance(answer, Advice)
         ]
-        if not given:
+        if not given or (self._strict and len(given) < len(answers)):
             raise next(answer for answer in answers if isinstance(answer, Exception))
         return mixed(given)
 
@@ -48,8 +54,8 @@ async def _ask(part: Part, state: str, samples: int, seed: int) -> Advice | BusE
 
 
 def mixed(given: Sequence[tuple[Part, Advice]]) -> Advice:
-    """One advice of several; value, samples and tokens are the first one's. Each part's mass sums to its share of all
-    shares (of those parts that propose anything), and what two parts propose gets both masses."""
+    """One advice of several: the first one's value, and what was drawn for all of them together. Each part's mass sums
+    to its share of all shares (of those parts that propose anything), and what two parts propose gets both masses."""
     mass: dict[str, float] = {}
     shares = sum(part.share for part, advice in given if advice.proposals)
     for part, advice in given:
@@ -57,8 +63,13 @@ def mixed(given: Sequence[tuple[Part, Advice]]) -> Advice:
         for proposal in advice.proposals:
             portion = proposal.mass / total * part.share / shares
             mass[proposal.tactic] = mass.get(proposal.tactic, 0.0) + portion
-    first = given[0][1]
+    tokens = [advice.tokens for _, advice in given if advice.tokens is not None]
     proposals = [Proposal(tactic, portion) for tactic, portion in mass.items()]
-    exhausted = all(advice.exhausted for _, advice in given)
-    weights = max(advice.weights for _, advice in given)
-    return replace(first, proposals=proposals, exhausted=exhausted, weights=weights)
+    return Advice(
+        proposals,
+        given[0][1].value,
+        exhausted=all(advice.exhausted for _, advice in given),
+        weights=max(advice.weights for _, advice in given),
+        samples=sum(advice.drawn for _, advice in given),
+        tokens=sum(tokens) if tokens else None,
+    )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from msgspec import Meta
 
 from common.limits import Discount, Factor, Loss, Natural, Ratio, Share
+
+LIST_PENALTY = 1.0
+"""Steps that an untried tactic is behind at most with a list of tactics, whose values are only guesses."""
 
 Depth = Annotated[int, Meta(ge=1, le=256)]
 """Steps from the root. A proof is encoded by nested calls, two for each step, and Python allows a thousand."""
@@ -27,7 +30,7 @@ class SearchParameters:
     c_and: Factor = 64.0
     """† Exploration among the branches of a product node, in place of an informed prior."""
     unvisited_penalty: Factor = 32.0
-    """† Steps below its parent's value at which an unvisited child starts. With the fixed policy at most 1."""
+    """† Steps below its parent's value at which an unvisited child starts. With a list of tactics alone at most 1."""
     unvisited_zero: bool = False
     """The pseudocode's rule in place of the penalty: an unvisited child has Q = 0."""
     no_tactic_value: Loss = -40.0
@@ -43,3 +46,9 @@ class SearchParameters:
     """How often an expansion is repeated whose outcomes infrastructure lost, before the search goes on without it."""
     max_depth: Depth = 128
     """Steps from the root to the deepest state: twice the 64 bins of the value."""
+
+    def beside(self, *, network: bool) -> SearchParameters:
+        """The numbers that go with a policy. `network`: whether a network, which has values, is part of it."""
+        if network:
+            return self
+        return replace(self, unvisited_penalty=min(self.unvisited_penalty, LIST_PENALTY))

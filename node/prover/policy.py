@@ -38,6 +38,11 @@ class Advice:
     tokens: int | None = None
     """Tokens of these samples; None: not counted."""
 
+    @property
+    def drawn(self) -> int:
+        """Tactics drawn."""
+        return len(self.proposals) if self.samples is None else self.samples
+
 
 class Policy(Protocol):
     """Advises on states. Equal arguments give equal advice as long as the weights stay."""

@@ -17,16 +17,15 @@ import structlog
 from common import faults, metrics, subjects
 from common.bus import Bus, BusError, Lease, persistently
 from common.lean import Outcome, OutcomeKind, outcome_values
-from common.messages import Attempt, AttemptOutcome, AttemptResult, Purpose, ResultPart
+from common.messages import Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.parts import divide
 from common.waiting import wait_first
 from node.prover.agent import Agent
+from node.prover.attempt_policy import AttemptPolicies
 from node.prover.environment import LeanEnvironment
-from node.prover.exploration import ExploringPolicy
-from node.prover.fixed_policy import FixedPolicy
-from node.prover.interactive import for_people
-from node.prover.policy import InferencePolicy, Policy
+from node.prover.policy_names import BadPolicy
 from node.prover.settings import ProverSettings
+from node.prover.verification import MeshVerification
 
 log = structlog.get_logger("prover")
 
@@ -50,8 +49,10 @@ class Prover:
     def __init__(
         self, bus: Bus, settings: ProverSettings, prover_id: str, report: Callable[..., None] = lambda **values: None
     ) -> None:
+        """Raises BadPolicy: the configured policy cannot be had."""
         self._bus = bus
         self._settings = settings
+        self._policies = AttemptPolicies(bus, settings)
         self._id = prover_id
         self._report = report
         self._searches = settings.resolved_searches()
@@ -129,16 +130,23 @@ class Prover:
     async def _result(self, lease: Lease[Attempt]) -> AttemptResult:
         attempt = lease.message
         if lease.deliveries > self._settings.max_deliveries:
-            return self._poisoned(attempt, lease.deliveries)
+            cause = self._errors.get(attempt.attempt_id, "the provers that took it died or lost their leases")
+            words = f"delivered {lease.deliveries} times without a result; {cause}"
+            return self._unplayed(attempt, AttemptOutcome.POISONED, words)
+        try:
+            policy, parameters = self._policies.policy(attempt), self._policies.parameters(attempt)
+        except BadPolicy as error:
+            return self._unplayed(attempt, AttemptOutcome.ERROR, f"{type(error).__name__}: {error}")
         agent = Agent(
             attempt,
-            self._policy(attempt),
+            policy,
             self._lean(attempt),
             prover_id=self._id,
             leaves=self._settings.leaves,
             on_simulation=self._count_simulation,
             on_outcomes=self._count_outcomes,
-            parameters=self._settings.search_parameters(),
+            parameters=parameters,
+            verify=self._verification(attempt) if attempt.verify else None,
         )
         result = await agent.play()
         SECONDS.labels("policy").inc(agent.account.seconds_policy)
@@ -146,24 +154,6 @@ class Prover:
         SECONDS.labels("search").inc(agent.account.seconds_search)
         self.counts["expansions"] += agent.account.expansions
         return result
-
-    def _policy(self, attempt: Attempt) -> Policy:
-        policy = self._configured_policy(attempt)
-        if attempt.purpose is Purpose.INTERACTIVE:
-            return for_people(policy, attempt.theorem, network=self._settings.policy != "fixed")
-        return ExploringPolicy(policy, attempt.explore) if attempt.explore > 0 else policy
-
-    def _configured_policy(self, attempt: Attempt) -> Policy:
-        settings = self._settings
-        if settings.policy == "fixed":
-            return FixedPolicy()
-        return InferencePolicy(
-            self._bus,
-            weights=attempt.weights,
-            timeout=settings.policy_timeout,
-            patience=settings.policy_patience,
-            sampling=settings.sampling,
-        )
 
     def _lean(self, attempt: Attempt) -> LeanEnvironment:
         return LeanEnvironment(
@@ -173,15 +163,23 @@ class Prover:
             patience=self._settings.lean_patience,
         )
 
-    def _poisoned(self, attempt: Attempt, deliveries: int) -> AttemptResult:
-        cause = self._errors.get(attempt.attempt_id, "the provers that took it died or lost their leases")
+    def _verification(self, attempt: Attempt) -> MeshVerification:
+        return MeshVerification(
+            self._bus,
+            attempt.theorem,
+            timeout=self._settings.verify_timeout,
+            patience=self._settings.verify_patience,
+        )
+
+    def _unplayed(self, attempt: Attempt, outcome: AttemptOutcome, message: str) -> AttemptResult:
+        """The result of an attempt that is given up before its search."""
         return AttemptResult(
             attempt_id=attempt.attempt_id,
             theorem_id=attempt.theorem_id,
             purpose=attempt.purpose,
             prover_id=self._id,
-            outcome=AttemptOutcome.POISONED,
-            message=f"delivered {deliveries} times without a result; {cause}",
+            outcome=outcome,
+            message=message,
         )
 
     async def _deliver(self, lease: Lease[Attempt], result: AttemptResult) -> None:

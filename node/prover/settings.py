@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from common.limits import Duration, Natural, Positive, Timeout
 from common.sampling import Sampling
 from common.sizing import read_machine, sizes
 from node.prover.parameters import SearchParameters
-
-FIXED_PENALTY = 1.0
-"""Steps that an untried tactic is behind at most with the fixed policy, whose values are only guesses."""
+from node.prover.policy_names import INFERENCE, BadPolicy, has_network, parse
 
 
 @dataclass
 class ProverSettings:
     """A prover plays several searches at once against inference nodes and lean-proxies."""
 
-    policy: Literal["inference", "fixed"] = "inference"
-    """`inference` asks the model; `fixed` needs no model and proposes a fixed list of tactics."""
+    policy: str = INFERENCE
+    """What proposes tactics: `inference` (the mesh's network), `tactics` (a fixed list, which needs no network; `fixed`
+    is another word for it), `tactics:FILE` (one tactic a line), or several at once, as in `inference+tactics`. An
+    attempt may name another one."""
 
     searches: Natural = 0
     """Searches at once; 0 takes four per core."""
@@ -41,6 +41,14 @@ class ProverSettings:
     policy_timeout: Timeout = 30.0
     """Seconds after which one unanswered request to inference is sent again."""
 
+    verify_timeout: Timeout = 60.0
+    """Seconds after which an unanswered request to verify a proof is sent again. Only attempts that ask for it have
+    their proofs verified here; those of training are verified for the learner."""
+
+    verify_patience: Duration = 600.0
+    """Seconds of asking busy or absent lean-proxies for a verdict before the attempt ends in an error; time without
+    broker is not counted."""
+
     drain_seconds: Duration = 5.0
     """At SIGTERM, searches that end within this time are reported; the others are handed back to the queue."""
 
@@ -58,9 +66,18 @@ class ProverSettings:
 
     def search_parameters(self) -> SearchParameters:
         """The numbers of the search that go with the policy."""
-        if self.policy != "fixed":
-            return self.search
-        return replace(self.search, unvisited_penalty=min(self.search.unvisited_penalty, FIXED_PENALTY))
+        return self.search.beside(network=has_network(parse(self.policy, INFERENCE)))
+
+    def check(self) -> None:
+        """Raises ValueError for a policy that is none, and for a list of tactics that cannot be used."""
+        from node.prover.tactic_list import read_tactics
+
+        try:
+            for name in parse(self.policy, INFERENCE):
+                if name.where:
+                    read_tactics(Path(name.where))
+        except BadPolicy as error:
+            raise ValueError(f"policy: {error}") from error
 
     def resolved_searches(self) -> int:
         """Searches at once on this machine."""

@@ -17,7 +17,6 @@ from node.prover.prior import merge_samples
 if TYPE_CHECKING:
     from node.inference.engine_set import JobAnswer
     from node.inference.worker import Worker
-    from node.model.weights import Weights
 
 T = TypeVar("T")
 
@@ -33,7 +32,7 @@ class OwnPolicy:
         self._problem = ""
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """Raises BadAdvice: the forward passes have failed."""
+        """Raises BadAdvice: the forward passes have failed, or this network cannot sample as it was asked to."""
         if self._problem:
             raise BadAdvice(self._problem)
         key = next(self._numbers)
@@ -41,7 +40,14 @@ class OwnPolicy:
         self._worker.submit(Job(key, state, samples, seed, self._sampling), None)
         finished = (await future).finished
         assert finished is not None  # the only version is never put away
-        return Advice(merge_samples(finished.tactics), finished.value)
+        if finished.problem:
+            raise BadAdvice(finished.problem)
+        return Advice(
+            merge_samples(finished.tactics),
+            finished.value,
+            samples=len(finished.tactics),
+            tokens=finished.tokens,
+        )
 
     def answered(self, answers: list[JobAnswer]) -> None:
         """Hand the worker's answers to those who wait."""
@@ -58,17 +64,6 @@ class OwnPolicy:
                 future.set_exception(BadAdvice(self._problem))
 
 
-def read_weights(path: Path) -> Weights:
-    """Weights of a file, or of a checkpoint folder. Raises WeightsError, CheckpointError."""
-    from node.model import checkpoint, weights
-    from node.model.weights import Weights
-
-    if not path.is_dir():
-        return weights.read(path)
-    loaded = checkpoint.load(path, optimizer=False)
-    return Weights(loaded.model.eval().requires_grad_(False), loaded.tokenizer, {})
-
-
 @asynccontextmanager
 async def own_policy(path: Path, *, threads: int = 1, sampling: Sampling = PLAIN) -> AsyncIterator[OwnPolicy]:
     """A policy with these weights, for as long as the block lasts. `threads`: of forward passes.
@@ -78,6 +73,7 @@ async def own_policy(path: Path, *, threads: int = 1, sampling: Sampling = PLAIN
     from node.inference.engine import Engine
     from node.inference.shelf import WeightsId
     from node.inference.worker import Worker
+    from node.model.loading import read_weights
 
     loop = asyncio.get_running_loop()
 

@@ -20,6 +20,9 @@ class Budget:
     seconds: float = 20.0
     simulations: int = 2000
     """Expansions of proof states."""
+    lean_attempts: int = 0
+    """Tactics that searches may send to Lean; 0: no limit. What is tried beside a search is not counted: closing
+    tactics, names of the file, searches of the library."""
 
 
 @dataclass(frozen=True)

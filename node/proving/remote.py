@@ -27,6 +27,7 @@ from common.messages import (
 from common.parts import Parts
 from node.prover.environment import LeanEnvironment
 from node.proving.finishing import Unwritable, finished
+from node.proving.policies import check_for_mesh
 from node.proving.prover import Budget, Found, ProvingFailed
 from node.proving.settings import ProvingSettings
 
@@ -154,6 +155,9 @@ class MeshProver:
             seed=0,
             samples=self._settings.samples,
             seconds=budget.seconds,
+            method=self._settings.method,
+            lean_attempts=budget.lean_attempts,
+            policy=self._settings.policy,
         )
         waiting: asyncio.Future[AttemptResult] = asyncio.get_running_loop().create_future()
         self._waiting[attempt_id] = waiting
@@ -171,8 +175,10 @@ class MeshProver:
 async def mesh_prover(url: str, run: str, settings: ProvingSettings | None = None) -> AsyncIterator[MeshProver]:
     """A running mesh's prover for as long as the block lasts.
 
-    Raises ProvingFailed when its broker cannot be reached.
+    Raises BadPolicy: the mesh cannot have the policy that is wanted. Raises ProvingFailed when its broker cannot be
+    reached.
     """
+    check_for_mesh(settings.policy if settings else "")
     try:
         bus = await Bus.connect(BusSettings(url=url), run=run, name="prove", wait=CONNECT_SECONDS)
     except BusError as error:

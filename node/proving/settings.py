@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from common.limits import Positive
 from common.sampling import SAMPLES
@@ -14,6 +15,10 @@ SEARCHING = ("exact?",)
 """Lean's own search of the library; Mathlib has more."""
 
 
+SearchMethod = Literal["mcts", "best-first", "random"]
+"""`common.messages.Method`, as settings write it."""
+
+
 @dataclass
 class ProvingSettings:
     """How proofs are looked for."""
@@ -21,7 +26,12 @@ class ProvingSettings:
     policy: str = ""
     """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `tactics` (a fixed list),
     `tactics:FILE` (one tactic a line), or several at once, as in `own:PATH+tactics`. Empty: the list first, then with
-    the newest checkpoint of runs/demo, if there is one."""
+    the newest checkpoint of runs/demo, if there is one. On a running mesh (--url): `inference` (its network), `tactics`
+    or `inference+tactics`; empty: as its provers are configured, a network together with the list."""
+
+    method: SearchMethod = "mcts"
+    """How to search: `mcts` (Monte Carlo tree search), `best-first` (the likeliest path first) or `random` (any open
+    state)."""
 
     closing: list[str] = field(default_factory=lambda: list(CLOSING))
     """Tactics that are tried first, all in one batch. What this Lean does not know is left out."""

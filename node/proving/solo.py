@@ -62,12 +62,20 @@ class _Task:
     deadline: float
     budget: Budget
     simulations: int = 0
+    lean_attempts: int = 0
     reason: str = ""
 
     @property
     def left(self) -> float:
         """Seconds."""
         return self.deadline - time.monotonic()
+
+    def lean_attempts_of(self, share: float) -> int | None:
+        """Tactics that a search with this share of what is left may send to Lean; 0: no limit, None: none is left."""
+        if not self.budget.lean_attempts:
+            return 0
+        left = self.budget.lean_attempts - self.lean_attempts
+        return max(1, round(share * left)) if left > 0 else None
 
 
 class SoloProver:
@@ -209,7 +217,9 @@ class SoloProver:
 
     async def _search(self, task: _Task, opened: OpenedPolicy, share: float) -> _Proof | None:
         """One search, with a share of the time and the simulations that are left. Raises ProvingFailed."""
-        seconds = share * task.left
+        seconds, lean_attempts = share * task.left, task.lean_attempts_of(share)
+        if lean_attempts is None:
+            return None
         attempt = Attempt(
             attempt_id=task.theorem.name,
             theorem_id=task.theorem.name,
@@ -218,6 +228,8 @@ class SoloProver:
             simulations=max(1, round(share * (task.budget.simulations - task.simulations))),
             seed=0,
             samples=self._settings.samples,
+            method=self._settings.method,
+            lean_attempts=lean_attempts,
         )
         agent = Agent(
             *(attempt, self._policy(opened, task.theorem), task.environment),
@@ -234,6 +246,7 @@ class SoloProver:
             return None
         finally:
             task.simulations += agent.search.statistics.simulations if agent.search else 0
+            task.lean_attempts += agent.lean_attempts
         match result.outcome:
             case AttemptOutcome.PROVED if result.proof is not None:
                 return _Proof(result.proof, opened.label)

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from node.prover.policy_names import PolicyName
+from node.prover.tactic_list import MOST_LINES, read_tactics
 from node.proving import checkpoints
 from node.proving.checkpoints import BadPolicy, of_the_demo, weights_at
-from node.proving.policies import MOST_LINES, PolicyName, check, open_policy, parse, read_tactics
+from node.proving.policies import check, open_policy, parse
 
 STATE = "p q : Prop\nh₀ : p ∧ q\n⊢ q ∧ p"
 

@@ -1,0 +1,79 @@
+"""`proofmesh up --policy`: a mesh without a learner, which serves one policy to whoever asks it for proofs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.config import ConfigError
+from node.prover.policy_names import INFERENCE, OWN, BadPolicy, PolicyName, joined, parse
+from node.prover.tactic_list import read_tactics
+
+if TYPE_CHECKING:
+    from common.settings import BusSettings
+
+AT_ONCE = 64
+"""Results taken off the broker with one request."""
+
+LOOK_SECONDS = 5.0
+"""How long one request waits for results, and how soon it is repeated when the broker is away."""
+
+
+@dataclass(frozen=True)
+class ServedPolicy:
+    """What the nodes of a mesh are told so that it serves a policy."""
+
+    provers: str
+    """Of the provers: [prover] policy."""
+    weights: Path | None
+    """Of the inference nodes: the very file or checkpoint, so that a node that starts again serves the same one. None:
+    no network is needed."""
+
+
+def served_policy(text: str, note: Callable[[str], None] = lambda text: None) -> ServedPolicy:
+    """What `--policy` means; everything that it names is there and whole. `note` hears of damaged checkpoints that are
+    passed over. Raises ConfigError."""
+    from node.proving.checkpoints import weights_at
+
+    try:
+        names = parse(text, OWN)
+        networks = [name for name in names if name.is_network]
+        if len(networks) > 1:
+            raise BadPolicy(f"a mesh has one network, not `{joined(networks)}`")
+        for name in names:
+            if name.where and not name.is_network:
+                read_tactics(Path(name.where))
+        weights = weights_at(Path(networks[0].where), note).absolute() if networks else None
+    except BadPolicy as error:
+        raise ConfigError(f"[up] policy: {error}") from error
+    return ServedPolicy(joined(map(_of_the_mesh, names)), weights)
+
+
+def _of_the_mesh(name: PolicyName) -> PolicyName:
+    """A part of the policy as a prover names it."""
+    if name.is_network:
+        return PolicyName(INFERENCE)
+    return replace(name, where=str(Path(name.where).absolute())) if name.where else name
+
+
+async def discard_results(settings: BusSettings, run: str) -> None:
+    """Take results off the broker, until cancelled: no learner does it, and a full stream would stop the provers.
+
+    Whoever waits for a result hears it when it is published.
+    """
+    from common.bus import Bus, BusError
+    from common.messages import AttemptResult, ResultPart
+
+    bus = await Bus.connect(settings, run=run, name="up", wait=None)
+    try:
+        while True:
+            try:
+                for lease in await bus.lease("results", (AttemptResult, ResultPart), limit=AT_ONCE, wait=LOOK_SECONDS):
+                    await lease.ack()
+            except BusError:
+                await asyncio.sleep(LOOK_SECONDS)
+    finally:
+        await bus.close()

@@ -1,0 +1,85 @@
+"""Which policy plays an attempt: the prover's own, or the one that the attempt names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.messages import Attempt, Purpose
+from node.prover.exploration import ExploringPolicy
+from node.prover.fixed_policy import CLOSING, FixedPolicy
+from node.prover.interactive import for_people, with_premises
+from node.prover.mixture import MixturePolicy, Part
+from node.prover.parameters import SearchParameters
+from node.prover.policy import InferencePolicy, Policy
+from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, has_network, joined, parse
+from node.prover.settings import ProverSettings
+from node.prover.tactic_list import ListedTactics, read_tactics
+
+if TYPE_CHECKING:
+    from common.bus import Bus
+
+LIST_SHARE = 1.0
+"""Of the prior mass, for a list of tactics beside a network with 1: what one sample in a few says weighs about as much
+as the list's best guess."""
+
+
+def tactics_policy(name: PolicyName, closing: Sequence[str] = CLOSING) -> Policy:
+    """A list of tactics. `closing`: what the fixed list tries first. Raises BadPolicy: a file that cannot be used."""
+    return ListedTactics(read_tactics(Path(name.where))) if name.where else FixedPolicy(closing)
+
+
+def combined(parts: Sequence[Part], *, strict: bool) -> Policy:
+    """One policy of its parts. `strict`: see MixturePolicy."""
+    return parts[0].policy if len(parts) == 1 else MixturePolicy(parts, strict=strict)
+
+
+class AttemptPolicies:
+    """The policies of a prover, by attempt."""
+
+    def __init__(self, bus: Bus, settings: ProverSettings) -> None:
+        """Raises BadPolicy: the configured policy cannot be had."""
+        self._bus = bus
+        self._settings = settings
+        self._configured = parse(settings.policy, INFERENCE)
+        self._files = {name: tactics_policy(name) for name in self._configured if name.where}
+
+    def policy(self, attempt: Attempt) -> Policy:
+        """What advises the attempt. A person who names no policy gets the list of tactics beside a network; otherwise
+        it is what was asked for, and a network that fails is the attempt's failure. Raises BadPolicy."""
+        names = self._names(attempt)
+        network, people = has_network(names), attempt.purpose is Purpose.INTERACTIVE
+        policy = combined([self._part(name, attempt) for name in names], strict=not people)
+        if people and not attempt.policy and all(name.is_network for name in names):
+            return for_people(policy, attempt.theorem, network=True)
+        if people:
+            return with_premises(policy, attempt.theorem, has_values=network)
+        return ExploringPolicy(policy, attempt.explore) if attempt.explore > 0 else policy
+
+    def parameters(self, attempt: Attempt) -> SearchParameters:
+        """The numbers of the search that go with the attempt's policy. Raises BadPolicy."""
+        return self._settings.search.beside(network=has_network(self._names(attempt)))
+
+    def _names(self, attempt: Attempt) -> list[PolicyName]:
+        names = parse(attempt.policy, INFERENCE) if attempt.policy else self._configured
+        # A message must not choose which files of this machine are read.
+        if unknown := [name for name in names if name.where and name not in self._files]:
+            raise BadPolicy(
+                f"an attempt asks for `{joined(unknown)}`, a file of its own: this prover reads the files of its own "
+                "configuration alone ([prover] policy, or `proofmesh up --policy`)"
+            )
+        return names
+
+    def _part(self, name: PolicyName, attempt: Attempt) -> Part:
+        if not name.is_network:
+            return Part(self._files.get(name) or tactics_policy(name), LIST_SHARE)
+        settings = self._settings
+        policy = InferencePolicy(
+            self._bus,
+            weights=attempt.weights,
+            timeout=settings.policy_timeout,
+            patience=settings.policy_patience,
+            sampling=settings.sampling,
+        )
+        return Part(policy, has_values=True)
