@@ -54,7 +54,7 @@ class LoneVenue:
         """`searches`: at once; 0: as many as a prover has. Raises BadPolicy."""
         self.toolchain = toolchain
         self.policy = policy
-        self.label = label_of(policy)
+        self.label = label_of(parse(policy))
         self.weights = digests(policy, note)
         self.lean = LeanFacts(
             version=toolchain.version,
@@ -77,9 +77,10 @@ class LoneVenue:
 
     @asynccontextmanager
     async def player(self, plan: Plan) -> AsyncIterator[LonePlayer]:
-        """Raises BadPolicy, ProvingFailed."""
+        """A network that fails is the attempt's failure, also beside a list: without it another policy would be
+        evaluated. Raises BadPolicy, ProvingFailed."""
         threads = sizes(read_machine()).inference_threads
-        opening = open_policy(parse(self.policy), threads=threads, note=self._note)
+        opening = open_policy(parse(self.policy), threads=threads, sampling=plan.sampling, strict=True, note=self._note)
         async with local_lean(self._settings, self.toolchain) as lean, opening as policy:
             yield LonePlayer(plan, lean, policy, searches=self._searches)
 

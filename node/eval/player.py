@@ -13,25 +13,34 @@ from node.eval.records import AttemptRecord, StatementRecord, standing
 
 
 class Slots:
-    """How many searches are at work at once."""
+    """How many searches may be at work at once."""
 
     def __init__(self, count: int) -> None:
-        self._free = asyncio.Semaphore(count)
+        self.count = count
         self.taken = 0
+        self._room = asyncio.Event()
 
     async def take(self) -> Slot:
         """Wait until there is room for one more."""
-        await self._free.acquire()
-        self.taken += 1
+        await self.enter()
         return Slot(self)
 
-    async def take_back(self) -> None:
-        await self._free.acquire()
+    async def enter(self) -> None:
+        """Wait until there is room, and take it."""
+        while self.taken >= self.count:
+            self._room.clear()
+            await self._room.wait()
         self.taken += 1
 
     def give_back(self) -> None:
+        """There is room for one more."""
         self.taken -= 1
-        self._free.release()
+        self._room.set()
+
+    def resize(self, count: int) -> None:
+        """So many from now on; those at work beyond that go on."""
+        self.count = count
+        self._room.set()
 
 
 class Slot:
@@ -50,7 +59,7 @@ class Slot:
     async def come_back(self) -> None:
         """Wait until there is room again."""
         if not self._held:
-            await self._slots.take_back()
+            await self._slots.enter()
             self._held = True
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from node.model.checkpoint_folders import digest
+from node.prover.policy_names import PolicyName
+from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
-from node.proving.policies import parse, read_tactics
+from node.proving.policies import parse
 
 WEIGHTS = "model.safetensors"
 """The weights of a checkpoint folder."""
@@ -22,7 +24,7 @@ def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
     folder means, and of damaged ones that are passed over. Raises BadPolicy."""
     found = {}
     for part in parse(policy):
-        if part.kind == "own":
+        if part.is_network:
             path = weights_at(Path(part.where), note)
             if path != Path(part.where):
                 note(f"own:{part.where} is {path}")
@@ -33,11 +35,10 @@ def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
     return found
 
 
-def label_of(policy: str) -> str:
-    """A policy in words. Raises BadPolicy."""
-    kinds = [part.kind for part in parse(policy)]
-    words = {"own": "network", "tactics": "list of tactics"}
-    return " and ".join(words.get(kind, kind) for kind in dict.fromkeys(kinds))
+def label_of(parts: Iterable[PolicyName]) -> str:
+    """A policy in words."""
+    words = ("network" if part.is_network else "list of tactics" for part in parts)
+    return " and ".join(dict.fromkeys(words))
 
 
 def _digest(path: Path) -> str:

@@ -1,0 +1,298 @@
+"""Plays the attempts of an evaluation on a running mesh: its provers search, its lean-proxies verify."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from common import subjects
+from common.bus import Bus, BusError, BusSettings, OversizedMessage, RemoteFailure, persistently
+from common.gathering import Gathering
+from common.messages import (
+    Attempt,
+    AttemptOutcome,
+    AttemptResult,
+    FailureKind,
+    LeanVerifyReply,
+    LeanVerifyRequest,
+    MessageError,
+    NodeInfo,
+    ResultPart,
+)
+from common.parts import Parts
+from node.eval.plan import LeanFacts, Plan
+from node.eval.player import Slot, Slots, attempt_of, record_of
+from node.eval.records import AttemptRecord, Standing, StatementRecord
+from node.eval.weights import label_of
+from node.lean.text.script import proof_script
+from node.prover.policy_names import INFERENCE, BadPolicy, has_network, parse
+from node.proving.policies import check_for_mesh
+
+CONNECT_SECONDS = 3.0
+"""Patience with a broker that was named on the command line."""
+
+NODES_SECONDS = 30.0
+"""Patience with a mesh that is just starting, until a prover and a lean-proxy are registered."""
+
+LOOK_EVERY = 1.0
+"""Seconds between looks at the registry: provers come and go."""
+
+AHEAD = 1.25
+"""Attempts outstanding for each search slot of the mesh, so that none waits for its next one."""
+
+LOST_AFTER = 20.0
+"""Seconds without a result after which the broker is asked whether it still holds what is outstanding."""
+
+GATHER_SECONDS = 2.0
+"""For which a proof waits for others, so that a lean-proxy verifies them together."""
+
+VERIFY_SECONDS = 60.0
+"""After which an unanswered verification is asked for again."""
+
+VERIFY_PATIENCE = 600.0
+"""Seconds for a verification in all, time without a broker not counted."""
+
+MESH_POLICY = "mesh"
+"""What a plan calls the policy that the mesh's provers are configured with."""
+
+
+class MeshPlayer:
+    """`Player` on a mesh."""
+
+    def __init__(self, plan: Plan, bus: Bus, policy: str, searches: int = 0) -> None:
+        """`policy`: what attempts ask for; empty: what the provers are configured with. `searches`: attempts
+        outstanding at most; 0: as many as the provers have slots for."""
+        self._plan = plan
+        self._bus = bus
+        self._policy = policy
+        self._searches = searches
+        self._tag = secrets.token_hex(4)
+        self._numbers = itertools.count(1)
+        self._outstanding: dict[str, tuple[Attempt, asyncio.Future[AttemptResult]]] = {}
+        self._parts = Parts()
+        self._heard = time.monotonic()
+        self._gathering = Gathering(GATHER_SECONDS, asyncio.Event())
+        self.slots = Slots(searches or 1)
+
+    async def play(self, statement: StatementRecord, number: int, slot: Slot) -> AttemptRecord:
+        """One attempt. When the lean-proxies refuse the proof, it is played again by a prover that has every proof
+        verified and goes on after a refusal."""
+        try:
+            record = await self._played(statement, number, slot, verify=False)
+            return (
+                record
+                or await self._played(statement, number, slot, verify=True)
+                or _undecided(statement, number, "a prover reported a proof as verified that the lean-proxies refuse")
+            )
+        except (BusError, MessageError) as error:
+            return _undecided(statement, number, f"{type(error).__name__}: {error}")
+
+    async def _played(
+        self, statement: StatementRecord, number: int, slot: Slot, *, verify: bool
+    ) -> AttemptRecord | None:
+        """None: the proof was refused. Raises BusError, MessageError."""
+        await slot.come_back()
+        attempt = attempt_of(
+            self._plan,
+            statement,
+            number,
+            f"eval-{self._tag}-{next(self._numbers)}",
+            policy=self._policy,
+            verify=verify,
+        )
+        result = await self._result(attempt)
+        slot.leave()
+        if result.outcome is not AttemptOutcome.PROVED or result.proof is None:
+            return record_of(result, statement.name, number)
+        try:
+            script = proof_script(result.proof)
+        except ValueError:
+            return None
+        reply = await self._verified(attempt, script)
+        if not reply.accepted:
+            return None
+        return record_of(result, statement.name, number, proof={"script": script, "axioms": reply.axioms})
+
+    async def _result(self, attempt: Attempt) -> AttemptResult:
+        """What a prover reports. Raises BusError."""
+        waiting: asyncio.Future[AttemptResult] = asyncio.get_running_loop().create_future()
+        self._outstanding[attempt.attempt_id] = attempt, waiting
+        try:
+            await self._dispatch(attempt, attempt.attempt_id)
+            return await waiting
+        finally:
+            del self._outstanding[attempt.attempt_id]
+
+    async def _dispatch(self, attempt: Attempt, message_id: str) -> None:
+        """Raises BusError: the broker has been away for too long."""
+
+        def publish() -> Coroutine[Any, Any, None]:
+            return self._bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=message_id)
+
+        await persistently(publish, "attempt not dispatched yet", until=self._bus.given_up.is_set)
+
+    async def _verified(self, attempt: Attempt, script: str) -> LeanVerifyReply:
+        """Raises BusError: there is no verdict."""
+        request = LeanVerifyRequest(theorem=attempt.theorem.renamed(), script=script)
+        if not self._outstanding:
+            self._gathering.close()  # nobody else can find a proof
+        await self._gathering.wait()
+        try:
+            return await self._bus.request_patiently(
+                subjects.LEAN_VERIFY,
+                request,
+                LeanVerifyReply,
+                timeout=VERIFY_SECONDS,
+                deadline=VERIFY_PATIENCE,
+                clock=self._bus.connected_seconds,
+            )
+        except OversizedMessage as error:
+            return LeanVerifyReply(accepted=False, reason=f"the proof is too large to be verified: {error}")
+        except RemoteFailure as failure:
+            if failure.kind is not FailureKind.BAD_STATEMENT:
+                raise
+            return LeanVerifyReply(accepted=False, reason=failure.reason)
+
+    def received(self, subject: str, message: AttemptResult | ResultPart) -> None:
+        """A result, or a part of one; those of other people's attempts are passed over."""
+        _, waiting = self._outstanding.get(message.attempt_id, (None, None))
+        if waiting is None or waiting.done():
+            return
+        try:
+            result = self._parts.add(message) if isinstance(message, ResultPart) else message
+        except MessageError as error:
+            waiting.set_exception(error)
+            return
+        if result is not None:
+            self._heard = time.monotonic()
+            waiting.set_result(result)
+
+    async def follow(self) -> None:
+        """For ever: as many attempts outstanding as the mesh has slots for; what the broker has lost is sent again."""
+        while True:
+            try:
+                if not self._searches:
+                    self.slots.resize(searches_of(await self._bus.nodes()))
+                if self._outstanding and time.monotonic() - self._heard > LOST_AFTER:
+                    await self._send_lost_again()
+            except BusError:
+                pass  # the broker is away
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def _send_lost_again(self) -> None:
+        """Raises BusError."""
+        self._heard = time.monotonic()
+        waiting, leased = await self._bus.backlog(), await self._bus.leased()
+        if any(waiting.values()) or any(leased.values()):
+            return
+        for attempt, result in list(self._outstanding.values()):
+            if not result.done():
+                await self._dispatch(attempt, f"{attempt.attempt_id}.{secrets.token_hex(2)}")
+
+
+class MeshVenue:
+    """`Venue` on a mesh. Make it with `mesh_venue`."""
+
+    toolchain = None
+
+    def __init__(self, bus: Bus, run: str, policy: str, lean: LeanFacts, searches: int) -> None:
+        """`searches`: as for `MeshPlayer`."""
+        self.lean = lean
+        self.mesh = run
+        self.policy = policy or MESH_POLICY
+        self.label = label_of(parse(policy, INFERENCE)) if policy else "the mesh's policy"
+        self.weights: dict[str, str] = {}
+        self._bus = bus
+        self._asked_for = policy
+        self._searches = searches
+
+    async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
+        """None: the attempts will say so."""
+        return {}
+
+    @asynccontextmanager
+    async def player(self, plan: Plan) -> AsyncIterator[MeshPlayer]:
+        """Raises BusError."""
+        player = MeshPlayer(plan, self._bus, self._asked_for, self._searches)
+        subscription = await self._bus.subscribe(subjects.RESULT, (AttemptResult, ResultPart), player.received)
+        following = asyncio.create_task(player.follow())
+        try:
+            yield player
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+            await subscription.unsubscribe()
+
+    def lean_cpu(self) -> float | None:
+        """Not known here: the Lean processes are other machines'."""
+        return None
+
+
+def searches_of(nodes: Sequence[NodeInfo]) -> int:
+    """Attempts to keep outstanding: at least one, also while all provers are away."""
+    return max(1, round(AHEAD * sum(node.capacity.get("searches", 0) for node in nodes if node.role == "prover")))
+
+
+@asynccontextmanager
+async def mesh_venue(
+    url: str, run: str, policy: str, searches: int, note: Callable[[str], None]
+) -> AsyncIterator[MeshVenue]:
+    """A running mesh, for as long as the block lasts. Raises BadPolicy, BusError."""
+    check_for_mesh(policy)
+    bus = await Bus.connect(BusSettings(url=url), run=run, name="eval", wait=CONNECT_SECONDS)
+    try:
+        nodes = await _nodes(bus, note)
+        network = has_network(parse(policy, INFERENCE)) if policy else True
+        if network and any(node.role == "learner" for node in nodes):
+            raise BadPolicy(
+                f"run {run!r} has a learner, which goes on changing the network: evaluate it beside training "
+                "([learner.evaluation] every), or serve one network with `proofmesh up --policy own:PATH`"
+            )
+        yield MeshVenue(bus, run, policy, _lean(nodes), searches)
+    finally:
+        await bus.close()
+
+
+async def _nodes(bus: Bus, note: Callable[[str], None]) -> list[NodeInfo]:
+    """The mesh's nodes, as soon as there are a prover and a lean-proxy. Raises BusError."""
+    said = False
+    end = time.monotonic() + NODES_SECONDS
+    while True:
+        nodes = await bus.nodes()
+        missing = [role for role in ("prover", "lean-proxy") if not any(node.role == role for node in nodes)]
+        if not missing:
+            return nodes
+        if time.monotonic() > end:
+            raise NoNodes(f"no {' and no '.join(missing)} is registered; start one with `proofmesh {missing[0]}`")
+        if not said:
+            said = True
+            note(f"waiting for a {' and a '.join(missing)}")
+        await asyncio.sleep(LOOK_EVERY)
+
+
+class NoNodes(BusError):
+    """A mesh lacks nodes of a role; the text says which."""
+
+
+def _lean(nodes: Sequence[NodeInfo]) -> LeanFacts:
+    """The Lean of the lean-proxies. Raises BadPolicy: they have several."""
+    served = {
+        node.facts.get("Lean", "") + "; " + node.facts.get("project", "") for node in nodes if node.role == "lean-proxy"
+    }
+    if len(served) > 1:
+        raise BadPolicy(
+            f"the lean-proxies serve different Leans, and results would be of none: {', '.join(sorted(served))}"
+        )
+    facts = next(node.facts for node in nodes if node.role == "lean-proxy")
+    version, _, name = facts.get("Lean", "").partition(" (")
+    library = {"project": facts["project"]} if facts.get("project", "none") != "none" else {}
+    return LeanFacts(version=version, name=name.removesuffix(")"), library=library, header=facts.get("header", ""))
+
+
+def _undecided(statement: StatementRecord, number: int, reason: str) -> AttemptRecord:
+    return AttemptRecord(name=statement.name, number=number, standing=Standing.UNDECIDED, ended="error", reason=reason)
