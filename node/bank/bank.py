@@ -29,6 +29,9 @@ SPLITS = ("train", "valid", "test")
 TRANSITIONS = "transitions"
 CONTEXTS = "contexts"
 
+SAMPLE_SEED = 0
+"""Of the samples of a split that evaluations use: fixed, so that all of them are of the same statements."""
+
 PART = 1 << 20
 """Bytes of a file that are held at a time."""
 
@@ -157,7 +160,7 @@ def manifest_of(directory: Path = DIRECTORY) -> Manifest:
         raise BankError(f"{error}; {_remedy(directory)}") from error
 
 
-def stratified(statements: Sequence[G], n: int, seed: int) -> list[G]:
+def stratified(statements: Sequence[G], n: int, seed: int = SAMPLE_SEED) -> list[G]:
     """n statements, spread over (family, level) in proportion, in the order of `statements`; fixed by the seed."""
     if n > len(statements):
         raise ValueError(f"{n} statements wanted, {len(statements)} there")

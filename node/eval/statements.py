@@ -12,11 +12,11 @@ from node.eval.plan import BenchmarkFacts
 from node.eval.records import StatementRecord
 
 
-def chosen(benchmark: Benchmark, limit: int, seed: int) -> list[StatementRecord]:
-    """The statements to evaluate: all, or `limit` of them, spread over families and levels by the seed."""
+def chosen(benchmark: Benchmark, limit: int) -> list[StatementRecord]:
+    """The statements to evaluate: all, or `limit` of them, spread over families and levels: always the same ones."""
     statements = benchmark.statements
     if 0 < limit < len(statements):
-        statements = tuple(stratified(statements, limit, seed))
+        statements = tuple(stratified(statements, limit))
     return [
         StatementRecord(
             name=each.theorem.name,

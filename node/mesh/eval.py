@@ -71,7 +71,7 @@ class EvalSettings:
     """Seed of the attempts."""
 
     limit: Natural = 0
-    """Evaluate so many statements, spread over families and levels; 0: all."""
+    """Evaluate so many statements, spread over families and levels, always the same ones; 0: all."""
 
     samples: Positive = SAMPLES
     """Tactics that a network samples in an expansion."""

@@ -66,7 +66,7 @@ class _Call:
         benchmark = load_benchmark(
             settings.bench, data=settings.data, toolchain=venue.toolchain, revision=settings.revision
         )
-        statements = chosen(benchmark, settings.limit, settings.seed)
+        statements = chosen(benchmark, settings.limit)
         plan = plan_of(settings, benchmark, statements, venue)
         with EvaluationFolder(settings.out or EVALUATIONS / name_of(plan)) as folder:
             evaluation = folder.begin(plan)

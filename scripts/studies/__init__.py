@@ -1,0 +1,1 @@
+"""Studies: measurements of hours, made of `proofmesh` commands. Each goes on where it stopped."""
