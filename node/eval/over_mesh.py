@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from common import subjects
-from common.bus import Bus, BusError, BusSettings, OversizedMessage, RemoteFailure, persistently
+from common.bus import Bus, BusError, BusSettings, RemoteFailure, persistently
 from common.gathering import Gathering
 from common.messages import (
     Attempt,
@@ -22,6 +22,8 @@ from common.messages import (
     LeanVerifyRequest,
     MessageError,
     NodeInfo,
+    OversizedMessage,
+    Purpose,
     ResultPart,
 )
 from common.parts import Parts
@@ -187,8 +189,8 @@ class MeshPlayer:
     async def _send_lost_again(self) -> None:
         """Raises BusError."""
         self._heard = time.monotonic()
-        waiting, leased = await self._bus.backlog(), await self._bus.leased()
-        if any(waiting.values()) or any(leased.values()):
+        attempts = f"todo-{Purpose.EVAL}"
+        if (await self._bus.backlog()).get(attempts) or (await self._bus.leased()).get(attempts):
             return
         for attempt, result in list(self._outstanding.values()):
             if not result.done():

@@ -15,7 +15,6 @@ from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.running import FAILURES, TRIES, EvaluationFailed, Runner, due
 from tests.node.eval.building import not_elaborated, plan, solved, statement, undecided, unsolved
 
-
 TURNS = 20
 """Of the event loop that an attempt takes: time for others to begin."""
 

@@ -1,0 +1,162 @@
+"""An evaluation over a mesh: a real broker, a lean-proxy, a prover, and the same results as in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from common.bus import Bus, BusSettings
+from common.lean import Theorem
+from common.messages import AttemptOutcome, AttemptResult, NodeInfo, Purpose
+from node.eval import over_mesh
+from node.eval.folder import EvaluationFolder, read
+from node.eval.over_mesh import MeshPlayer, MeshVenue, NoNodes, mesh_venue, searches_of
+from node.eval.plan import Budgets, Plan
+from node.eval.player import Slot
+from node.eval.records import AttemptRecord, Standing, StatementRecord
+from node.eval.running import Runner, due
+from node.prover.prover import Prover
+from node.prover.settings import ProverSettings
+from node.proving.checkpoints import BadPolicy
+from tests.node.eval.building import plan, statement
+
+STATEMENTS = [
+    statement("swap", theorem=Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")),
+    statement("false", theorem=Theorem("false", "(p q : Prop)", "p → q")),
+    statement("missing", theorem=Theorem("missing", "", "Missing.thing")),
+]
+
+OF = plan(budgets=Budgets(simulations=16))
+
+
+def info(role: str, searches: int = 0, **facts: str) -> NodeInfo:
+    return NodeInfo(
+        node_id=f"{role}-1",
+        role=role,
+        host="here",
+        pid=1,
+        version="1",
+        started=time.time(),
+        capacity={"searches": searches} if searches else {},
+        facts=facts,
+    )
+
+
+@pytest.fixture
+async def prover(bus: Bus, lean_proxy: object) -> AsyncIterator[Prover]:
+    """A prover with the fixed list of tactics, registered on the run beside a lean-proxy."""
+    await bus.register(info("prover", searches=2))
+    work = Prover(bus, ProverSettings(policy="tactics", searches=2, poll_seconds=0.05), "prover-1")
+    stopping = asyncio.Event()
+    proving = asyncio.create_task(work.run(stopping))
+    yield work
+    stopping.set()
+    await asyncio.wait_for(proving, 60)
+
+
+async def evaluated(
+    venue: MeshVenue, folder: Path, of: Plan = OF, statements: list[StatementRecord] = STATEMENTS
+) -> dict[str, AttemptRecord]:
+    with EvaluationFolder(folder) as opened:
+        opened.begin(of)
+        opened.write(of, statements)
+        async with venue.player(of) as player:
+            await Runner(player, opened, asyncio.Event()).run(due(statements, [], 1))
+    return {each.name: each for each in read(folder).attempts}
+
+
+async def test_a_mesh_evaluates_as_one_process_does(
+    broker: BusSettings, bus: Bus, prover: Prover, tmp_path: Path
+) -> None:
+    async with mesh_venue(broker.url, bus.run, "", 0, print) as venue:
+        assert venue.lean.version.startswith("4.")
+        assert (venue.mesh, venue.policy) == (bus.run, "mesh")
+        found = await evaluated(venue, tmp_path)
+    assert {name: each.standing for name, each in found.items()} == {
+        "swap": Standing.SOLVED,
+        "false": Standing.UNSOLVED,
+        "missing": Standing.NOT_ELABORATED,
+    }
+    assert found["swap"].script
+    assert found["swap"].statistics.solved_at_simulations >= 1
+
+
+async def test_a_result_that_the_broker_lost_is_asked_for_again(
+    broker: BusSettings, bus: Bus, prover: Prover, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(over_mesh, "LOST_AFTER", 1.0)
+    monkeypatch.setattr(over_mesh, "LOOK_EVERY", 0.1)
+    heard: list[str] = []
+    received = MeshPlayer.received
+
+    def deaf_at_first(self: MeshPlayer, subject: str, message: AttemptResult) -> None:
+        heard.append(message.attempt_id)
+        if len(heard) > 1:
+            received(self, subject, message)
+
+    monkeypatch.setattr(MeshPlayer, "received", deaf_at_first)
+    async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
+        found = await evaluated(venue, tmp_path, statements=STATEMENTS[:1])
+    assert found["swap"].standing is Standing.SOLVED
+    assert heard[0] == heard[1]
+
+
+async def test_a_refused_proof_is_not_the_end_of_its_search(
+    broker: BusSettings, bus: Bus, prover: Prover, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+    played = MeshPlayer._played
+
+    async def refused_at_first(
+        self: MeshPlayer, statement: StatementRecord, number: int, slot: Slot, *, verify: bool
+    ) -> AttemptRecord | None:
+        asked.append(verify)
+        found = await played(self, statement, number, slot, verify=verify)
+        return found if verify else None
+
+    monkeypatch.setattr(MeshPlayer, "_played", refused_at_first)
+    async with mesh_venue(broker.url, bus.run, "tactics", 1, print) as venue:
+        found = await evaluated(venue, tmp_path, statements=STATEMENTS[:1])
+    assert asked == [False, True]
+    assert found["swap"].standing is Standing.SOLVED
+
+
+async def test_a_mesh_that_lacks_provers_is_told(
+    broker: BusSettings, bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(over_mesh, "NODES_SECONDS", 0.0)
+    with pytest.raises(NoNodes, match="no prover and no lean-proxy is registered"):
+        async with mesh_venue(broker.url, bus.run, "", 0, print):
+            pass
+
+
+async def test_a_network_that_a_learner_goes_on_changing_is_not_evaluated(broker: BusSettings, bus: Bus) -> None:
+    for node in (info("prover", 4), info("lean-proxy", Lean="4.35.0 (pocket)"), info("learner")):
+        await bus.register(node)
+    with pytest.raises(BadPolicy, match="has a learner, which goes on changing the network"):
+        async with mesh_venue(broker.url, bus.run, "inference+tactics", 0, print):
+            pass
+    async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
+        assert venue.lean.version == "4.35.0"
+
+
+@pytest.mark.process
+async def test_a_network_of_this_machine_is_not_the_meshs() -> None:
+    with pytest.raises(BadPolicy, match="proofmesh up --policy own:PATH"):
+        async with mesh_venue("nats://127.0.0.1:1", "demo", "own:runs/demo", 0, print):
+            pass
+
+
+def test_a_little_more_is_outstanding_than_the_provers_search_at_once() -> None:
+    assert searches_of([]) == 1
+    assert searches_of([info("prover", 8), info("lean-proxy"), info("prover", 8)]) == 20
+
+
+async def test_results_of_others_are_passed_over(bus: Bus) -> None:
+    player = MeshPlayer(OF, bus, "")
+    player.received("", AttemptResult("theirs", "t", Purpose.EVAL, "p", AttemptOutcome.FAILED))
+    assert player.slots.taken == 0
