@@ -63,7 +63,7 @@ class LoneVenue:
             header=toolchain.default_header,
         )
         self._settings = settings
-        self._searches = searches or sizes(read_machine()).searches
+        self.searches = searches or sizes(read_machine()).searches
         self._note = note
 
     async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
@@ -82,7 +82,7 @@ class LoneVenue:
         threads = sizes(read_machine()).inference_threads
         opening = open_policy(parse(self.policy), threads=threads, sampling=plan.sampling, strict=True, note=self._note)
         async with local_lean(self._settings, self.toolchain) as lean, opening as policy:
-            yield LonePlayer(plan, lean, policy, searches=self._searches)
+            yield LonePlayer(plan, lean, policy, searches=self.searches)
 
     def lean_cpu(self) -> float | None:
         """Of Lean's processes: this process starts no others."""

@@ -1,0 +1,179 @@
+"""What does `proofmesh eval` cost beside its searches? The same searches bare, with their proofs verified, and evaluated.
+
+    proofmesh bench eval [--policy tactics] [--limit 60] [--simulations 16] [--rounds 3] [--json OUT]
+
+`bare` plays the searches alone, as many at once; `verified` adds one verification of all their proofs together;
+`evaluated` is what the command does: each proof verified while other searches go on, records kept, a live table drawn,
+results written. Ratios are of one round, in which all three follow each other; the median of the rounds counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.console import Console
+from rich.progress import track
+
+from common.config import ConfigError, check_flags
+from common.limits import Positive
+from common.messages import AttemptOutcome, AttemptResult
+from common.sampling import PLAIN, SAMPLES
+from node.bank.benchmarks import BenchmarkError, load_benchmark
+from node.eval.alone import TACTIC_SECONDS, LonePlayer, LoneVenue
+from node.eval.folder import EvaluationFolder, read
+from node.eval.live import LiveView
+from node.eval.outputs import write_outputs
+from node.eval.plan import Budgets, Plan
+from node.eval.player import attempt_of
+from node.eval.records import Standing, StatementRecord
+from node.eval.running import Runner, due
+from node.eval.statements import chosen, facts_of
+from node.lean.settings import LeanProcessSettings
+from node.lean.text.script import proof_script
+from node.prover.agent import Agent
+from node.prover.policy_names import BadPolicy
+from node.prover.settings import ProverSettings
+from node.proving.local_lean import LocalLean, local_lean
+from node.proving.policies import OpenedPolicy, open_policy, parse
+from node.proving.starting import confined_toolchain
+from scripts.bench._report import asked, machine, report
+
+
+@dataclass
+class EvalBenchSettings:
+    """Seconds of an evaluation beside those of its searches."""
+
+    policy: str = "tactics"
+    """As for `proofmesh eval`."""
+    bench: str = "pocket:valid"
+    limit: Positive = 60
+    """Statements."""
+    simulations: Positive = 16
+    """Budget of a search."""
+    rounds: Positive = 3
+    json: Path | None = None
+    """Write the numbers here as well."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is played in every round."""
+
+    venue: LoneVenue
+    plan: Plan
+    statements: Sequence[StatementRecord]
+    settings: LeanProcessSettings
+
+
+async def bare(work: Work) -> tuple[float, float, int]:
+    """Seconds of the searches alone, seconds of verifying all their proofs at once, and how many are accepted."""
+    opening = open_policy(parse(work.venue.policy), strict=True)
+    async with local_lean(work.settings, work.venue.toolchain) as lean, opening as policy:
+        slots = LonePlayer(work.plan, lean, policy, searches=work.venue.searches).slots
+        began = time.perf_counter()
+
+        async def search(statement: StatementRecord) -> AttemptResult:
+            await slots.enter()
+            try:
+                return await played(work, statement, lean, policy)
+            finally:
+                slots.give_back()
+
+        results = await asyncio.gather(*map(search, work.statements))
+        searched = time.perf_counter()
+        proofs = [
+            (statement.theorem.renamed(), proof_script(result.proof))
+            for statement, result in zip(work.statements, results, strict=True)
+            if result.outcome is AttemptOutcome.PROVED and result.proof is not None
+        ]
+        verdicts = await asyncio.gather(*(lean.verifier.verify(*proof) for proof in proofs))
+        return searched - began, time.perf_counter() - searched, sum(each.accepted for each in verdicts)
+
+
+async def played(work: Work, statement: StatementRecord, lean: LocalLean, policy: OpenedPolicy) -> AttemptResult:
+    """One search."""
+    environment = lean.environment(statement.theorem, TACTIC_SECONDS)
+    attempt = attempt_of(work.plan, statement, 0, statement.name)
+    parameters, leaves = policy.parameters, work.plan.leaves
+    return await Agent(
+        attempt, policy.policy, environment, prover_id="bench", leaves=leaves, parameters=parameters
+    ).play()
+
+
+async def evaluated(work: Work) -> tuple[float, int]:
+    """Seconds of the same as an evaluation, and how many are solved."""
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with tempfile.TemporaryDirectory() as path, EvaluationFolder(Path(path) / "eval") as folder:
+        folder.begin(work.plan)
+        folder.write(work.plan, work.statements)
+        async with work.venue.player(work.plan) as player:
+            began = time.perf_counter()
+            with LiveView(work.plan, work.statements, (), len(work.statements), console) as live:
+                await Runner(player, folder, asyncio.Event(), live.recorded).run(due(work.statements, (), 1))
+            results = write_outputs(read(folder.path), 1)
+            return time.perf_counter() - began, results.standings[Standing.SOLVED]
+
+
+async def measure(arguments: EvalBenchSettings) -> dict[str, Any]:
+    """All rounds. Raises BenchmarkError, BadPolicy."""
+    settings = LeanProcessSettings()
+    toolchain = await confined_toolchain(settings.lean)
+    venue = LoneVenue(toolchain, settings, arguments.policy)
+    benchmark = load_benchmark(arguments.bench, toolchain=toolchain)
+    statements = chosen(benchmark, arguments.limit)
+    plan = Plan(
+        benchmark=facts_of(benchmark, statements),
+        lean=venue.lean,
+        policy=venue.policy,
+        label=venue.label,
+        weights=venue.weights,
+        budgets=Budgets(simulations=arguments.simulations),
+        samples=SAMPLES,
+        sampling=PLAIN,
+        leaves=ProverSettings().leaves,
+    )
+    work = Work(venue, plan, statements, settings)
+    rounds = []
+    for _ in track(range(arguments.rounds), "rounds", transient=True):
+        search, verify, accepted = await bare(work)
+        seconds, solved = await evaluated(work)
+        rounds.append(
+            {
+                "bare_s": round(search, 2),
+                "verification_s": round(verify, 2),
+                "evaluated_s": round(seconds, 2),
+                "solved": [accepted, solved],
+                "over_bare": round(seconds / search, 3),
+                "over_verified": round(seconds / (search + verify), 3),
+            }
+        )
+    medians = {
+        name: statistics.median(float(str(each[name])) for each in rounds) for name in ("over_bare", "over_verified")
+    }
+    return {"rounds": rounds, "medians": medians}
+
+
+def main() -> int:
+    arguments = tyro.cli(EvalBenchSettings, description=__doc__)
+    try:
+        check_flags(arguments)
+        numbers = asyncio.run(measure(arguments))
+    except (ConfigError, BenchmarkError, BadPolicy) as error:
+        print(f"proofmesh bench eval: {error}", file=sys.stderr)
+        return 2
+    report({"asked": asked(arguments), "machine": machine(), **numbers}, arguments.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
