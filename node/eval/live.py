@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-REFRESHED = 1
-"""Times a second that the table is drawn: each takes about 10 ms of this process."""
+REFRESHED = 2
+"""Times a second that the table is drawn: each takes 2 ms of this process."""
 
 LINE_SECONDS = 10.0
 """Between two lines, where there is no terminal."""
