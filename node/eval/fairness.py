@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from common.messages import Ended
 from node.eval.plan import Budgets, Plan
 from node.eval.results import StatementResult
 from node.eval.sides import Pairing, Side
@@ -60,6 +61,7 @@ def warnings(first: Side, second: Side, pairing: Pairing) -> list[str]:
     return [
         *_benchmarks(first, second, pairing),
         *_conditions(first, second),
+        *_out_of_time(first, second),
         *_within(first),
         *_within(second),
         *_unfinished(first),
@@ -102,12 +104,16 @@ def _conditions(first: Side, second: Side) -> list[str]:
         here, there = ({said(each.plan): None for each in side.seeds} for side in (first, second))
         if set(here) != set(there):
             found.append(f"{problem}: {' / '.join(here)} in {first.label}, {' / '.join(there)} in {second.label}")
-    plans = [each.plan for side in (first, second) for each in side.seeds]
-    if any(plan.budgets.seconds for plan in plans):
-        found.append(
-            "time was limited: how far a search comes in its seconds depends on the machine and its other work"
-        )
     return found
+
+
+def _out_of_time(first: Side, second: Side) -> list[str]:
+    return [
+        f"{side.label}: {count} attempts had no more time: how far a search comes in its seconds depends on the "
+        "machine, and on what else it does"
+        for side in (first, second)
+        if (count := sum(each.endings[Ended.SECONDS] for each in side.seeds))
+    ]
 
 
 def _within(side: Side) -> list[str]:

@@ -42,13 +42,17 @@ def sides_of(groups: Sequence[Sequence[Evaluation]]) -> list[Side]:
         raise ComparisonError(
             "one side is no comparison: name two or more folders (A,B joined by a comma are one side with two seeds)"
         )
-    short = [",".join(each.path.resolve().name for each in group) for group in groups]
-    whole = [",".join(str(each.path) for each in group) for group in groups]
+    short = [_named(group[0].path.resolve().name, len(group)) for group in groups]
+    whole = [_named(str(group[0].path), len(group)) for group in groups]
     names = short if len(set(short)) == len(short) else whole
     return [
         Side(name, tuple(group), tuple(results_of(each) for each in group))
         for name, group in zip(names, groups, strict=True)
     ]
+
+
+def _named(first: str, count: int) -> str:
+    return first if count == 1 else f"{first} ({count} seeds)"
 
 
 @dataclass(frozen=True)

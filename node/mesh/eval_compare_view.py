@@ -92,14 +92,14 @@ def _seeds(side: SideFacts) -> str:
         return ""
     mean = sum(side.rates) / len(side.rates)
     each = ", ".join(_percent(rate) for rate in side.rates)
-    return f"; {len(side.rates)} seeds: {_percent(mean)} ± {100 * side.deviation:.1f} ({each})"
+    return f"; {_percent(mean)} ± {100 * side.deviation:.1f} over seeds ({each})"
 
 
 def _statements(found: Comparison) -> str:
     pairing = found.pairing
     parts = [f"{len(pairing.pairs)} statements compared, of {pairing.shared} in both"]
     for letter, left_out in (("A", pairing.left_out_first), ("B", pairing.left_out_second)):
-        parts += [f"{count} {what} in {letter}" for what, count in _reasons(left_out)]
+        parts += [f"{what} in {letter}: {count}" for what, count in _reasons(left_out)]
     for letter, count in (("A", pairing.only_first), ("B", pairing.only_second)):
         if count:
             parts.append(f"{count} more in {letter} alone")
@@ -111,16 +111,16 @@ def _reasons(left_out: Counter[Standing]) -> list[tuple[str, int]]:
 
 
 def _differences(found: Comparison) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("solved")
-    for heading in ("A", "B", "B - A, 95% interval", "p", "only A", "only B"):
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("solved", min_width=15)
+    for heading in ("A", "B", "B - A [95% interval]", "p", "only A", "only B"):
         table.add_column(heading, justify="right", no_wrap=True)
-    _add(table, f"all {found.total.statements} statements", found.total, "bold")
+    _add(table, f"all {found.total.statements}", found.total, "bold")
     if (solid := found.without_flawed) is not None:
-        _add(table, f"without {found.total.statements - solid.statements} flawed", solid)
+        _add(table, f"not flawed: {solid.statements}", solid)
     for title, points, exact in (
-        ("within simulations", found.simulations, found.exact_simulations),
-        ("within Lean attempts", found.lean_attempts, found.exact_lean_attempts),
+        ("simulations", found.simulations, found.exact_simulations),
+        ("Lean attempts", found.lean_attempts, found.exact_lean_attempts),
     ):
         if points:
             table.add_row(Text(title, style="italic"))
@@ -208,7 +208,7 @@ def _spending(found: Comparison) -> Table:
 def _amount(value: float) -> str:
     if math.isnan(value):
         return "not known"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -227,7 +227,7 @@ def _percent(share: float) -> str:
 
 
 def _from(share: float, more: float) -> str:
-    return f"{100 * share:.1f}-{100 * (share + more):.1f}%" if more else _percent(share)
+    return f"{100 * share:.0f}-{100 * (share + more):.0f}%" if more else _percent(share)
 
 
 def _signed(share: float) -> str:
