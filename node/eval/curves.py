@@ -1,0 +1,123 @@
+"""The share of statements that is solved against the budget, exactly, from when each proof was found. Pure."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from common.messages import Ended
+from node.eval.plan import Budgets
+from node.eval.records import AttemptRecord, Standing
+from node.eval.results import Results, StatementResult, solved_at
+
+KINDS = {"simulations": "simulations", "lean_attempts": "Lean attempts", "seconds": "seconds"}
+"""The kinds of budget, and what an axis calls them."""
+
+MOST_POINTS = 2000
+"""Of a curve. A picture cannot show more, and a curve of 100,000 proofs would have as many."""
+
+_Z = 1.959963984540054
+"""Standard deviations within which 95% of a normal distribution lie."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Share solved against budget: a step at each point, level behind the last one."""
+
+    label: str
+    points: Sequence[tuple[float, float]]
+    """(budget, share that is solved with it); budgets grow. The last point is where the curve ends."""
+    low: Sequence[float]
+    """Ends of the 95% interval at each point."""
+    high: Sequence[float]
+    complete_until: float = math.inf
+    """Attempts that were given up had at least this budget. Behind it the curve is a lower bound."""
+
+
+def wilson(solved: float, count: int) -> tuple[float, float]:
+    """Ends of the 95% interval of a share: Wilson's score interval (JASA 22, 1927), over statements.
+
+    With several passes, scores lie between 0 and 1 and vary less than such outcomes: it is wider than need be then.
+    nan where there is no statement.
+    """
+    if not count:
+        return math.nan, math.nan
+    share = solved / count
+    scale = 1 + _Z**2 / count
+    middle = (share + _Z**2 / (2 * count)) / scale
+    half = _Z / scale * math.sqrt(max(0.0, share * (1 - share)) / count + _Z**2 / (4 * count**2))
+    # What is certain comes out as itself, whatever the rounding.
+    return (0.0 if solved <= 0 else max(0.0, middle - half)), (1.0 if solved >= count else min(1.0, middle + half))
+
+
+def curve_of(results: Results, kind: str, label: str = "") -> Curve:
+    """The curve of an evaluation for one of KINDS; without points where no statement counts."""
+    counted = [row for row in results.statements if row.counts]
+    steps = sorted(_steps(counted, kind))
+    given = _given(results.plan.budgets, kind)
+    spent = (_spent(each, kind) for row in counted for each in row.decided)
+    end = given or max(itertools.chain(spent, (budget for budget, _ in steps)), default=0.0)
+    points: list[tuple[float, float]] = []
+    for budget, solved in _summed(steps):
+        points.append((budget, solved / len(counted)))
+    points = _thinned(points)
+    if counted and end > (points[-1][0] if points else 0.0):
+        points.append((end, points[-1][1] if points else 0.0))
+    intervals = [wilson(share * len(counted), len(counted)) for _, share in points]
+    return Curve(
+        label or results.plan.label,
+        points,
+        [low for low, _ in intervals],
+        [high for _, high in intervals],
+        min((_spent(each, kind, given) for each in _given_up(counted)), default=math.inf),
+    )
+
+
+def _steps(counted: Sequence[StatementResult], kind: str) -> Iterator[tuple[float, float]]:
+    """(budget, what the proof that was found with it adds to the sum of scores)."""
+    for row in counted:
+        for attempt in row.solved:
+            yield solved_at(attempt)[kind], 1 / len(row.decided)
+
+
+def _summed(steps: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """(budget, sum of all that is solved with it)."""
+    total = 0.0
+    for budget, group in itertools.groupby(steps, key=lambda step: step[0]):
+        total = math.fsum([total, *(added for _, added in group)])
+        yield budget, total
+
+
+def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """At most MOST_POINTS of them, the first and the last included."""
+    if len(points) <= MOST_POINTS:
+        return points
+    return [points[round(index * (len(points) - 1) / (MOST_POINTS - 1))] for index in range(MOST_POINTS)]
+
+
+def _given_up(counted: Sequence[StatementResult]) -> Iterator[AttemptRecord]:
+    """Attempts that more of a budget might have helped: not those that had nothing left to try."""
+    for row in counted:
+        for attempt in row.decided:
+            if attempt.standing is Standing.UNSOLVED and attempt.ended != Ended.EXHAUSTED:
+                yield attempt
+
+
+def _spent(record: AttemptRecord, kind: str, given: float = 0.0) -> float:
+    """How much of a budget an attempt has had; `given` where that is what ended it."""
+    if given and record.ended.replace("-", "_") == kind:
+        return given
+    found = record.statistics
+    if kind == "seconds":
+        return max(0.0, found.seconds - found.seconds_verify)
+    return float(found.simulations if kind == "simulations" else found.lean_attempts)
+
+
+def _given(budgets: Budgets, kind: str) -> float:
+    return {
+        "simulations": float(budgets.simulations),
+        "lean_attempts": float(budgets.lean_attempts),
+        "seconds": budgets.seconds,
+    }[kind]
