@@ -64,8 +64,10 @@ def show(comparisons: Sequence[Comparison], console: Console | None = None) -> N
 
 
 def _show_one(console: Console, found: Comparison) -> None:
+    sides = Table.grid(padding=(0, 2, 0, 0))
     for letter, side in (("A", found.first), ("B", found.second)):
-        console.print(Text.assemble((f"{letter}  ", "bold"), (side.label, "bold"), f": {side.what}{_seeds(side)}"))
+        sides.add_row(Text(letter, "bold"), Text.assemble((side.label, "bold"), f": {side.what}{_seeds(side)}"))
+    console.print(sides)
     _line(console, _statements(found))
     for warning in found.warnings:
         _line(console, f"! {warning}", "yellow")
@@ -84,7 +86,7 @@ def _show_one(console: Console, found: Comparison) -> None:
 
 def _line(console: Console, text: str, style: str = "") -> None:
     """One line, or several indented ones."""
-    console.print(Padding(Text(text, style=style), (0, 0, 0, 3)))
+    console.print(Padding(Text(text, style=style), (0, 0, 0, 3), expand=False))
 
 
 def _seeds(side: SideFacts) -> str:
