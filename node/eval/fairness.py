@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from common.messages import Ended
-from node.eval.plan import Budgets, Plan
+from node.eval.plan import Plan
 from node.eval.results import StatementResult
 from node.eval.sides import Pairing, Side
+from node.eval.words import budgets_in_words, library_in_words, number_of
 
 TOLERANCE = 0.05
 """Spending that differs by no more is called equal."""
@@ -75,14 +76,14 @@ def _benchmarks(first: Side, second: Side, pairing: Pairing) -> list[str]:
         return []
     names = [", ".join(dict.fromkeys(each.plan.benchmark.spec for each in side.seeds)) for side in (first, second)]
     return [
-        f"the benchmarks are not the same ({names[0]} and {names[1]}): {pairing.shared} statements are in both, word "
-        "for word, and only these are compared"
+        f"the benchmarks are not the same ({names[0]} and {names[1]}): {number_of(pairing.shared, 'statement')} in "
+        "both, word for word: only these are compared"
     ]
 
 
 _CONDITIONS: tuple[tuple[str, Callable[[Plan], str]], ...] = (
     ("Lean differs", lambda plan: plan.lean.version),
-    ("the library differs", lambda plan: _library(plan)),
+    ("the library differs", library_in_words),
     ("what stands before the statements differs", lambda plan: " ".join(plan.lean.header.split()) or "nothing"),
     ("budgets differ, so compare at budgets that both had", lambda plan: budgets_in_words(plan.budgets)),
     ("samples for each expansion differ", lambda plan: str(plan.samples)),
@@ -109,8 +110,8 @@ def _conditions(first: Side, second: Side) -> list[str]:
 
 def _out_of_time(first: Side, second: Side) -> list[str]:
     return [
-        f"{side.label}: {count} attempts had no more time: how far a search comes in its seconds depends on the "
-        "machine, and on what else it does"
+        f"{side.label}: {number_of(count, 'attempt')} had no more time: how far a search comes in its seconds "
+        "depends on the machine, and on what else it does"
         for side in (first, second)
         if (count := sum(each.endings[Ended.SECONDS] for each in side.seeds))
     ]
@@ -139,7 +140,7 @@ def _within(side: Side) -> list[str]:
 
 def _unfinished(side: Side) -> list[str]:
     return [
-        f"{evaluation.path.name}: is not finished: {results.missing} attempts are missing"
+        f"{evaluation.path.name}: is not finished: {number_of(results.missing, 'attempt')} missing"
         for evaluation, results in zip(side.evaluations, side.seeds, strict=True)
         if results.missing
     ]
@@ -150,21 +151,6 @@ def _passes(first: Side, second: Side) -> list[str]:
     if counts[0] == counts[1]:
         return []
     return [
-        f"{first.label} has {counts[0]} attempts at a statement and {second.label} {counts[1]}: rates are means, and "
-        f"who solves a statement is told by the first {min(counts)} of each"
+        f"{first.label} has {number_of(counts[0], 'attempt')} at a statement and {second.label} {counts[1]}: rates "
+        f"are means, and who solves a statement is told by the first {min(counts)} of each"
     ]
-
-
-def budgets_in_words(budgets: Budgets) -> str:
-    """`512 simulations, 100 s`."""
-    parts = [
-        (budgets.simulations, f"{budgets.simulations:,} simulations"),
-        (budgets.lean_attempts, f"{budgets.lean_attempts:,} Lean attempts"),
-        (budgets.seconds, f"{budgets.seconds:g} s"),
-    ]
-    return ", ".join(text for given, text in parts if given) or "no limit"
-
-
-def _library(plan: Plan) -> str:
-    packages = ", ".join(f"{name} {commit[:12]}" for name, commit in sorted(plan.lean.library.items()))
-    return packages or plan.lean.name or "none"

@@ -18,7 +18,8 @@ from node.eval.records import AttemptRecord, Standing
 from node.eval.results import FIRST_BUDGET, Results, StatementResult, solved_at
 
 SIMULATIONS, LEAN_ATTEMPTS = "simulations", "lean_attempts"
-"""Kinds of budget, as in `Budgets`. Of seconds it depends on the machines what is done within them."""
+"""Kinds of budget, as in `Budgets`. What is done in so many seconds depends on the machines: no runs are
+compared by them."""
 
 
 def solved_within(record: AttemptRecord, kind: str, limit: float) -> bool:
@@ -28,15 +29,22 @@ def solved_within(record: AttemptRecord, kind: str, limit: float) -> bool:
 
 def known_until(record: AttemptRecord, plan: Plan, kind: str) -> float:
     """The largest budget within which a decided attempt says whether its statement is solved; infinity: all of them."""
-    found = record.statistics
     if record.standing is Standing.SOLVED or record.ended == Ended.EXHAUSTED:
         return math.inf
+    # What ended it was used up, whatever was counted of it.
+    given = float(getattr(plan.budgets, kind)) if record.ended.replace("-", "_") == kind else 0.0
+    return max(given, spent_of(record, kind))
+
+
+def spent_of(record: AttemptRecord, kind: str) -> float:
+    """What an attempt has had of a kind of budget."""
+    found = record.statistics
     if kind == SIMULATIONS:
-        given = plan.budgets.simulations if record.ended == Ended.SIMULATIONS else 0
-        return max(given, found.simulations)
-    # `tactics_tried` is what `solved_at_lean_attempts` counts, too: tactics of expansions that came back in their turn.
-    given = plan.budgets.lean_attempts if record.ended == Ended.LEAN_ATTEMPTS else 0
-    return max(given, found.tactics_tried)
+        return found.simulations
+    if kind == LEAN_ATTEMPTS:
+        # As `solved_at_lean_attempts` counts: tactics of expansions that came back in their turn.
+        return found.tactics_tried
+    return max(0.0, found.seconds - found.seconds_verify)
 
 
 def share_within(row: StatementResult, kind: str, limit: float) -> float:
@@ -58,8 +66,7 @@ def reach(results: Results, kind: str) -> int:
     """The budget that was given; where none was, the most that an attempt has spent."""
     if given := int(getattr(results.plan.budgets, kind)):
         return given
-    field = "simulations" if kind == SIMULATIONS else "tactics_tried"
-    return max((int(getattr(each.statistics, field)) for row in results.statements for each in row.decided), default=0)
+    return max((int(spent_of(each, kind)) for row in results.statements for each in row.decided), default=0)
 
 
 def limits(most: int, *others: float) -> Sequence[int]:

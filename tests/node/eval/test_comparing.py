@@ -157,7 +157,7 @@ def test_other_benchmarks_are_paired_by_what_statements_say_twice_said_ones_in_t
     assert not found.pairing.by_name
     assert (found.pairing.shared, found.pairing.only_first, found.pairing.only_second) == (3, 1, 1)
     assert (found.won, found.lost) == (("t1",), ("t3",))
-    assert "the benchmarks are not the same (pocket:test and FILE.jsonl): 3 statements" in found.warnings[0]
+    assert "the benchmarks are not the same (pocket:test and FILE.jsonl): 3 statements in both" in found.warnings[0]
 
 
 def test_the_same_words_behind_another_header_are_another_statement(tmp_path):
@@ -217,8 +217,8 @@ def test_an_unfinished_evaluation_and_attempts_that_ended_by_time_are_told(tmp_p
     first = write(tmp_path / "a", outcomes({"t1": 3, "t2": 0}))
     second = write(tmp_path / "b", [unsolved("t1", ended=Ended.SECONDS)], [statement("t1"), statement("t2")])
     warnings = compared(first, second).warnings
-    assert "b: is not finished: 1 attempts are missing" in warnings
-    assert any(each.startswith("b: 1 attempts had no more time") for each in warnings)
+    assert "b: is not finished: 1 attempt missing" in warnings
+    assert any(each.startswith("b: 1 attempt had no more time") for each in warnings)
 
 
 def test_seeds_that_are_not_alike_are_told(tmp_path):
