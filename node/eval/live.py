@@ -1,0 +1,224 @@
+"""What an evaluation shows while it runs: a live table on a terminal, else a line every ten seconds."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from node.eval.curves import wilson
+from node.eval.plan import Plan
+from node.eval.records import AttemptRecord, Standing, StatementRecord
+from node.eval.results import FIRST_BUDGET
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+REFRESHED = 2
+"""Times a second that the table is drawn: each takes 2 ms of this process."""
+
+LINE_SECONDS = 10.0
+"""Between two lines, where there is no terminal."""
+
+MOST_FAMILIES = 12
+"""Rows of the table; fewer where the terminal is low."""
+
+_OTHER_LINES = 9
+"""Of the screen, that are not families."""
+
+
+class Counts:
+    """What has come of the attempts so far; each is counted once, when it ends."""
+
+    def __init__(self, statements: Sequence[StatementRecord]) -> None:
+        self.standings: Counter[Standing] = Counter()
+        """Of attempts."""
+        self.refused = {each.name for each in statements if each.refused}
+        """Statements that Lean does not take."""
+        self.families: Counter[str] = Counter(each.family for each in statements)
+        """Statements of each."""
+        self.decided_of: Counter[str] = Counter()
+        """Decided attempts by family; `solved_of` likewise."""
+        self.solved_of: Counter[str] = Counter()
+        self.within: Counter[int] = Counter()
+        """Proofs by the smallest reported budget of simulations that finds them."""
+        self._family = {each.name: each.family for each in statements}
+
+    def add(self, record: AttemptRecord) -> None:
+        """An attempt has ended."""
+        self.standings[record.standing] += 1
+        if record.standing is Standing.NOT_ELABORATED:
+            self.refused.add(record.name)
+        if not record.decided:
+            return
+        family = self._family.get(record.name, "")
+        self.decided_of[family] += 1
+        if record.standing is Standing.SOLVED:
+            self.solved_of[family] += 1
+            budget = FIRST_BUDGET
+            while budget < record.statistics.solved_at_simulations:
+                budget *= 2
+            self.within[budget] += 1
+
+    @property
+    def solved(self) -> int:
+        return self.standings[Standing.SOLVED]
+
+    @property
+    def decided(self) -> int:
+        return self.solved + self.standings[Standing.UNSOLVED]
+
+    def solved_within(self) -> list[tuple[int, int]]:
+        """(simulations, attempts that are solved with so many), for 8, 16, ... as far as proofs were found."""
+        found, total, budget = [], 0, FIRST_BUDGET
+        while total < sum(self.within.values()):
+            total += self.within[budget]
+            found.append((budget, total))
+            budget *= 2
+        return found
+
+
+class LiveView:
+    """Shows an evaluation while it runs (`with`); `recorded` is told of each attempt that has ended."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        statements: Sequence[StatementRecord],
+        already: Iterable[AttemptRecord],
+        total: int,
+        console: Console,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`already`: what the folder holds; `total`: attempts of the whole evaluation, these included."""
+        self._plan = plan
+        self._total = total
+        self._console = console
+        self._clock = clock
+        self._live: Live | None = None
+        self.counts = Counts(statements)
+        latest = {(each.name, each.number): each for each in already}
+        for record in latest.values():
+            if record.standing is not Standing.UNDECIDED:  # it is played again
+                self.counts.add(record)
+        self._before = self._done
+        self._began = self._said = clock()
+
+    @property
+    def _done(self) -> int:
+        return self.counts.standings.total()
+
+    def __enter__(self) -> LiveView:
+        self._began = self._said = self._clock()
+        if self._console.is_terminal:
+            from rich.live import Live
+
+            self._live = Live(
+                get_renderable=self.table, console=self._console, refresh_per_second=REFRESHED, transient=True
+            )
+            self._live.start()
+        else:
+            self._say()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+        elif self._done > self._before:
+            self._say()
+
+    def recorded(self, record: AttemptRecord) -> None:
+        """An attempt has ended."""
+        self.counts.add(record)
+        if self._live is None and self._clock() - self._said >= LINE_SECONDS:
+            self._say()
+
+    def _say(self) -> None:
+        self._said = self._clock()
+        self._console.print(self.line(), markup=False, highlight=False, soft_wrap=True)
+
+    def line(self) -> str:
+        """All of it in one line."""
+        return f"{self._done}/{self._total} attempts, {self._outcomes()}; {self._speed()}"
+
+    def table(self) -> RenderableType:
+        """What the terminal shows."""
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        head = Table.grid(padding=(0, 1), expand=True)
+        head.add_column(ratio=1)
+        head.add_column(no_wrap=True)
+        bar = ProgressBar(total=max(1, self._total), completed=self._done)
+        head.add_row(bar, Text(f"{self._done}/{self._total} attempts"))
+        parts: list[RenderableType] = [
+            Text(f"{_shown(self._plan.label)} on {_shown(self._plan.benchmark.spec)}", style="bold", no_wrap=True),
+            head,
+            Text(self._speed(), style="dim"),
+            Text(self._outcomes()),
+        ]
+        if within := self.counts.solved_within():
+            share = [f"{budget}: {solved / self.counts.decided:.1%}" for budget, solved in within]
+            parts.append(Text(f"solved within simulations  {'  '.join(share)}", no_wrap=True, overflow="ellipsis"))
+        if len(self.counts.families) > 1:
+            parts.append(self._families())
+        return Group(*parts)
+
+    def _families(self) -> RenderableType:
+        """The largest families, as many as fit."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        table.add_column("family", no_wrap=True, max_width=40)
+        for name in ("solved", "of", "share"):
+            table.add_column(name, justify="right")
+        shown = max(1, min(MOST_FAMILIES, self._console.size.height - _OTHER_LINES))
+        for family, _ in self.counts.families.most_common(shown):
+            solved, decided = self.counts.solved_of[family], self.counts.decided_of[family]
+            share = f"{solved / decided:.1%}" if decided else ""
+            table.add_row(Text(_shown(family) or "-"), str(solved), str(decided), share)
+        if (left := len(self.counts.families) - shown) > 0:
+            table.add_row(Text(f"and {left} smaller ones", style="dim"))
+        return table
+
+    def _outcomes(self) -> str:
+        """What has come of the attempts, and the solve rate with its interval."""
+        counts = self.counts
+        said = [f"{counts.solved} solved", f"{counts.standings[Standing.UNSOLVED]} unsolved"]
+        if undecided := counts.standings[Standing.UNDECIDED]:
+            said.append(f"{undecided} undecided")
+        if counts.refused:
+            said.append(f"{len(counts.refused)} statements not elaborated")
+        if counts.decided:
+            low, high = wilson(counts.solved, counts.decided)
+            said.append(f"rate {counts.solved / counts.decided:.1%} ({low:.1%} to {high:.1%})")
+        return ", ".join(said)
+
+    def _speed(self) -> str:
+        """Attempts a second of this process, and how long the rest will take at that."""
+        seconds, played = self._clock() - self._began, self._done - self._before
+        left = max(0, self._total - self._done)
+        if not played or seconds <= 0:
+            return f"{left} to play"
+        rate = played / seconds
+        return f"{rate:.2f} attempts/s, {_duration(seconds)} so far, {_duration(left / rate)} left"
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole >= 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+    return f"{whole // 60} min {whole % 60:02} s" if whole >= 60 else f"{whole} s"
+
+
+def _shown(text: str) -> str:
+    """Foreign text without what a terminal would obey."""
+    return "".join(char if char.isprintable() else " " for char in text)

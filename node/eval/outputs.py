@@ -1,0 +1,152 @@
+"""What an evaluation leaves for people: `results.json`, `report.html`, `solved.png`, `proofs.lean`, and a summary."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from common.files import write_whole
+from node.eval.curves import KINDS, curve_of, wilson
+from node.eval.folder import Evaluation, FolderError
+from node.eval.proofs_file import proofs_files
+from node.eval.records import Standing
+from node.eval.report_page import amount, interval, percent
+from node.eval.results import Results, Tally, results_of
+from node.eval.results_file import results_file
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+RESULTS, REPORT, PICTURE, PROOFS = "results.json", "report.html", "solved.png", "proofs.lean"
+MOST_GROUPS = 12
+"""Families in the summary, the largest first."""
+
+
+def write_outputs(evaluation: Evaluation, passes: int) -> Results:
+    """Write them into the evaluation's folder, each whole. `passes`: that were asked for. Raises FolderError."""
+    from node.eval.pictures import draw_panels
+    from node.eval.report import report
+
+    results = results_of(evaluation, passes)
+    path = evaluation.path
+    try:
+        encoded = msgspec.json.encode(results_file(results))
+        write_whole(path / RESULTS, msgspec.json.format(encoded, indent=2) + b"\n")
+        write_whole(path / REPORT, report(results).encode(errors="replace"))
+        draw_panels([(kind, [curve_of(results, kind)]) for kind in KINDS], path / PICTURE)
+        _write_proofs(path, proofs_files(results).texts)
+    except OSError as error:
+        raise FolderError(f"{path}: cannot be written: {error.strerror}") from error
+    return results
+
+
+def _write_proofs(path: Path, texts: tuple[str, ...]) -> None:
+    """`proofs.lean`, and `proofs-2.lean` ... where they are needed; those of an earlier end are taken away."""
+    name = Path(PROOFS)
+    files = [path / name, *(path / f"{name.stem}-{number}{name.suffix}" for number in range(2, len(texts) + 1))]
+    for file, text in zip(files, texts, strict=True):
+        write_whole(file, text.encode(errors="replace"))
+    for stale in set(path.glob(f"{name.stem}-*{name.suffix}")) - set(files):
+        stale.unlink()
+
+
+def summary_lines(results: Results) -> RenderableType:
+    """What a terminal shows of an evaluation at its end."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(f"{results.plan.label} on {results.plan.benchmark.spec}", style="bold")]
+    parts += [Text(line) for line in _sentences(results)]
+    tables = [_budget_table(results), _group_table("family", _largest(results), results), _pass_table(results)]
+    parts += [part for table in tables if table.row_count for part in ("", table)]
+    return Group(*parts)
+
+
+def _sentences(results: Results) -> list[str]:
+    total, clean, standings = results.total, results.without_flawed, results.standings
+    said = [f"solved {_share(total)}" + (f", {total.any} by some pass" if results.passes > 1 else "")]
+    if clean is not None:
+        said.append(f"without statements that are known to be flawed: {_share(clean)}")
+    counted_out = [
+        (standings[Standing.NOT_ELABORATED], "not elaborated by this Lean"),
+        (standings[Standing.UNDECIDED], "undecided (infrastructure failed, or not tried yet)"),
+        (results.unread, "rows not read"),
+    ]
+    if any(count for count, _ in counted_out):
+        said.append("neither solved nor unsolved: " + ", ".join(f"{n:,} {what}" for n, what in counted_out if n))
+    if results.missing:
+        said.append(f"not complete: {results.missing:,} attempts are still to be played")
+    if results.endings:
+        endings = ", ".join(f"{ended} {count:,}" for ended, count in results.endings.most_common())
+        said.append(f"attempts without a proof ended by: {endings}")
+    costs = results.costs
+    lean = "a mesh's" if costs.lean_cpu is None else f"{costs.lean_cpu:,.0f} s"
+    said.append(
+        f"{costs.attempts:,} attempts, {costs.simulations:,} simulations, {costs.lean_attempts:,} Lean attempts, "
+        f"{costs.tokens:,} tokens; {costs.wall_seconds:,.0f} s of wall clock, Lean's CPU {lean}"
+    )
+    return said
+
+
+def _share(tally: Tally) -> str:
+    low, high = wilson(tally.solved, tally.statements)
+    within = f" (95% interval {interval(low, high)})" if tally.statements else ""
+    return f"{amount(tally.solved)} of {tally.statements:,} statements, {percent(tally.rate)}{within}"
+
+
+def _largest(results: Results) -> list[tuple[str, Tally]]:
+    found = sorted(results.families.items(), key=lambda item: -item[1].statements)
+    return found[:MOST_GROUPS] if len(found) > 1 else []
+
+
+def _budget_table(results: Results) -> Table:
+    """A row for each budget of simulations, or of the kind that was given."""
+    budgets = results.plan.budgets
+    given = [kind for kind in KINDS if getattr(budgets, kind)] or ["simulations"]
+    table = _table("within", "", "solved", "share", "95% interval")
+    for kind in given:
+        complete_until = curve_of(results, kind).complete_until
+        for limit, tally in results.budgets[kind]:
+            low, high = wilson(tally.solved, tally.statements)
+            least = "≥ " if limit > complete_until else ""
+            share = least + percent(tally.rate)
+            table.add_row(amount(limit), KINDS[kind], amount(tally.solved), share, interval(low, high))
+    return table
+
+
+def _group_table(name: str, groups: list[tuple[str, Tally]], results: Results) -> Table:
+    table = _table(name, "solved", "of", "share")
+    for group, tally in groups:
+        table.add_row(_plain(group), amount(tally.solved), f"{tally.statements:,}", percent(tally.rate))
+    if groups and (left := len(results.families) - len(groups)) > 0:
+        table.add_row(f"and {left} smaller ones", "", "", "")
+    return table
+
+
+def _pass_table(results: Results) -> Table:
+    table = _table("pass@k", "unbiased", "blocks", "± std")
+    for each in results.pass_at if results.passes > 1 else []:
+        deviation = "" if math.isnan(each.deviation) else f"{100 * each.deviation:.1f}%"
+        table.add_row(str(each.k), percent(each.unbiased), f"{percent(each.mean)} of {each.blocks}", deviation)
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(first, no_wrap=True, max_width=40)
+    for name in others:
+        table.add_column(name, justify="right" if name else "left")
+    return table
+
+
+def _plain(text: str) -> str:
+    """Foreign text without what a terminal would obey, nor rich."""
+    from rich.markup import escape
+
+    return escape("".join(char if char.isprintable() else " " for char in text)) or "-"

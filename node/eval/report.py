@@ -1,0 +1,245 @@
+"""An evaluation as one HTML page: nothing is fetched, light and dark, every foreign text escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from node.eval.curves import KINDS, curve_of, wilson
+from node.eval.records import Standing
+from node.eval.report_page import amount, document, facts, interval, percent, table, tally_cells, text
+from node.eval.report_statements import cut, statements
+from node.eval.results import Costs, Results
+from node.eval.results_file import reason_of
+
+MOST_NAMED = 200
+"""Statements that a list of reasons names; the statements' table and the files have the others."""
+
+MOST_GROUPS = 60
+"""Families with a row of their own, the largest first."""
+
+_TALLY_HEADS = ("solved", "of", "share", "95% interval", "")
+_NUMBERS = (1, 2, 3, 4)
+
+
+def report(results: Results) -> str:
+    """The whole page."""
+    benchmark = f"{results.plan.benchmark.name} {results.plan.benchmark.split}".strip()
+    return document(
+        f"{benchmark}: {results.plan.label}",
+        [
+            *_headline(results, benchmark),
+            *_not_counted(results),
+            *_budgets(results),
+            *_passes(results),
+            *_groups(results),
+            '<h2>What it took</h2><div class="cards">',
+            *_endings(results),
+            *_costs(results.costs),
+            *_axioms(results),
+            "</div>",
+            *_what(results),
+            *statements(results),
+        ],
+    )
+
+
+def _headline(results: Results, benchmark: str) -> Iterator[str]:
+    total = results.total
+    low, high = wilson(total.solved, total.statements)
+    yield f"<h1>{text(benchmark)}</h1>"
+    yield f"<p class=quiet>{text(results.plan.label)}, {text(results.plan.method)}, {text(budget_words(results))}</p>"
+    yield f"<p class=big>{percent(total.rate)} solved</p>"
+    within = f", 95% interval {interval(low, high)} (Wilson, over statements)" if total.statements else ""
+    yield f"<p>{amount(total.solved)} of {total.statements:,} statements{_by_pass(results)}{within}.</p>"
+    if results.without_flawed is not None:
+        clean = results.without_flawed
+        low, high = wilson(clean.solved, clean.statements)
+        yield (
+            f"<p>Without statements that are known to be flawed: {percent(clean.rate)}, {amount(clean.solved)} of "
+            f"{clean.statements:,} ({interval(low, high) or 'none is left'}).</p>"
+        )
+    if results.missing:
+        yield f"<p class=undecided>Not complete: {results.missing:,} attempts are still to be played.</p>"
+
+
+def _by_pass(results: Results) -> str:
+    if results.passes == 1:
+        return ""
+    return f" in the mean of {results.passes} passes; {results.total.any:,} by at least one pass"
+
+
+def budget_words(results: Results) -> str:
+    """The budgets and passes in words."""
+    budgets = results.plan.budgets
+    given = [
+        f"{budgets.simulations:,} simulations" if budgets.simulations else "",
+        f"{budgets.lean_attempts:,} Lean attempts" if budgets.lean_attempts else "",
+        f"{budgets.seconds:g} seconds" if budgets.seconds else "",
+    ]
+    said = " or ".join(each for each in given if each) or "no limit"
+    return f"{said} an attempt, {results.passes} pass{'' if results.passes == 1 else 'es'}"
+
+
+def _not_counted(results: Results) -> Iterator[str]:
+    """What is neither solved nor unsolved, and why; and known flaws."""
+    unread = results.plan.benchmark.unread
+    groups = [
+        ("rows not read", "They are no statements that this program can read.", unread),
+        (
+            "statements not elaborated",
+            "The Lean at hand does not take them: other versions of Lean or of its library may.",
+            _reasons(results, Standing.NOT_ELABORATED),
+        ),
+        (
+            "statements undecided",
+            "Infrastructure failed in every attempt, or none was played yet; the next run of the command tries again.",
+            _reasons(results, Standing.UNDECIDED),
+        ),
+    ]
+    if any(rows for _, _, rows in groups):
+        yield "<h2>Neither solved nor unsolved</h2><p>These count for nothing in the shares on this page.</p>"
+    for name, why, rows in groups:
+        if rows:
+            yield f"<details><summary>{len(rows):,} {name}</summary><p class=quiet>{why}</p>{_named(rows)}</details>"
+    flawed = tuple((row.statement.name, row.statement.flaw) for row in results.statements if row.statement.flaw)
+    if flawed:
+        yield f"<h2>Known flaws</h2><details><summary>{len(flawed):,} statements are known to be flawed; "
+        yield f"they count, unless it is said otherwise</summary>{_named(flawed)}</details>"
+
+
+def _reasons(results: Results, standing: Standing) -> tuple[tuple[str, str], ...]:
+    return tuple((row.statement.name, reason_of(row)) for row in results.statements if row.standing is standing)
+
+
+def _named(rows: tuple[tuple[str, str], ...]) -> str:
+    shown = table(("name", "why"), ((text(cut(name)), text(cut(why))) for name, why in rows[:MOST_NAMED]), ())
+    return shown + (f"<p class=quiet>and {len(rows) - MOST_NAMED:,} more</p>" if len(rows) > MOST_NAMED else "")
+
+
+def _budgets(results: Results) -> Iterator[str]:
+    from node.eval.pictures import svg  # draws with matplotlib, which takes half a second to import
+
+    yield '<h2>Solved by budget</h2><div class="cards">'
+    bound = False
+    for kind, name in KINDS.items():
+        curve = curve_of(results, kind)
+        rows = []
+        for limit, tally in results.budgets[kind]:
+            least = limit > curve.complete_until
+            bound |= least
+            cells = tally_cells(tally)
+            rows.append([amount(limit), *cells[:2], ("≥ " if least else "") + cells[2], *cells[3:]])
+        yield f'<div class="card"><h3>{name.capitalize() if name.islower() else name}</h3>'
+        if curve.points:
+            yield f"<figure>{svg([curve], kind)}</figure>"
+        yield f"{table(('within', *_TALLY_HEADS), rows, _NUMBERS)}</div>"
+    yield "</div>"
+    if bound:
+        yield "<p class=quiet>≥ and dashes: some attempts had ended by another budget before; with this much of this "
+        yield "one they might have been solved.</p>"
+
+
+def _passes(results: Results) -> Iterator[str]:
+    if results.passes == 1:
+        return
+    rows = []
+    for each in results.pass_at:
+        spread = "" if math.isnan(each.deviation) else f" ± {100 * each.deviation:.1f}%"
+        rows.append(
+            [str(each.k), percent(each.unbiased), percent(each.mean) + spread, str(each.blocks), f"{each.statements:,}"]
+        )
+    yield "<h2>pass@k</h2>"
+    yield table(("k", "unbiased", "blocks: mean ± deviation", "blocks", "statements"), rows, (0, 1, 2, 3, 4))
+    yield "<p class=quiet>Unbiased: Chen et al., arXiv 2107.03374, equation 1. Blocks: disjoint ones of k passes, as STP "
+    yield "reports them (arXiv 2502.00212). Statements with fewer than k decided attempts are left out.</p>"
+
+
+def _groups(results: Results) -> Iterator[str]:
+    yield '<h2>By family and level</h2><div class="cards">'
+    families = sorted(results.families.items(), key=lambda item: -item[1].statements)
+    rows = [[text(cut(name, 60)) or "–", *tally_cells(tally)] for name, tally in families[:MOST_GROUPS]]
+    yield f'<div class="card">{table(("family", *_TALLY_HEADS), rows, _NUMBERS)}'
+    if len(families) > MOST_GROUPS:
+        yield f"<p class=quiet>and {len(families) - MOST_GROUPS:,} smaller ones, in results.json</p>"
+    rows = [[str(level), *tally_cells(tally)] for level, tally in results.levels.items()]
+    yield f'</div><div class="card">{table(("level", *_TALLY_HEADS), rows, _NUMBERS)}</div></div>'
+
+
+def _endings(results: Results) -> Iterator[str]:
+    rows = [[text(ended), f"{count:,}"] for ended, count in results.endings.most_common()]
+    yield '<div class="card"><h3>How the rest ended</h3>'
+    yield (table(("attempts without a proof", ""), rows, (1,)) if rows else "<p>No attempt ended without a proof.</p>")
+    yield "</div>"
+
+
+def _costs(costs: Costs) -> Iterator[str]:
+    seconds = [
+        ("wall seconds", costs.wall_seconds),
+        ("CPU seconds of this program", costs.own_cpu),
+        ("CPU seconds of Lean", costs.lean_cpu),
+        ("waiting for the policy, summed", costs.seconds_policy),
+        ("waiting for Lean, summed", costs.seconds_lean),
+        ("waiting for verification, summed", costs.seconds_verify),
+    ]
+    counts = [
+        ("attempts", costs.attempts),
+        ("simulations", costs.simulations),
+        ("Lean attempts", costs.lean_attempts),
+        ("samples", costs.samples),
+        ("tokens", costs.tokens),
+        ("proofs that verification refused", costs.proofs_rejected),
+    ]
+    rows = [[name, f"{count:,}"] for name, count in counts]
+    rows += [[name, "a mesh's" if value is None else f"{value:,.1f}"] for name, value in seconds]
+    yield f'<div class="card"><h3>Costs</h3>{table(("", ""), rows, (1,))}</div>'
+
+
+def _axioms(results: Results) -> Iterator[str]:
+    free = sum(1 for row in results.statements if row.solved and not row.solved[0].axioms)
+    rows = [[text(axiom), f"{count:,}"] for axiom, count in results.axioms.most_common()]
+    rows += [["none at all", f"{free:,}"]] if free else []
+    yield '<div class="card"><h3>Axioms</h3>'
+    yield (table(("proofs that rest on", ""), rows, (1,)) if rows else "<p>No proof was found.</p>") + "</div>"
+
+
+def _what(results: Results) -> Iterator[str]:
+    """All that another one needs to do it again."""
+    plan = results.plan
+    benchmark, lean, sampling = plan.benchmark, plan.lean, plan.sampling
+    yield "<h2>What was evaluated</h2>"
+    yield '<div class="cards"><div class="card"><h3>Benchmark</h3>'
+    yield facts(
+        [
+            ("asked for as", benchmark.spec),
+            ("name, split", f"{benchmark.name} {benchmark.split}".strip()),
+            ("statements", f"{benchmark.statements:,} of {benchmark.rows:,} rows"),
+            ("digest", benchmark.digest),
+            ("source", benchmark.source),
+            ("revision", benchmark.revision),
+            ("licence", benchmark.licence),
+            ("homepage", benchmark.homepage),
+            ("paper", benchmark.paper),
+            *(("note", note) for note in benchmark.notes),
+        ]
+    )
+    yield '</div><div class="card"><h3>Prover</h3>'
+    drawn = f"{plan.samples} an expansion, temperature {sampling.temperature:g}, top-p {sampling.top_p:g}"
+    yield facts(
+        [
+            ("policy", plan.policy),
+            ("in words", plan.label),
+            *((f"digest of {part}", digest) for part, digest in plan.weights.items()),
+            ("method", str(plan.method)),
+            ("budgets", budget_words(results)),
+            ("samples", drawn + (", distinct" if sampling.distinct else "")),
+            ("expansions in flight", str(plan.leaves)),
+            ("seed", str(plan.seed)),
+            ("mesh", plan.mesh),
+            ("proofmesh", plan.proofmesh),
+        ]
+    )
+    yield '</div><div class="card"><h3>Lean</h3>'
+    library = [(f"{name}, commit", commit) for name, commit in lean.library.items()]
+    yield facts([("version", lean.version), ("name", lean.name), *library, ("header", lean.header or "none")])
+    yield "</div></div>"

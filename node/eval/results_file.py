@@ -1,0 +1,223 @@
+"""`results.json`: every number that an evaluation's report shows, in a layout that stays. Pure.
+
+Shares lie between 0 and 1. `null` stands where a number is not known: a share of no statements, the deviation of a
+single block, Lean's CPU seconds in a mesh. Fields are added in later versions, and none changes its meaning without
+another `layout`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from node.eval.curves import KINDS, Curve, curve_of, wilson
+from node.eval.plan import Plan
+from node.eval.records import Standing
+from node.eval.results import Results, StatementResult, Tally
+
+LAYOUT = 1
+"""Version of the layout."""
+
+
+class TallyNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of some statements are solved."""
+
+    statements: int
+    """That count: solved or unsolved."""
+    solved: float
+    """Sum of scores; a statement's is the share of its decided attempts that solved it."""
+    any: int
+    """Statements that some pass solved."""
+    rate: float | None
+    """solved / statements: what one pass solves."""
+    low: float | None
+    """Ends of the rate's 95% interval (Wilson, over statements)."""
+    high: float | None
+
+
+class BudgetNumbers(TallyNumbers, frozen=True, kw_only=True):
+    """How many are solved with a smaller budget."""
+
+    budget: float
+    lower_bound: bool
+    """Some attempts were given up before they had this much, by another budget: `solved` is at least this."""
+
+
+class PassNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """pass@k."""
+
+    k: int
+    statements: int
+    """With at least k decided attempts."""
+    unbiased: float
+    """Chen et al., arXiv 2107.03374, equation 1."""
+    blocks: int
+    mean: float | None
+    """Over disjoint blocks of k passes; the standard deviation likewise."""
+    deviation: float | None
+
+
+class CurveNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """Share solved against budget."""
+
+    points: list[tuple[float, float, float, float]]
+    """(budget, share, low, high): the share holds from this budget to the next one."""
+    complete_until: float | None
+    """Behind this budget the curve is a lower bound; null: it is exact everywhere."""
+
+
+class StatementNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one statement."""
+
+    name: str
+    standing: Standing
+    family: str
+    level: int
+    flaw: str
+    solved: int
+    """Attempts."""
+    decided: int
+    solved_at_simulations: int | None
+    """Of the attempt that took least; Lean attempts and seconds likewise."""
+    solved_at_lean_attempts: int | None
+    solved_at_seconds: float | None
+    reason: str
+    """Why it is neither solved nor unsolved."""
+
+
+class CostNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """What all attempts have cost; seconds of searches and expansions that overlap are added up."""
+
+    attempts: int
+    simulations: int
+    lean_attempts: int
+    samples: int
+    tokens: int
+    proofs_rejected: int
+    seconds_policy: float
+    seconds_lean: float
+    seconds_verify: float
+    wall_seconds: float
+    own_cpu: float
+    lean_cpu: float | None
+
+
+class ResultsFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole file."""
+
+    layout: int = LAYOUT
+    plan: Plan
+    passes: int
+    missing: int
+    """Attempts that were not played yet; 0: the evaluation is complete."""
+    total: TallyNumbers
+    without_flawed: TallyNumbers | None
+    """null: no statement is known to be flawed."""
+    standings: dict[str, int]
+    """Statements: solved (by any pass), unsolved, not-elaborated, undecided."""
+    unread: int
+    """Rows that are no statements; `plan.benchmark.unread` names them."""
+    budgets: dict[str, list[BudgetNumbers]]
+    families: dict[str, TallyNumbers]
+    levels: dict[int, TallyNumbers]
+    pass_at: list[PassNumbers]
+    endings: dict[str, int]
+    """How attempts without a proof ended."""
+    costs: CostNumbers
+    axioms: dict[str, int]
+    """That proofs rest on, and how many do."""
+    curves: dict[str, CurveNumbers]
+    statements: list[StatementNumbers]
+
+
+def results_file(results: Results) -> ResultsFile:
+    """The numbers of an evaluation."""
+    curves = {kind: curve_of(results, kind) for kind in KINDS}
+    return ResultsFile(
+        plan=results.plan,
+        passes=results.passes,
+        missing=results.missing,
+        total=_tally(results.total),
+        without_flawed=None if results.without_flawed is None else _tally(results.without_flawed),
+        standings={str(standing): results.standings[standing] for standing in Standing},
+        unread=results.unread,
+        budgets={kind: [_budget(*each, curves[kind]) for each in rows] for kind, rows in results.budgets.items()},
+        families={name: _tally(tally) for name, tally in results.families.items()},
+        levels={level: _tally(tally) for level, tally in results.levels.items()},
+        pass_at=[
+            PassNumbers(
+                k=each.k,
+                statements=each.statements,
+                unbiased=each.unbiased,
+                blocks=each.blocks,
+                mean=known(each.mean),
+                deviation=known(each.deviation),
+            )
+            for each in results.pass_at
+        ],
+        endings=dict(results.endings.most_common()),
+        costs=msgspec.convert(vars(results.costs), CostNumbers),
+        axioms=dict(results.axioms.most_common()),
+        curves={kind: _curve(curve) for kind, curve in curves.items()},
+        statements=[_statement(row) for row in results.statements],
+    )
+
+
+def known(number: float) -> float | None:
+    """None for what is not known, or endless."""
+    return number if math.isfinite(number) else None
+
+
+def reason_of(row: StatementResult) -> str:
+    """Why a statement is neither solved nor unsolved; empty where it is one of them."""
+    if row.standing is Standing.NOT_ELABORATED:
+        return row.refusal
+    if row.standing is Standing.UNDECIDED:
+        return next((each.reason or each.ended for each in reversed(row.attempts)), "it was not tried yet")
+    return ""
+
+
+def _tally(tally: Tally) -> TallyNumbers:
+    low, high = wilson(tally.solved, tally.statements)
+    return TallyNumbers(
+        statements=tally.statements,
+        solved=tally.solved,
+        any=tally.any,
+        rate=known(tally.rate),
+        low=known(low),
+        high=known(high),
+    )
+
+
+def _budget(budget: float, tally: Tally, curve: Curve) -> BudgetNumbers:
+    return BudgetNumbers(
+        budget=budget,
+        lower_bound=budget > curve.complete_until,
+        **msgspec.structs.asdict(_tally(tally)),
+    )
+
+
+def _curve(curve: Curve) -> CurveNumbers:
+    intervals = zip(curve.points, curve.low, curve.high, strict=True)
+    return CurveNumbers(
+        points=[(budget, share, low, high) for (budget, share), low, high in intervals],
+        complete_until=known(curve.complete_until),
+    )
+
+
+def _statement(row: StatementResult) -> StatementNumbers:
+    found = [each.statistics for each in row.solved]
+    return StatementNumbers(
+        name=row.statement.name,
+        standing=row.standing,
+        family=row.statement.family,
+        level=row.statement.level,
+        flaw=row.statement.flaw,
+        solved=len(row.solved),
+        decided=len(row.decided),
+        solved_at_simulations=min((each.solved_at_simulations for each in found), default=None),
+        solved_at_lean_attempts=min((each.solved_at_lean_attempts for each in found), default=None),
+        solved_at_seconds=min((each.solved_at_seconds for each in found), default=None),
+        reason=reason_of(row),
+    )

@@ -1,0 +1,108 @@
+"""What an evaluation shows while it runs."""
+
+import io
+
+from rich.console import Console
+
+from node.eval.live import LINE_SECONDS, LiveView
+from node.eval.records import AttemptRecord, Standing
+from tests.node.eval.made import FAMILIES, plan, random_evaluation, solved, statement, unsolved
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def console(terminal: bool = False, height: int = 40) -> Console:
+    return Console(file=io.StringIO(), force_terminal=terminal, width=100, height=height)
+
+
+def printed(of: Console) -> str:
+    assert isinstance(of.file, io.StringIO)
+    return of.file.getvalue()
+
+
+def test_without_a_terminal_a_line_comes_every_ten_seconds_and_at_the_end():
+    clock, out = Clock(), console()
+    statements = [statement(f"s{index}") for index in range(4)]
+    with LiveView(plan(4), statements, [], 4, out, clock) as view:
+        clock.now += 2
+        view.recorded(solved("s0", 3))
+        assert printed(out).count("\n") == 1  # what there is to do
+        clock.now += LINE_SECONDS
+        view.recorded(unsolved("s1"))
+        assert printed(out).count("\n") == 2
+        clock.now += 1
+        view.recorded(solved("s2", 3))
+    lines = printed(out).splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("0/4 attempts") and "4 to play" in lines[0]
+    assert "2/4 attempts, 1 solved, 1 unsolved, rate 50.0% (9.5% to 90.5%)" in lines[1]
+    assert "0.17 attempts/s, 12 s so far, 12 s left" in lines[1]
+    assert lines[2].startswith("3/4 attempts")
+
+
+def test_what_was_done_before_counts_as_done_but_not_for_the_speed():
+    clock = Clock()
+    already = [
+        solved("s0", 3),
+        AttemptRecord(name="s1", number=0, standing=Standing.UNDECIDED),
+        unsolved("s1"),
+        AttemptRecord(name="s2", number=0, standing=Standing.UNDECIDED),  # is played again
+    ]
+    view = LiveView(plan(12), [statement(f"s{index}") for index in range(12)], already, 12, console(), clock)
+    assert view.line().startswith("2/12 attempts, 1 solved, 1 unsolved, rate 50.0%")
+    clock.now += 10
+    view.recorded(unsolved("s2"))
+    assert "0.10 attempts/s" in view.line() and "1 min 30 s left" in view.line()
+
+
+def test_what_is_neither_solved_nor_unsolved_is_counted_apart():
+    statements = [statement("a"), statement("b", refused="unknown identifier"), statement("c"), statement("d")]
+    view = LiveView(plan(4), statements, [], 3, console(), Clock())
+    view.recorded(AttemptRecord(name="c", number=0, standing=Standing.NOT_ELABORATED, reason="unknown identifier"))
+    view.recorded(AttemptRecord(name="d", number=0, standing=Standing.UNDECIDED))
+    view.recorded(solved("a", 1))
+    assert "1 solved, 0 unsolved, 1 undecided, 2 statements not elaborated, rate 100.0%" in view.line()
+
+
+def test_proofs_are_counted_by_the_budget_that_finds_them():
+    view = LiveView(plan(5), [statement(name) for name in "abcde"], [], 5, console(), Clock())
+    for name, at in [("a", 1), ("b", 8), ("c", 9), ("d", 100)]:
+        view.recorded(solved(name, at))
+    view.recorded(unsolved("e"))
+    assert view.counts.solved_within() == [(8, 2), (16, 3), (32, 3), (64, 3), (128, 4)]
+
+
+def test_the_table_shows_the_largest_families_that_fit():
+    statements = [
+        statement(f"{family}{index}", family=f"family {family}") for family in range(20) for index in range(30 - family)
+    ]
+    low = console(terminal=True, height=14)
+    view = LiveView(plan(len(statements)), statements, [], len(statements), low, Clock())
+    view.recorded(solved("00", 5))
+    low.print(view.table())
+    assert "family 4" in printed(low) and "family 5" not in printed(low)
+    assert "and 15 smaller ones" in printed(low)
+    assert printed(low).count("\n") <= 14
+
+
+def test_what_others_wrote_cannot_command_the_terminal():
+    out = console(terminal=True)
+    statements = [statement("a", family="\x1b[2Jevil [red]"), statement("b", family="other")]
+    out.print(LiveView(plan(2, label="\x1b]0;title\x07"), statements, [], 2, out, Clock()).table())
+    assert "\x1b[2J" not in printed(out) and "\x1b]0" not in printed(out) and "[red]" in printed(out)
+
+
+def test_on_a_terminal_the_table_is_live():
+    made, out = random_evaluation(30), console(terminal=True)
+    with LiveView(made.plan, made.statements, [], 30, out) as view:
+        for record in made.attempts:
+            view.recorded(record)
+    assert all(family in printed(out) for family in FAMILIES)

@@ -1,0 +1,148 @@
+"""Proofs as Lean text: names, headers and files, and what Lean says of them."""
+
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from common.lean import Theorem
+from common.places import NO_CONTEXT, Place
+from node.eval.proofs_file import ProofsFiles, proofs_files
+from node.eval.results import results_of
+from node.lean.files.verifier import FileVerifier
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.eval.made import evaluation, solved, statement, unsolved
+
+
+def files_of(proofs: Sequence[tuple[Theorem, str]], header: str = "") -> ProofsFiles:
+    """The files of theorems with proofs; `header`: the toolchain's."""
+    statements = [statement(theorem.name, theorem=theorem) for theorem, _ in proofs]
+    attempts = [solved(theorem.name, 5, script=script) for theorem, script in proofs]
+    made = evaluation(statements, attempts)
+    lean = type(made.plan.lean)(version="4.28.0", header=header)
+    return proofs_files(results_of(evaluation(statements, attempts, lean=lean)))
+
+
+def names(text: str) -> list[str]:
+    return re.findall(r"^theorem (\S+)", text, re.MULTILINE)
+
+
+def test_a_plain_name_stays_and_others_are_written_with_underscores():
+    proofs = files_of([(Theorem(name, "", "True"), "  trivial") for name in ("amc_12", "Nat.add_comm", "row 3:x", "7")])
+    assert names(proofs.texts[0]) == ["amc_12", "«Nat_add_comm»", "row_3_x", "t_7"]
+
+
+def test_names_that_come_out_alike_or_stand_in_a_proof_get_a_number():
+    mine = [
+        (Theorem("a.b1", "", "True"), "  trivial"),
+        (Theorem("a_b1", "", "True"), "  trivial"),
+        (Theorem("h1", "", "True → True"), "  intro h\n  exact h"),
+        (Theorem("other", "(h1 : True)", "True"), "  exact h1"),
+    ]
+    assert names(files_of(mine).texts[0]) == ["a_b1", "a_b1_1", "h1_1", "«other»"]
+
+
+def test_a_comment_says_whose_proof_it_is_and_what_it_took():
+    statements = [statement("one\nline"), statement("b")]
+    attempts = [solved("one\nline", 17), unsolved("one\nline", number=1), unsolved("b")]
+    text = proofs_files(results_of(evaluation(statements, attempts))).texts[0]
+    assert "-- one line: solved by 1 of 2 passes, after 17 simulations\n" in text
+    assert "-- b:" not in text
+
+
+def test_imports_are_united_where_one_statements_hold_anothers():
+    headers = ["import Mathlib\nopen Real", "import Mathlib\nimport Aesop\nopen Nat", "import Aesop\nimport Mathlib"]
+    proofs = files_of([(Theorem(f"t{number}", "", "True", each), "  trivial") for number, each in enumerate(headers)])
+    assert len(proofs.texts) == 1
+    assert proofs.texts[0].startswith("import Aesop\nimport Mathlib\n")
+    assert proofs.texts[0].count("\nsection\n") == 3
+
+
+def test_statements_with_other_imports_go_to_files_of_their_own():
+    headers = ["import A", "import B", "", "module\nimport A"]
+    proofs = files_of([(Theorem(f"t{number}", "", "True", each), "  trivial") for number, each in enumerate(headers)])
+    assert [names(text) for text in proofs.texts] == [["t0"], ["t1"], ["t2"], ["t3"]]
+
+
+def test_the_toolchains_header_stands_in_the_file_for_statements_without_imports():
+    header = "import Mathlib\nopen Topology"
+    text = files_of(
+        [(Theorem("t0", "", "True"), "  trivial"), (Theorem("t1", "", "True", "open Nat"), "  trivial")], header
+    )
+    assert len(text.texts) == 1
+    assert text.texts[0].startswith("import Mathlib\n")
+    assert text.texts[0].count("open Topology") == 2 and text.texts[0].count("open Nat") == 1
+
+
+def test_a_proof_at_a_place_in_a_file_is_left_out_and_named():
+    place = Place(NO_CONTEXT, "theorem x : True := by\n  ", "\n")
+    proofs = files_of(
+        [(Theorem("gap", "", "True", place=place), "  trivial"), (Theorem("t0", "", "True"), "  trivial")]
+    )
+    assert proofs.left_out == ("gap",) and proofs.proofs == 1
+    assert names(proofs.texts[0]) == ["t0"]
+
+
+def test_without_a_proof_the_file_says_so():
+    proofs = proofs_files(results_of(evaluation([statement("a")], [unsolved("a")])))
+    assert proofs.proofs == 0 and "No statement is solved" in proofs.texts[0]
+
+
+DIFFICULT = [
+    # Named like theorems of the library, and their proofs use these.
+    (Theorem("Nat.add_comm", "(a b : Nat)", "a + b = b + a"), "  exact Nat.add_comm a b"),
+    (Theorem("trans", "(a b c : Nat) (h : a = b) (g : b = c)", "a = c"), "  exact h.trans g"),
+    (Theorem("rfl", "(a : Nat)", "a = a"), "  exact rfl"),
+    (Theorem("Eq.symm", "(a b : Nat) (h : a = b)", "b = a"), "  exact Eq.symm h"),
+    # A short name of the library: the proof above must go on to mean the library's.
+    (Theorem("succ_le_of_lt", "(a b : Nat) (h : a < b)", "succ a ≤ b", "open Nat"), "  exact succ_le_of_lt h"),
+    (Theorem("id", "", "True"), "  trivial"),
+    (Theorem("propext", "(p : Prop) (h : p)", "p = True"), "  exact propext ⟨fun _ => trivial, fun _ => h⟩"),
+    # Keywords, and names with signs.
+    (Theorem("theorem", "", "True"), "  trivial"),
+    (Theorem("end", "", "True"), "  trivial"),
+    (Theorem("1959 p.1 (b) — «x»", "", "True"), "  trivial"),
+    # Headers that declare, with names that clash: with each other's, and with the library's.
+    (Theorem("twice_one", "", "twice 1 = 2", "def twice (n : Nat) : Nat := n + n"), "  rfl"),
+    (Theorem("twice_two", "", "twice 2 = 8", "def twice (n : Nat) : Nat := n * 4"), "  rfl"),
+    (Theorem("auto", "(n : Nat)", "same n = n", "def same (x : α) : α := x"), "  rfl"),
+    (Theorem("with_variable", "(h : p 1)", "p 1", "variable (p : Nat → Prop)"), "  exact h"),
+    (Theorem("sections", "", "n0 = 3", "noncomputable section\nsection Inner\ndef n0 : Nat := 3"), "  rfl"),
+    # Effects beyond a namespace.
+    (Theorem("plus1", "", "(2 ⊞ 3) = 5", 'infixl:65 " ⊞ " => Nat.add'), "  rfl"),
+    (Theorem("plus2", "", "(2 ⊞ 3) = 6", 'notation:65 a " ⊞ " b => Nat.mul a b'), "  rfl"),
+    (Theorem("spaces", "", "x = 1", "namespace Mine\ndef x : Nat := 1"), "  rfl"),
+    (Theorem("dotted", "(n : Nat)", "n.twofold = n + n", "def Nat.twofold (n : Nat) : Nat := n + n"), "  rfl"),
+    # Options and universes are one header's alone.
+    (Theorem("universes", "(α : Type u) (a : α)", "a = a", "universe u"), "  rfl"),
+    (Theorem("implicit", "(a : α)", "a = a", "set_option autoImplicit true"), "  rfl"),
+    (Theorem("lines", "(p q : Prop)\n  (hp : p)", "p ∨\n  q", "open Nat\nuniverse u"), "    left\n    exact hp"),
+]
+
+
+@pytest.mark.lean
+async def test_lean_accepts_the_proofs_of_difficult_statements():
+    proofs = files_of(DIFFICULT)
+    verifier = FileVerifier(LeanToolchain.pocket(), at_once=1, seconds=120, memory_mb=4096)
+    try:
+        reports = [await verifier.verify_text(text) for text in proofs.texts]
+    finally:
+        verifier.close()
+    assert [report.problem for report in reports] == [""] * len(reports)
+    verdicts = [(each.name, each.reason) for report in reports for each in report.declarations]
+    assert [verdict for verdict in verdicts if verdict[1]] == []
+    assert len(verdicts) == len(DIFFICULT) == proofs.proofs
+    assert len(reports) == 5  # the notations, the namespace and the dotted name have their own
+    shown = {name.rpartition(".")[2] for name, _ in verdicts}
+    assert {"trans_1", "id", "Nat_add_comm", "plus1", "twice_two"} <= shown
+
+
+@pytest.mark.lean
+async def test_lean_refuses_the_file_when_a_proof_in_it_is_wrong():
+    proofs = files_of([(Theorem("good", "", "1 = 1"), "  rfl"), (Theorem("bad", "", "1 = 2"), "  rfl")])
+    verifier = FileVerifier(LeanToolchain.pocket(), at_once=1, seconds=120, memory_mb=4096)
+    try:
+        report = await verifier.verify_text(proofs.texts[0])
+    finally:
+        verifier.close()
+    assert [bool(each.reason) for each in report.declarations] == [False, True]
