@@ -39,3 +39,15 @@ def mcnemar(only_first: int, only_second: int) -> float:
         for count in range(min(only_first, only_second) + 1)
     ]
     return min(1.0, 2.0 * math.fsum(math.exp(each - discordant * math.log(2)) for each in logarithms))
+
+
+def permutation_test(pairs: Sequence[tuple[float, float]], seed: int) -> float:
+    """Two-sided p-value of the mean difference when the two outcomes of each statement are swapped at random (Fisher's
+    test for pairs; Efron and Tibshirani, chapter 15). With outcomes 0 and 1 McNemar's test is its exact form."""
+    differences = np.array([second - first for first, second in pairs if first != second], dtype=np.float64)
+    if not len(differences):
+        return 1.0
+    signs = np.random.default_rng(seed).integers(2, size=(RESAMPLES, len(differences)), dtype=np.int8) * 2 - 1
+    # Sums that are equal but for rounding count as equal.
+    extreme = np.abs(signs @ differences) >= abs(differences.sum()) - 1e-9
+    return float((1 + extreme.sum()) / (1 + RESAMPLES))

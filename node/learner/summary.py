@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from common.messages import Heartbeat
+from common.paired import bootstrap_interval
 from node.learner.store.records import TheoremRow
 
 COUNTED_BY_OTHERS = {
@@ -27,9 +26,6 @@ Totals = dict[str, dict[str, float]]
 
 Solved = Mapping[str, bool | None]
 """Whether each statement of an evaluation was solved; None: undecided (`node.learner.evaluator.solved`)."""
-
-RESAMPLES = 10_000
-"""Bootstrap resamples: the ends of a 95% interval move by less than half a theorem of 160 between seeds."""
 
 
 def hear(totals: Totals, heartbeat: Heartbeat) -> None:
@@ -85,7 +81,7 @@ def compare(before: Solved, after: Solved, seed: int, level: float = 0.95) -> Co
         raise ValueError(f"evaluations of different theorems cannot be compared ({len(before)} and {len(after)})")
     pairs = [(before[name], after[name]) for name in sorted(before)]
     decided = [(first, second) for first, second in pairs if first is not None and second is not None]
-    difference, low, high = _interval(decided, seed, level)
+    difference, low, high = bootstrap_interval(decided, seed, level)
     return Comparison(
         total=len(pairs),
         before=sum(first is True for first, _ in pairs),
@@ -98,18 +94,6 @@ def compare(before: Solved, after: Solved, seed: int, level: float = 0.95) -> Co
         low=low,
         high=high,
     )
-
-
-def _interval(pairs: list[tuple[bool, bool]], seed: int, level: float) -> tuple[float, float, float]:
-    """Mean of second - first, and the ends of its interval."""
-    if not pairs:
-        return 0.0, -1.0, 1.0
-    outcomes = np.array(pairs, dtype=np.int8)  # (statements, 2)
-    differences = outcomes[:, 1] - outcomes[:, 0]
-    drawn = np.random.default_rng(seed).integers(len(pairs), size=(RESAMPLES, len(pairs)))
-    tail = (1 - level) / 2
-    low, high = np.quantile(differences[drawn].mean(axis=1), [tail, 1 - tail])
-    return float(differences.mean()), float(low), float(high)
 
 
 def by_group(rows: list[TheoremRow], before: Solved, after: Solved) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from common.paired import bootstrap_interval, mcnemar
+from common.paired import bootstrap_interval, mcnemar, permutation_test
 
 
 def test_the_interval_is_around_the_mean_difference_and_fixed_by_the_seed():
@@ -30,3 +30,15 @@ def test_mcnemar_is_the_sign_test_on_statements_that_one_of_two_solves():
 
 def test_mcnemar_does_not_overflow_with_many_statements():
     assert mcnemar(40_000, 60_000) < 1e-300 or math.isclose(mcnemar(40_000, 60_000), 0.0)
+
+
+def test_the_permutation_test_agrees_with_mcnemar_where_outcomes_are_single():
+    pairs = [(0.0, 1.0)] * 12 + [(1.0, 0.0)] * 4 + [(1.0, 1.0)] * 30
+    assert permutation_test(pairs, seed=1) == pytest.approx(mcnemar(4, 12), abs=0.01)
+
+
+def test_the_permutation_test_takes_shares():
+    assert permutation_test([(0.5, 0.5)] * 9, seed=1) == 1.0
+    assert permutation_test([(0.25, 0.5)] * 20, seed=1) < 0.001
+    # Of three pairs all swaps are 8, and two of them are as far from 0 as this.
+    assert permutation_test([(0.0, 1 / 3), (0.0, 2 / 3), (1 / 3, 1.0)], seed=1) == pytest.approx(0.25, abs=0.02)

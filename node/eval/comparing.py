@@ -1,0 +1,247 @@
+"""Evaluations compared: each with the first one, on the statements that count on both sides. Pure.
+
+Rates are what one attempt solves on average: of a statement with several passes the share of its attempts, of a side
+with several seeds the mean over them. The interval is of the difference of the rates, by bootstrap over statements,
+each drawn with what it came to on both sides. So it says what other statements of this kind would show, with these
+networks and seeds; how much seeds differ, the deviation over seeds says.
+
+McNemar's test wants one outcome of a statement for each side. With one attempt each it is whether that solved it. With
+several it is whether one of the first k did, k the number that both sides have: whoever has more attempts solves more
+by that alone. This is then about pass@k, and so are the statements won and lost. What belongs to the difference of the
+rates is the permutation test, which swaps the sides of statements at random; with one attempt each both are the same.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from common.paired import bootstrap_interval, mcnemar, permutation_test
+from node.eval.fairness import Spent, spent, warnings
+from node.eval.known import (
+    LEAN_ATTEMPTS,
+    SIMULATIONS,
+    exact_until,
+    limits,
+    reach,
+    share_open,
+    share_within,
+    solved_within,
+)
+from node.eval.records import AttemptRecord, Standing
+from node.eval.results import Results, StatementResult
+from node.eval.sides import Pair, Pairing, Side, mean_score, pair, tries
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Second side - first side, on the same statements."""
+
+    statements: int
+    first: float
+    """Rates."""
+    second: float
+    difference: float
+    low: float
+    high: float
+    """Ends of the 95% interval of the difference."""
+    p: float
+    """Permutation test: how likely at least such a difference is if the sides do not differ; McNemar's exact test where
+    each side has one attempt at a statement."""
+    both: int
+    """Statements that one of the first k attempts solved on both sides."""
+    only_first: int
+    only_second: int
+    neither: int
+    mcnemar: float
+    """p-value of McNemar's exact test on these."""
+
+
+@dataclass(frozen=True)
+class AtBudget:
+    """The difference within a smaller budget for each attempt."""
+
+    limit: int
+    exact: bool
+    """What every attempt would have come to is known. Otherwise some ended before, by another budget."""
+    open_first: float
+    """How much the rate would be higher if all of them solved their statements."""
+    open_second: float
+    found: Difference
+    """With these attempts unsolved."""
+
+
+@dataclass(frozen=True)
+class SideFacts:
+    """A side in words and numbers."""
+
+    label: str
+    what: str
+    folders: tuple[str, ...]
+    rates: tuple[float, ...]
+    """Of each seed, on the statements that are compared."""
+    deviation: float
+    """Standard deviation over seeds; nan with one."""
+    spent: Spent
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A side compared with the first one."""
+
+    first: SideFacts
+    second: SideFacts
+    pairing: Pairing
+    tries: tuple[int, int]
+    """The least and the largest k: attempts at a statement that are compared."""
+    total: Difference
+    without_flawed: Difference | None
+    """Without the statements that are known to be flawed; None where there are none."""
+    won: tuple[str, ...]
+    """Statements that only the second side solved."""
+    lost: tuple[str, ...]
+    """Statements that only the first side solved."""
+    simulations: tuple[AtBudget, ...]
+    lean_attempts: tuple[AtBudget, ...]
+    exact_simulations: int
+    """The largest common budget within which all is known on both sides; 0: none."""
+    exact_lean_attempts: int
+    equal_spending: bool
+    """Lean attempts that the sides have spent on an attempt differ by at most 5%."""
+    warnings: tuple[str, ...]
+
+
+def compare(sides: Sequence[Side], seed: int = 0) -> list[Comparison]:
+    """Each side but the first, compared with the first. Raises ComparisonError."""
+    return [_compared(sides[0], other, seed) for other in sides[1:]]
+
+
+def _compared(first: Side, second: Side, seed: int) -> Comparison:
+    pairing = pair(first, second)
+    pairs = pairing.pairs
+    counts = [_common_tries(each) for each in pairs]
+    solid = [each for each in pairs if not each.flawed]
+    outcomes = [(each.name, _any(each, _is_solved)) for each in pairs]
+    simulations, exact_simulations = _by_budget(first, second, pairs, SIMULATIONS, seed)
+    lean_attempts, exact_lean_attempts = _by_budget(first, second, pairs, LEAN_ATTEMPTS, seed)
+    facts = (
+        _facts(first, [each.first for each in pairs]),
+        _facts(second, [each.second for each in pairs]),
+    )
+    return Comparison(
+        first=facts[0],
+        second=facts[1],
+        pairing=pairing,
+        tries=(min(counts), max(counts)),
+        total=_difference(pairs, seed),
+        without_flawed=_difference(solid, seed) if len(solid) < len(pairs) else None,
+        won=tuple(name for name, solved in outcomes if solved == (False, True)),
+        lost=tuple(name for name, solved in outcomes if solved == (True, False)),
+        simulations=simulations,
+        lean_attempts=lean_attempts,
+        exact_simulations=exact_simulations,
+        exact_lean_attempts=exact_lean_attempts,
+        equal_spending=facts[0].spent.about_equal(facts[1].spent),
+        warnings=tuple(warnings(first, second, pairing)),
+    )
+
+
+def _is_solved(record: AttemptRecord) -> bool:
+    return record.standing is Standing.SOLVED
+
+
+def _difference(
+    pairs: Sequence[Pair],
+    seed: int,
+    score: Callable[[Sequence[StatementResult]], float] = mean_score,
+    solved: Callable[[AttemptRecord], bool] = _is_solved,
+) -> Difference:
+    """`score`: of a side at a statement; `solved`: whether an attempt counts as solved."""
+    scores = [(score(each.first), score(each.second)) for each in pairs]
+    difference, low, high = bootstrap_interval(scores, seed)
+    outcomes = [_any(each, solved) for each in pairs]
+    only_first, only_second = outcomes.count((True, False)), outcomes.count((False, True))
+    exact = mcnemar(only_first, only_second)
+    single = all(len(tries(each.first)) == len(tries(each.second)) == 1 for each in pairs)
+    return Difference(
+        statements=len(pairs),
+        first=statistics.fmean(one for one, _ in scores) if scores else math.nan,
+        second=statistics.fmean(other for _, other in scores) if scores else math.nan,
+        difference=difference,
+        low=low,
+        high=high,
+        p=exact if single else permutation_test(scores, seed),
+        both=outcomes.count((True, True)),
+        only_first=only_first,
+        only_second=only_second,
+        neither=outcomes.count((False, False)),
+        mcnemar=exact,
+    )
+
+
+def _common_tries(pair: Pair) -> int:
+    return min(len(tries(pair.first)), len(tries(pair.second)))
+
+
+def _any(pair: Pair, solved: Callable[[AttemptRecord], bool]) -> tuple[bool, bool]:
+    """Whether one of the first k attempts of each side solves the statement, k the number that both have."""
+    count = _common_tries(pair)
+    return any(map(solved, tries(pair.first)[:count])), any(map(solved, tries(pair.second)[:count]))
+
+
+def _by_budget(
+    first: Side, second: Side, pairs: Sequence[Pair], kind: str, seed: int
+) -> tuple[tuple[AtBudget, ...], int]:
+    """The difference within smaller budgets that both sides have had, and the largest of them that is exact."""
+    most = min(reach(each, kind) for each in (*first.seeds, *second.seeds))
+    exact = min(
+        exact_until(rows, results.plan, kind)
+        for results, rows in (
+            *_by_seed(first, [each.first for each in pairs]),
+            *_by_seed(second, [each.second for each in pairs]),
+        )
+    )
+    return (
+        tuple(_at_budget(first, second, pairs, kind, limit, exact, seed) for limit in limits(most, exact)),
+        int(min(most, exact)),
+    )
+
+
+def _at_budget(
+    first: Side, second: Side, pairs: Sequence[Pair], kind: str, limit: int, exact: float, seed: int
+) -> AtBudget:
+    def score(rows: Sequence[StatementResult]) -> float:
+        return statistics.fmean(share_within(row, kind, limit) for row in rows)
+
+    def open_share(side: Side, rows: Sequence[Sequence[StatementResult]]) -> float:
+        plans = [each.plan for each in side.seeds]
+        return statistics.fmean(
+            share_open(row, plan, kind, limit) for each in rows for plan, row in zip(plans, each, strict=True)
+        )
+
+    return AtBudget(
+        limit,
+        limit <= exact,
+        open_share(first, [each.first for each in pairs]),
+        open_share(second, [each.second for each in pairs]),
+        _difference(pairs, seed, score, lambda record: solved_within(record, kind, limit)),
+    )
+
+
+def _by_seed(side: Side, rows: Sequence[Sequence[StatementResult]]) -> list[tuple[Results, list[StatementResult]]]:
+    """Each seed's results, and its part of the rows."""
+    return [(results, [each[index] for each in rows]) for index, results in enumerate(side.seeds)]
+
+
+def _facts(side: Side, rows: Sequence[Sequence[StatementResult]]) -> SideFacts:
+    rates = [statistics.fmean(row.score for row in each) for _, each in _by_seed(side, rows)]
+    return SideFacts(
+        label=side.label,
+        what=side.what,
+        folders=tuple(str(each.path) for each in side.evaluations),
+        rates=tuple(rates),
+        deviation=statistics.stdev(rates) if len(rates) > 1 else math.nan,
+        spent=spent(side, rows),
+    )

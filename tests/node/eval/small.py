@@ -1,0 +1,101 @@
+"""Small evaluations with known outcomes, written as the command writes them: through `EvaluationFolder`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from common.lean import Theorem
+from common.messages import AttemptStatistics, Ended
+from common.sampling import PLAIN
+from node.eval.folder import Evaluation, EvaluationFolder, read
+from node.eval.plan import BenchmarkFacts, Budgets, LeanFacts, Plan
+from node.eval.records import AttemptRecord, Standing, StatementRecord
+
+SIMULATIONS, TACTICS = 64, 4
+"""Budget of an attempt, and the tactics of each simulation."""
+
+DAY = 1_790_000_000.0
+"""Unix time when attempts end: noon or later of 21 September 2026 everywhere but in the far west and east."""
+
+
+def plan(**changes: Any) -> Plan:
+    found = Plan(
+        benchmark=BenchmarkFacts(spec="pocket:test", name="pocket", split="test", digest="d1", rows=6, statements=6),
+        lean=LeanFacts(version="4.29.1"),
+        policy="tactics",
+        label="the list of tactics",
+        budgets=Budgets(simulations=SIMULATIONS),
+        samples=TACTICS,
+        sampling=PLAIN,
+        leaves=1,
+    )
+    return msgspec.structs.replace(found, **changes)
+
+
+def benchmark(digest: str, spec: str = "FILE.jsonl") -> BenchmarkFacts:
+    return BenchmarkFacts(spec=spec, name=spec, digest=digest, rows=6, statements=6)
+
+
+def statement(name: str, conclusion: str = "", **fields: Any) -> StatementRecord:
+    theorem = Theorem(name, "(n : Nat)", conclusion or f"n = n + 0 * {name.strip('tuvwx') or 0}")
+    return StatementRecord(name=name, theorem=theorem, family="nat", level=1, **fields)
+
+
+def solved(name: str, at: int, number: int = 0) -> AttemptRecord:
+    """Solved with the simulation `at`, by its last tactic."""
+    found = AttemptStatistics(
+        simulations=at,
+        solved_at_simulations=at,
+        solved_at_lean_attempts=at * TACTICS,
+        tactics_tried=at * TACTICS,
+        lean_attempts=at * TACTICS,
+        seconds=at / 10,
+        tokens=at * 50,
+    )
+    script = "  simp"
+    return AttemptRecord(name=name, number=number, standing=Standing.SOLVED, script=script, time=DAY, statistics=found)
+
+
+def unsolved(
+    name: str, number: int = 0, *, simulations: int = SIMULATIONS, tactics: int = 0, ended: Ended = Ended.SIMULATIONS
+) -> AttemptRecord:
+    tried = tactics or simulations * TACTICS
+    found = AttemptStatistics(
+        simulations=simulations, tactics_tried=tried, lean_attempts=tried, seconds=simulations / 10, ended=ended
+    )
+    return AttemptRecord(name=name, number=number, standing=Standing.UNSOLVED, ended=ended, time=DAY, statistics=found)
+
+
+def undecided(name: str, number: int = 0) -> AttemptRecord:
+    return AttemptRecord(
+        name=name, number=number, standing=Standing.UNDECIDED, ended="error", reason="a worker is gone"
+    )
+
+
+def outcomes(found: Mapping[str, int], number: int = 0) -> list[AttemptRecord]:
+    """Attempts by statement: solved with this simulation, or unsolved where it is 0."""
+    return [solved(name, at, number) if at else unsolved(name, number) for name, at in found.items()]
+
+
+def write(
+    path: Path,
+    attempts: Sequence[AttemptRecord],
+    statements: Sequence[StatementRecord] = (),
+    *,
+    lean_cpu: float | None = 12.0,
+    **changes: Any,
+) -> Evaluation:
+    """An evaluation in its folder, read again; statements are those of the attempts unless they are given."""
+    rows = list(statements) or [statement(name) for name in dict.fromkeys(each.name for each in attempts)]
+    with EvaluationFolder(path) as folder:
+        wanted = plan(**changes)
+        folder.begin(wanted)
+        folder.write(wanted, rows)
+        for each in attempts:
+            folder.add(each)
+        folder.note_session(60.0, 3.0, lean_cpu)
+    return read(path)

@@ -1,0 +1,266 @@
+"""Evaluations compared: which statements are paired, differences, smaller budgets, equal Lean attempts."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import pytest
+
+from common.messages import Ended
+from node.eval.comparing import Comparison, compare
+from node.eval.folder import Evaluation
+from node.eval.plan import Budgets, LeanFacts
+from node.eval.records import Standing
+from node.eval.side_curves import side_curves
+from node.eval.sides import ComparisonError, sides_of
+from tests.node.eval.small import (
+    SIMULATIONS,
+    TACTICS,
+    benchmark,
+    outcomes,
+    solved,
+    statement,
+    undecided,
+    unsolved,
+    write,
+)
+
+
+def compared(*groups: Evaluation | list[Evaluation]) -> Comparison:
+    found = compare(sides_of([each if isinstance(each, list) else [each] for each in groups]), seed=1)
+    return found[0]
+
+
+def test_the_difference_is_that_of_the_same_statements_and_names_say_which_are_won_and_lost(tmp_path):
+    first = write(tmp_path / "a", outcomes({"t1": 3, "t2": 5, "t3": 0, "t4": 0, "t5": 0}))
+    second = write(tmp_path / "b", outcomes({"t1": 2, "t2": 0, "t3": 9, "t4": 64, "t5": 0}))
+    found = compared(first, second)
+    assert (found.total.statements, found.total.first, found.total.second) == (5, 0.4, 0.6)
+    assert found.total.difference == pytest.approx(0.2)
+    assert found.total.low <= -0.2 and found.total.high >= 0.6
+    assert (found.total.both, found.total.only_first, found.total.only_second, found.total.neither) == (1, 1, 2, 1)
+    assert found.total.p == found.total.mcnemar == 1.0
+    assert (found.won, found.lost) == (("t3", "t4"), ("t2",))
+    assert found.tries == (1, 1)
+    assert found.warnings == ()
+
+
+def test_statements_that_do_not_count_on_both_sides_are_left_out_and_told(tmp_path):
+    rows = [statement(f"t{number}") for number in range(1, 5)]
+    rows[1] = msgspec.structs.replace(rows[1], refused="unknown constant")
+    first = write(tmp_path / "a", [*outcomes({"t1": 3, "t3": 2}), undecided("t4")], rows)
+    second = write(tmp_path / "b", outcomes({"t1": 0, "t2": 4, "t4": 4}), rows[:2] + rows[3:])
+    found = compared(first, second)
+    assert [each.name for each in found.pairing.pairs] == ["t1"]
+    assert (found.pairing.shared, found.pairing.only_first, found.pairing.only_second) == (3, 1, 0)
+    assert found.pairing.left_out_first == {Standing.NOT_ELABORATED: 1, Standing.UNDECIDED: 1}
+    assert found.pairing.left_out_second == {}
+    assert (found.total.first, found.total.second) == (1.0, 0.0)
+
+
+def test_smaller_budgets_are_compared_up_to_what_both_had(tmp_path):
+    first = write(tmp_path / "a", outcomes({"t1": 8, "t2": 17, "t3": 0}))
+    second = write(
+        tmp_path / "b",
+        [solved("t1", 9), solved("t2", 2), unsolved("t3", simulations=32)],
+        budgets=Budgets(simulations=32),
+    )
+    found = compared(first, second)
+    assert [(each.limit, each.exact) for each in found.simulations] == [(8, True), (16, True), (32, True)]
+    assert found.exact_simulations == 32
+    by_limit = {each.limit: each.found for each in found.simulations}
+    assert (by_limit[8].only_first, by_limit[8].only_second) == (1, 1)
+    assert (by_limit[16].only_first, by_limit[16].only_second) == (0, 1)
+    assert by_limit[32].both == 2
+    assert "64 simulations in a, 32 simulations in b" in found.warnings[0]
+
+
+def test_equal_lean_attempts_are_exact_up_to_what_the_shortest_unsolved_attempt_has_tried(tmp_path):
+    first = write(tmp_path / "a", [solved("t1", 2), unsolved("t2", tactics=90), unsolved("t3", tactics=200)])
+    second = write(
+        tmp_path / "b",
+        [solved("t1", 30), solved("t2", 20), unsolved("t3", simulations=3, ended=Ended.EXHAUSTED)],
+    )
+    found = compared(first, second)
+    assert found.exact_lean_attempts == 90
+    assert [(each.limit, each.exact) for each in found.lean_attempts] == [
+        (8, True),
+        (16, True),
+        (32, True),
+        (64, True),
+        (90, True),
+        (120, False),
+    ]
+    by_limit = {each.limit: each for each in found.lean_attempts}
+    assert (by_limit[8].found.first, by_limit[8].found.second) == (pytest.approx(1 / 3), 0.0)
+    assert by_limit[90].found.second == pytest.approx(1 / 3)  # t2 with its 80th tactic, t1 with its 120th
+    assert by_limit[120].open_first == pytest.approx(1 / 3)  # t2 had 90, t3 200
+    assert by_limit[120].open_second == 0.0
+    assert by_limit[120].found.second == pytest.approx(2 / 3)
+
+
+def test_a_budget_of_lean_attempts_is_had_in_full_where_it_ended_the_search(tmp_path):
+    limited = Budgets(lean_attempts=100)
+    attempts = [unsolved("t1", tactics=98, ended=Ended.LEAN_ATTEMPTS), solved("t2", 4)]
+    first = write(tmp_path / "a", attempts, budgets=limited)
+    second = write(tmp_path / "b", attempts, budgets=limited)
+    found = compared(first, second)
+    assert found.exact_lean_attempts == 100
+    assert found.simulations[-1].limit == SIMULATIONS and found.simulations[-1].exact
+
+
+def test_with_several_passes_rates_are_means_and_the_test_takes_as_many_attempts_of_each_side(tmp_path):
+    first = write(tmp_path / "a", outcomes({"t1": 0, "t2": 0}) + outcomes({"t1": 3, "t2": 0}, number=1))
+    second = write(tmp_path / "b", outcomes({"t1": 0, "t2": 5}))
+    found = compared(first, second)
+    assert (found.total.first, found.total.second) == (0.25, 0.5)
+    assert found.tries == (1, 1)  # t1 was solved by the second pass, which the other side does not have
+    assert (found.total.only_first, found.total.only_second) == (0, 1)
+    assert any("a has 2 attempts at a statement and b 1" in each for each in found.warnings)
+    both = write(tmp_path / "c", outcomes({"t1": 0, "t2": 0}) + outcomes({"t1": 0, "t2": 4}, number=1))
+    found = compared(first, both)
+    assert found.tries == (2, 2)
+    assert (found.won, found.lost) == (("t2",), ("t1",))
+
+
+def test_seeds_of_a_side_are_averaged_for_each_statement_and_their_spread_is_told(tmp_path):
+    seeds = [{"t1": 3, "t2": 0}, {"t1": 3, "t2": 2}, {"t1": 0, "t2": 0}]
+    first = [write(tmp_path / f"a{seed}", outcomes(each), seed=seed) for seed, each in enumerate(seeds)]
+    second = [write(tmp_path / f"b{seed}", outcomes({"t1": 1, "t2": 1}), seed=seed) for seed in range(3)]
+    found = compared(first, second)
+    assert found.first.rates == (0.5, 1.0, 0.0)
+    assert found.first.deviation == pytest.approx(0.5)
+    assert found.second.deviation == 0.0
+    assert found.total.first == pytest.approx((2 / 3 + 1 / 3) / 2)
+    assert found.total.difference == pytest.approx(0.5)
+    assert (found.total.low, found.total.high) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert (found.first.label, found.tries, found.warnings) == ("a0 (3 seeds)", (3, 3), ())
+
+
+def test_the_deviation_of_one_seed_is_not_known(tmp_path):
+    found = compared(write(tmp_path / "a", outcomes({"t1": 3})), write(tmp_path / "b", outcomes({"t1": 3})))
+    assert math.isnan(found.first.deviation)
+
+
+def test_other_benchmarks_are_paired_by_what_statements_say_twice_said_ones_in_their_order(tmp_path):
+    mine = [statement("t1"), statement("t2"), statement("t3", conclusion="n = n"), statement("t4", conclusion="n = n")]
+    theirs = [
+        statement("u3", conclusion="n = n"),
+        statement("u4", conclusion="n = n"),
+        msgspec.structs.replace(statement("u1"), theorem=msgspec.structs.replace(mine[0].theorem, name="u1")),
+        statement("t2", conclusion="n < n"),
+    ]
+    first = write(tmp_path / "a", outcomes({"t1": 0, "t2": 0, "t3": 2, "t4": 0}), mine)
+    second = write(tmp_path / "b", outcomes({"u1": 5, "t2": 5, "u3": 0, "u4": 0}), theirs, benchmark=benchmark("other"))
+    found = compared(first, second)
+    assert not found.pairing.by_name
+    assert (found.pairing.shared, found.pairing.only_first, found.pairing.only_second) == (3, 1, 1)
+    assert (found.won, found.lost) == (("t1",), ("t3",))
+    assert "the benchmarks are not the same (pocket:test and FILE.jsonl): 3 statements in both" in found.warnings[0]
+
+
+def test_the_same_words_behind_another_header_are_another_statement(tmp_path):
+    first = write(tmp_path / "a", outcomes({"t1": 3}))
+    second = write(
+        tmp_path / "b",
+        outcomes({"t1": 3}),
+        benchmark=benchmark("other"),
+        lean=LeanFacts(version="4.29.1", header="open Nat"),
+    )
+    with pytest.raises(
+        ComparisonError, match=r"a and b have no statement in common: one is of pocket:test, .* FILE.jsonl"
+    ):
+        compared(first, second)
+
+
+def test_nothing_decided_on_both_sides_is_an_error(tmp_path):
+    first = write(tmp_path / "a", [undecided("t1"), *outcomes({"t2": 1})])
+    second = write(tmp_path / "b", [undecided("t2"), *outcomes({"t1": 1})])
+    with pytest.raises(ComparisonError, match="share 2 statements, and none of them is solved or unsolved in all"):
+        compared(first, second)
+
+
+def test_results_come_without_statements_that_are_known_to_be_flawed_too(tmp_path):
+    rows = [statement("t1", flaw="says 0 = 0"), statement("t2")]
+    first = write(tmp_path / "a", outcomes({"t1": 0, "t2": 0}), rows)
+    second = write(tmp_path / "b", outcomes({"t1": 4, "t2": 0}), [statement("t1"), statement("t2")])
+    found = compared(first, second)
+    assert found.total.second == 0.5
+    assert found.without_flawed is not None
+    assert (found.without_flawed.statements, found.without_flawed.second) == (1, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"lean": LeanFacts(version="4.30.0")}, "Lean differs: 4.29.1 in a, 4.30.0 in b"),
+        (
+            {"lean": LeanFacts(version="4.29.1", library={"mathlib": "0123456789abcdef"})},
+            "the library differs: none in a, mathlib 0123456789ab in b",
+        ),
+        ({"samples": 8}, "samples for each expansion differ: 4 in a, 8 in b"),
+        ({"leaves": 4}, "expansions in flight differ: 1 in a, 4 in b"),
+        (
+            {"budgets": Budgets(simulations=64, seconds=9)},
+            "budgets differ, so compare at budgets that both had: 64 simulations in a, 64 simulations, 9 s in b",
+        ),
+    ],
+)
+def test_what_is_unfair_is_said(tmp_path, changes, said):
+    first = write(tmp_path / "a", outcomes({"t1": 3}))
+    second = write(tmp_path / "b", outcomes({"t1": 3}), **changes)
+    assert said in compared(first, second).warnings
+
+
+def test_an_unfinished_evaluation_and_attempts_that_ended_by_time_are_told(tmp_path):
+    first = write(tmp_path / "a", outcomes({"t1": 3, "t2": 0}))
+    second = write(tmp_path / "b", [unsolved("t1", ended=Ended.SECONDS)], [statement("t1"), statement("t2")])
+    warnings = compared(first, second).warnings
+    assert "b: is not finished: 1 attempt missing" in warnings
+    assert any(each.startswith("b: 1 attempt had no more time") for each in warnings)
+
+
+def test_seeds_that_are_not_alike_are_told(tmp_path):
+    first = [write(tmp_path / "a0", outcomes({"t1": 3})), write(tmp_path / "a1", outcomes({"t1": 3}), method="random")]
+    second = write(tmp_path / "b", outcomes({"t1": 3}), seed=5)
+    warnings = compared(first, second).warnings
+    assert any("are not alike: method (mcts / random)" in each for each in warnings)
+    assert any("two of its evaluations have the same seed and the same weights" in each for each in warnings)
+
+
+def test_spending_is_equal_within_five_percent(tmp_path):
+    first = write(tmp_path / "a", [unsolved("t1", tactics=100)])
+    second = write(tmp_path / "b", [unsolved("t1", tactics=104)])
+    third = write(tmp_path / "c", [unsolved("t1", tactics=106)], lean_cpu=None)
+    found = compared(first, second)
+    assert found.equal_spending
+    assert (found.second.spent.lean_attempts, found.second.spent.lean_cpu) == (104, 12.0)
+    found = compared(first, third)
+    assert not found.equal_spending
+    assert math.isnan(found.second.spent.lean_cpu)
+
+
+def test_an_evaluation_is_not_compared_with_itself_or_with_nothing(tmp_path):
+    only = write(tmp_path / "a", outcomes({"t1": 3}))
+    with pytest.raises(ComparisonError, match="is named twice"):
+        compared(only, only)
+    with pytest.raises(ComparisonError, match="one side is no comparison"):
+        compared([only])
+
+
+def test_sides_whose_folders_have_one_name_are_told_apart_by_their_paths(tmp_path):
+    first = write(tmp_path / "x" / "list", outcomes({"t1": 3}))
+    second = write(tmp_path / "y" / "list", outcomes({"t1": 3}))
+    found = compared(first, second)
+    assert (found.first.label, found.second.label) == (str(first.path), str(second.path))
+
+
+def test_curves_are_of_the_statements_that_count_on_all_sides(tmp_path):
+    first = write(tmp_path / "a", outcomes({"t1": 3, "t2": 0, "t3": 5}))
+    second = write(tmp_path / "b", outcomes({"t1": 4, "t2": 0, "t3": 0}))
+    third = write(tmp_path / "c", [*outcomes({"t1": 0, "t2": 6}), undecided("t3")])
+    sides = sides_of([[first], [second], [third]])
+    curves = side_curves(sides, compare(sides), "lean_attempts")
+    assert [each.label for each in curves] == ["a", "b", "c"]
+    assert [each.points[0] for each in curves] == [(3 * TACTICS, 0.5), (4 * TACTICS, 0.5), (6 * TACTICS, 0.5)]
