@@ -10,7 +10,8 @@ import importlib.metadata
 import re
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from node.eval import cost
 from node.eval.folder import Evaluation, EvaluationFolder, read
 from node.eval.live import LiveView
 from node.eval.outputs import write_outputs
-from node.eval.plan import Budgets, Plan
+from node.eval.plan import Budgets, LeanFacts, Plan
 from node.eval.records import StatementRecord
 from node.eval.running import Runner, due
 from node.eval.statements import chosen, facts_of, with_refusals
@@ -58,7 +59,7 @@ class _Call:
 
     def note(self, text: str) -> None:
         """Something to know."""
-        self.console.print(f"proofmesh eval: {text}", markup=False, highlight=False)
+        self.console.print(f"proofmesh eval: {text}", markup=False, highlight=False, soft_wrap=True)
 
     async def evaluate(self, venue: Venue) -> int:
         """Play what is missing, and write the results."""
@@ -88,6 +89,8 @@ class _Call:
         """The statements, with Lean's words on those that it does not take. Those of our own bank are known to be
         taken; if one were not, its attempt would say so."""
         refused = {} if benchmark.spec.partition(":")[0] == POCKET else await venue.refusals(statements)
+        if refused:
+            self.note(refusals_in_words(refused, len(statements), venue.lean))
         return with_refusals(statements, refused)
 
     async def _play(self, venue: Venue, folder: EvaluationFolder, evaluation: Evaluation) -> None:
@@ -128,6 +131,17 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.workers)
     toolchain = await confined_toolchain(settings.lean)
     yield LoneVenue(toolchain, processes, policy, searches=settings.searches, note=call.note)
+
+
+def refusals_in_words(refused: Mapping[str, str], statements: int, lean: LeanFacts) -> str:
+    """How many statements Lean does not take, what it says most often, and what may help."""
+    reasons = Counter(reason.strip().partition("\n")[0][:160] for reason in refused.values())
+    reason, count = reasons.most_common(1)[0]
+    how_often = f"most often ({count} times) it says" if len(refused) > 1 else "it says"
+    text = f"{len(refused)} of {statements} statements are not taken by this Lean; {how_often}: {reason}"
+    if "unknown module" in reason and "project" not in lean.library:
+        text += " (--lean.project names a Lake project that has what they import)"
+    return text
 
 
 def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[StatementRecord], venue: Venue) -> Plan:

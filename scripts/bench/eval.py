@@ -1,4 +1,4 @@
-"""What does `proofmesh eval` cost beside its searches? The same searches bare, with their proofs verified, and evaluated.
+"""What does `proofmesh eval` cost beside its searches? The same ones bare, with their proofs verified, and evaluated.
 
     proofmesh bench eval [--policy tactics] [--limit 60] [--simulations 16] [--rounds 3] [--json OUT]
 

@@ -1,0 +1,22 @@
+"""What `proofmesh eval` prints at its end: the results and where they lie, or one JSON object."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from node.eval.outputs import PICTURE, PROOFS, REPORT, RESULTS, summary_lines
+from node.eval.results import Results
+
+
+def printed(results: Results, folder: Path, *, json: bool) -> None:
+    """Print the results, which have been written to the folder."""
+    if json:
+        sys.stdout.write((folder / RESULTS).read_text(encoding="utf-8"))
+        return
+    console = Console()
+    console.print(summary_lines(results))
+    names = [name for name in (REPORT, PICTURE, RESULTS, PROOFS) if (folder / name).exists()]
+    console.print(f"in {folder}: {', '.join(names)}", markup=False, highlight=False)

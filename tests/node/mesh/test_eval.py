@@ -1,0 +1,173 @@
+"""`proofmesh eval` as a command: what it writes, its exit codes, and that a kill loses nothing. Real Lean."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from common.process import kill_group, spawn_child
+from node.eval.folder import ATTEMPTS, read
+from node.mesh import verify
+from node.mesh.eval import DONE, INTERRUPTED, UNUSABLE, main
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.lean
+
+ROWS = [
+    {"name": "swap", "statement": "theorem swap (p q : Prop) : p ∧ q → q ∧ p", "topic": "logic"},
+    {"name": "false", "statement": "theorem false (p q : Prop) : p → q"},
+    {"name": "missing", "statement": "theorem missing : Missing.thing = 1"},
+    {"name": "sum", "statement": "theorem sum (a b c : Nat) : a + b + c = c + b + a"},
+    {"name": "either", "statement": "theorem either (p q r : Prop) : p ∨ q ∨ r → r ∨ q ∨ p"},
+    {"name": "append", "statement": "theorem append (a b : List Nat) : (a ++ b).length = b.length + a.length"},
+    {"name": "not", "statement": "theorem not (p : Prop) : ¬¬¬p → ¬p"},
+    {"name": "most", "statement": "theorem most (a b : Nat) (h : a ≤ b) : a * a ≤ b * b"},
+]
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command in this process, with exit code, output and errors: a start of Python less."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """A benchmark file."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    return path
+
+
+def told(folder: Path) -> dict[tuple[str, int], tuple[object, ...]]:
+    """What an evaluation came to, but for its clock."""
+    return {
+        (each.name, each.number): (
+            each.standing,
+            each.script,
+            each.axioms,
+            each.statistics.simulations,
+            each.statistics.solved_at_lean_attempts,
+        )
+        for each in read(folder).attempts
+    }
+
+
+def test_a_file_of_statements_is_evaluated_and_its_proofs_verify(called: Run, rows: Path, tmp_path: Path) -> None:
+    code, out, err = called(
+        "--bench", str(rows), "--policy", "tactics", "--simulations", "16", "--out", "e", "--passes", "2"
+    )
+    assert code == DONE, err
+    assert "1 of 8 statements are not taken by this Lean; it says: Unknown identifier `Missing.thing`" in err
+    assert "not elaborated by this Lean" in out
+    results = json.loads((tmp_path / "e/results.json").read_text())
+    standings = {each["name"]: each["standing"] for each in results["statements"]}
+    assert (standings["false"], standings["missing"]) == ("unsolved", "not-elaborated")
+    solved = {name for name, standing in standings.items() if standing == "solved"}
+    assert solved >= {"swap", "sum", "either"}
+    page = (tmp_path / "e/report.html").read_text()
+    assert "rows" in page
+    assert not re.search(r"""(?:src|href)=["']?https?:""", page)
+    assert (tmp_path / "e/solved.png").read_bytes().startswith(b"\x89PNG")
+    # Once more: nothing is left to play, and the results are the same.
+    before = told(tmp_path / "e")
+    code, out, _ = called(
+        "--bench", str(rows), "--policy", "tactics", "--simulations", "16", "--out", "e", "--passes", "2", "--json"
+    )
+    assert code == DONE
+    assert json.loads(out) == results
+    assert told(tmp_path / "e") == before
+    assert verify.main([str(tmp_path / "e/proofs.lean")]) == 0
+
+
+def test_what_cannot_be_evaluated_is_a_clear_line(called: Run, rows: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("")
+    damaged = tmp_path / "run/checkpoints/step-000001"
+    damaged.mkdir(parents=True)
+    (damaged / "state.json").write_text("{}")
+    bench, policy = ["--bench", str(rows)], ["--policy", "tactics"]
+    for arguments, reason in [
+        (["--bench", "minif2g:test", *policy], "did you mean `minif2f`?"),
+        (["--bench", "empty.txt", *policy], "there is no statement in it"),
+        ([*bench, "--policy", "own:run"], "no checkpoint under run/checkpoints is whole"),
+        ([*bench, "--policy", "magic"], "there is no policy `magic`"),
+        ([*bench, "--checkpoint", "run", *policy], "--checkpoint and --policy both name a policy"),
+        ([*bench, *policy, "--simulations", "0"], "without any budget would not end"),
+        ([*bench, *policy, "--lean.toolchain", "/nowhere"], "/nowhere"),
+    ]:
+        code, out, err = called(*arguments)
+        assert code == UNUSABLE, arguments
+        assert reason in err
+        assert len(err.splitlines()) == 1, err
+        assert out == ""
+        assert not (tmp_path / "evals").exists()
+
+
+def test_two_evaluations_do_not_share_a_folder(called: Run, rows: Path) -> None:
+    bench = ["--bench", str(rows), "--policy", "tactics", "--out", "e"]
+    assert called(*bench, "--simulations", "1")[0] == DONE
+    code, _, err = called(*bench, "--simulations", "2")
+    assert code == UNUSABLE
+    assert "holds another evaluation (budgets.simulations was 1 and is 2)" in err
+
+
+def command(rows: Path, out: Path) -> list[str]:
+    flags = ["--policy", "tactics", "--method", "random", "--simulations", "16", "--searches", "1", "--passes", "2"]
+    return [sys.executable, "-m", "node.mesh.cli", "eval", "--bench", str(rows), "--out", str(out), *flags]
+
+
+async def finished(rows: Path, out: Path) -> str:
+    """Evaluate to the end; what is said for people."""
+    process = await asyncio.create_subprocess_exec(
+        *command(rows, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    _, said = await process.communicate()
+    assert process.returncode == DONE, said.decode()
+    return said.decode()
+
+
+@pytest.mark.process
+async def test_an_evaluation_that_is_killed_again_and_again_comes_out_as_without(rows: Path, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    await finished(rows, whole)
+    for lines in (1, 4, 7):
+        process = await spawn_child(command(rows, killed))
+        attempts = killed / ATTEMPTS
+        await eventually(
+            lambda n=lines, file=attempts: file.exists() and file.read_bytes().count(b"\n") >= n, timeout=90
+        )
+        await kill_group(process, grace=0)
+    assert len(told(killed)) < len(told(whole))
+    assert "going on" in await finished(rows, killed)
+    assert told(killed) == told(whole)
+
+
+@pytest.mark.process
+async def test_ctrl_c_ends_in_order_with_what_is_known_so_far(rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "e"
+    process = await asyncio.create_subprocess_exec(*command(rows, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    await eventually(lambda: (out / ATTEMPTS).exists(), timeout=90)
+    process.send_signal(signal.SIGINT)
+    printed, said = await process.communicate()
+    assert process.returncode == INTERRUPTED
+    assert b"the same command goes on with them" in said
+    assert b"missing" in printed + said
+    assert (out / "report.html").exists()
+    assert b"Traceback" not in said
