@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -55,15 +55,16 @@ def run_folder(folder: Path) -> Path:
     return folder
 
 
-async def played(bus: Bus, attempts: list[Attempt], **settings: object) -> dict[str, AttemptResult]:
-    """What a prover with these settings reports, by attempt."""
+async def played(
+    bus: Bus, attempts: list[Attempt], report: Callable[..., None] = lambda **values: None, **settings: object
+) -> dict[str, AttemptResult]:
+    """What a prover with these settings reports, by attempt. `report` hears of its counts."""
     for attempt in attempts:
         await bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=attempt.attempt_id)
     fields: dict[str, object] = {"searches": 2, "poll_seconds": 0.05, "drain_seconds": 0.0}
     stopping = asyncio.Event()
-    work = asyncio.create_task(
-        Prover(bus, ProverSettings(**{**fields, **settings}), "prover-1").run(stopping)  # type: ignore[arg-type]
-    )
+    prover = Prover(bus, ProverSettings(**{**fields, **settings}), "prover-1", report)  # type: ignore[arg-type]
+    work = asyncio.create_task(prover.run(stopping))
     try:
         return {result.attempt_id: result for result in await results(bus, len(attempts), timeout=60.0)}
     finally:

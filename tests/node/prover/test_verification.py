@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,23 @@ async def test_the_search_goes_on_after_a_proof_that_lean_refuses(
     assert "rests on other axioms than Lean's own: cheat" in refused.message
 
 
+async def test_a_proxy_that_dies_before_its_verdict_is_the_attempts_error(
+    bus: Bus, lean_proxy: asyncio.subprocess.Process, theorem: Theorem, tmp_path: Path
+) -> None:
+    tactics = tmp_path / "honest.txt"
+    tactics.write_text("exact ⟨h.2, h.1⟩\n", encoding="utf-8")
+
+    def kill_after_the_proof(*, simulations: int, **_: object) -> None:
+        if simulations and lean_proxy.returncode is None:
+            lean_proxy.kill()
+
+    settings = {"policy": f"tactics:{tactics}", "verify_patience": 0.5}
+    result = (await played(bus, [attempt("a", theorem, verify=True)], kill_after_the_proof, **settings))["a"]
+    assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
+    assert "lean.verify" in result.message
+    assert (result.statistics.simulations, result.statistics.proofs_rejected) == (1, 0)
+
+
 async def test_without_a_verdict_there_is_neither_proof_nor_failure(bus: Bus, theorem: Theorem) -> None:
     verify = MeshVerification(bus, theorem, timeout=0.2, patience=0.4)
     with pytest.raises(Unanswered):
@@ -64,4 +82,6 @@ async def test_without_a_verdict_there_is_neither_proof_nor_failure(bus: Bus, th
 
 async def test_a_proof_that_no_message_holds_is_refused(bus: Bus, theorem: Theorem) -> None:
     verify = MeshVerification(bus, theorem, timeout=0.2, patience=0.4)
+    rfl = ProofTree("rfl")
+    assert "does not fit its 2 branches" in await verify(ProofTree("constructor", layout=((0,),), children=(rfl, rfl)))
     assert "too large to be verified" in await verify(ProofTree(f"exact {'x' * MAX_MESSAGE_BYTES}"))
