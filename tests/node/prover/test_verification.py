@@ -83,5 +83,6 @@ async def test_without_a_verdict_there_is_neither_proof_nor_failure(bus: Bus, th
 async def test_a_proof_that_no_message_holds_is_refused(bus: Bus, theorem: Theorem) -> None:
     verify = MeshVerification(bus, theorem, timeout=0.2, patience=0.4)
     rfl = ProofTree("rfl")
-    assert "does not fit its 2 branches" in await verify(ProofTree("constructor", layout=((0,),), children=(rfl, rfl)))
+    tree = ProofTree("constructor", layout=((0,), (1,)), children=(rfl,))
+    assert "does not fit its 1 branches" in await verify(tree)
     assert "too large to be verified" in await verify(ProofTree(f"exact {'x' * MAX_MESSAGE_BYTES}"))
