@@ -156,7 +156,7 @@ def _recorder(settings: ProveSettings) -> SearchRecorder | None:
 
 
 def _check(settings: ProveSettings) -> None:
-    """Raises UsageProblem."""
+    """Raises UsageProblem, BadPolicy."""
     if settings.from_ and settings.target:
         raise UsageProblem("--from names the statements: give it no other one")
     if not settings.from_ and not settings.target:
@@ -166,6 +166,10 @@ def _check(settings: ProveSettings) -> None:
     named = [flag for flag, value in (("--checkpoint", settings.checkpoint), ("--fixed", settings.fixed)) if value]
     if len(named) > 1 or (named and settings.proving.policy not in ("", FIXED if settings.fixed else "")):
         raise UsageProblem(f"{' and '.join(named)} and --policy name policies: use one of them")
+    if settings.url:
+        from node.proving.policies import check_for_mesh
+
+        check_for_mesh(_proving(settings).policy)
 
 
 def _budget(settings: ProveSettings) -> Budget:

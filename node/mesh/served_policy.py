@@ -47,9 +47,24 @@ def served_policy(text: str, note: Callable[[str], None] = lambda text: None) ->
             if name.where and not name.is_network:
                 read_tactics(Path(name.where))
         weights = weights_at(Path(networks[0].where), note).absolute() if networks else None
+        if weights is not None and weights.is_file():
+            _check_weights_file(weights)
     except BadPolicy as error:
         raise ConfigError(f"[up] policy: {error}") from error
     return ServedPolicy(joined(map(_of_the_mesh, names)), weights)
+
+
+def _check_weights_file(file: Path) -> None:
+    """Look at the head of a weights file, without torch. Raises BadPolicy."""
+    import safetensors
+
+    try:
+        with safetensors.safe_open(file, framework="numpy") as opened:
+            ours = "proofmesh" in (opened.metadata() or {})
+    except (OSError, safetensors.SafetensorError) as error:
+        raise BadPolicy(f"{file}: not a whole safetensors file ({error})") from error
+    if not ours:
+        raise BadPolicy(f"{file}: not a weights file of proofmesh")
 
 
 def _of_the_mesh(name: PolicyName) -> PolicyName:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common import messages
-from common.lean import ProofTree
+from common.lean import ProofTree, Theorem
 from common.messages import (
     MAX_MESSAGE_BYTES,
     SCHEMA_VERSION,
@@ -172,3 +172,15 @@ def test_deep_nesting_is_malformed_and_not_a_crash() -> None:
     nested = msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": 1, "until": 2.0})[:-9] + deep
     with pytest.raises(messages.MessageError):
         decode(nested, PauseHold)
+
+
+def test_an_attempt_from_before_policies_asks_for_what_it_asked_for_then() -> None:
+    attempt = messages.Attempt(
+        attempt_id="a", theorem_id="t", theorem=Theorem("t", "", "True"), purpose="eval", simulations=8, seed=1
+    )
+    before = msgpack.unpackb(encode(attempt))
+    assert (before.pop("policy"), before.pop("verify")) == ("", False)
+    old = decode(msgpack.packb(before), messages.Attempt)
+    assert (old.policy, old.verify) == ("", False) and old == attempt
+    named = msgspec.structs.replace(attempt, policy="inference+tactics", verify=True)
+    assert decode(encode(named), messages.Attempt) == named

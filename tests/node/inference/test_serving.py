@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import math
 import os
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,6 +18,7 @@ import pytest
 from common.bus import Bus, BusSettings, BusyError, RemoteFailure, Unanswered
 from common.context import NodeContext
 from common.messages import (
+    FailureKind,
     Message,
     PauseAcknowledged,
     PauseHold,
@@ -33,9 +35,10 @@ from node.inference.engine import Engine, Job
 from node.inference.engine_settings import EngineSettings
 from node.inference.serving import Serving
 from node.inference.settings import InferenceSettings
+from node.model import checkpoint
 from node.model import weights as weights_file
 from node.model.weights import WeightsError
-from tests.node.model.tiny import tiny_weights
+from tests.node.model.tiny import tiny_model, tiny_tokenizer, tiny_weights
 from tests.waiting import eventually
 
 ENGINE = EngineSettings(slots=4, cells=8, new_tokens=16)
@@ -419,6 +422,37 @@ async def test_a_local_file_that_cannot_be_served_ends_the_node_with_its_name(
     with pytest.raises(WeightsError, match=r"broken\.safetensors"):
         await Serving(InferenceSettings(engine=ENGINE, weights=str(path)), context).run()
     await context.cancel_tasks()
+
+
+async def test_checkpoints_and_runs_are_served_by_their_step(
+    broker: BusSettings, bus: Bus, run_name: str, tmp_path: Path
+) -> None:
+    for step in (3, 7, 9):
+        checkpoint.save(tmp_path / f"checkpoints/step-{step:06d}", tiny_model(step), tiny_tokenizer(), step=step)
+    (tmp_path / "checkpoints/step-000009/model.safetensors").write_bytes(b"short")  # passed over
+    for weights, step in ((tmp_path / "checkpoints/step-000003", 3), (tmp_path, 7), (f"own:{tmp_path}", 7)):
+        async with inference(broker, run_name, weights=str(weights)):
+            latest = await ask(bus, request(seed=9))
+            assert latest.weights == step
+            assert [sample.tactic for sample in latest.tactics] == expected(step, seed=9)
+            assert await ask(bus, request(seed=9, weights=step)) == latest
+            failure = await refused(bus, request(weights=step + 1))
+            assert failure.kind is FailureKind.UNKNOWN_WEIGHTS and f"announced: [{step}]" in failure.reason
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("weights", "says"), [("nothing", "there is no checkpoint"), ("short", "not a whole")])
+def test_weights_that_cannot_be_served_end_the_command_with_a_line(
+    broker: BusSettings, run_name: str, tmp_path: Path, weights: str, says: str
+) -> None:
+    (tmp_path / "short").write_bytes(b"short")
+    command = [sys.executable, "-m", "node.mesh.cli", "inference", "--run", run_name, "--bus.url", broker.url]
+    ended = subprocess.run(
+        [*command, "--weights", str(tmp_path / weights)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode == 2 and "Traceback" not in ended.stderr
+    assert f"[inference] weights: {'' if weights == 'nothing' else tmp_path / weights}" in ended.stderr
+    assert says in ended.stderr
 
 
 async def test_when_a_node_is_killed_with_a_batch_running_another_answers(

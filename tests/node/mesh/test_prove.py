@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from common.bus import Bus, BusSettings
+from common.messages import Method
 from node.mesh import verify
 from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
 from node.prover.prover import Prover
@@ -84,6 +85,24 @@ def test_false_statement_is_not_proved_and_with_disprove_its_negation_is(called:
     code, out, err = called("theorem t (n : Nat) : n = n + 1", "--disprove", "--fixed")
     assert code == NOT_PROVED and "disproved" in err
     assert out.startswith("theorem t_neg : ¬ (∀ (n : Nat), n = n + 1) := by\n  ")
+
+
+@pytest.mark.lean
+def test_every_method_searches_within_its_lean_attempts(called: Run) -> None:
+    choice = "theorem t (p q r : Prop) : p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r)"
+    (Path("config.toml")).write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
+    alone = ("--config", "config.toml", "--fixed", "--json")
+    for method in Method:
+        code, out, err = called(choice, *alone, "--method", method)
+        assert code == PROVED and json.loads(out)["by"] == "list of tactics", err
+        code, out, err = called(FALSE, *alone, "--method", method, "--lean-attempts", "7")
+        assert code == NOT_PROVED and json.loads(out)["reason"] == "7 Lean attempts", err
+
+
+@pytest.mark.lean
+def test_the_network_of_a_mesh_is_not_at_hand_without_one(called: Run) -> None:
+    code, out, err = called(SWAP, "--policy", "inference+tactics")
+    assert code == BAD_STATEMENT and out == "" and "name the mesh with --url" in err
 
 
 @pytest.mark.lean
@@ -171,6 +190,10 @@ def test_ill_typed_statement_is_refused_with_leans_own_message(called: Run) -> N
         (["--from", "empty.jsonl", SWAP], "--from names the statements"),
         (["--from", "empty.jsonl", "--explain", "x"], "--explain shows one search"),
         ([SWAP, "--fixed", "--checkpoint", "x"], "--checkpoint and --fixed"),
+        ([SWAP, "--url", "nats://127.0.0.1:1", "--policy", "own:x"], "proofmesh up --policy own:PATH"),
+        ([SWAP, "--url", "nats://127.0.0.1:1", "--checkpoint", "x"], "proofmesh up --policy own:PATH"),
+        ([SWAP, "--url", "nats://127.0.0.1:1", "--policy", "tactics:x"], "proofmesh up --policy tactics:x"),
+        ([SWAP, "--url", "nats://127.0.0.1:1", "--policy", "gpt"], "there are `inference`, `tactics`"),
         ([], "what is to be proved?"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from common.bus import BusError
@@ -65,3 +67,33 @@ async def test_a_part_that_fails_is_left_out_unless_all_fail() -> None:
 async def test_what_is_no_failure_of_a_policy_is_not_hidden() -> None:
     with pytest.raises(ZeroDivisionError):
         await MixturePolicy([Part(Fails(ZeroDivisionError())), Part(Says(rfl=1.0))]).advise("⊢ p", 6, 0)
+
+
+async def test_one_part_that_fails_makes_a_strict_mixture_fail() -> None:
+    parts = [Part(Fails(BadAdvice("not a number")), has_values=True), Part(Says(rfl=1.0))]
+    with pytest.raises(BadAdvice, match="not a number"):
+        await MixturePolicy(parts, strict=True).advise("⊢ p", 6, 0)
+    whole = [Part(Says(-7.0, simp=1.0), has_values=True), Part(Says(rfl=1.0))]
+    assert await MixturePolicy(whole, strict=True).advise("⊢ p", 6, 0) == await MixturePolicy(whole).advise("⊢ p", 6, 0)
+
+
+class Draws(Says):
+    """A policy that says what it drew."""
+
+    def __init__(self, samples: int | None, tokens: int | None, **masses: float) -> None:
+        super().__init__(**masses)
+        self.advice = replace(self.advice, samples=samples, tokens=tokens)
+
+
+@pytest.mark.parametrize(
+    ("parts", "drawn"),
+    [
+        ([Draws(6, 60, rfl=1.0), Draws(4, 30, simp=1.0)], (10, 90)),
+        ([Draws(6, 60, rfl=1.0), Draws(None, None, rfl=1.0, simp=1.0, omega=1.0)], (9, 60)),
+        ([Draws(None, None, rfl=1.0), Draws(None, None)], (1, None)),
+    ],
+)
+async def test_what_all_parts_drew_is_counted(parts: list[Draws], drawn: tuple[int, int | None]) -> None:
+    for order in (parts, parts[::-1]):
+        advice = await MixturePolicy([Part(part) for part in order]).advise("⊢ p", 6, 0)
+        assert (advice.samples, advice.tokens) == drawn

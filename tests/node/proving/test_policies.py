@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from common.sampling import Sampling
+from node.prover.policy import BadAdvice
 from node.prover.policy_names import PolicyName
 from node.prover.tactic_list import MOST_LINES, read_tactics
 from node.proving import checkpoints
 from node.proving.checkpoints import BadPolicy, of_the_demo, weights_at
-from node.proving.policies import check, open_policy, parse
+from node.proving.policies import check, check_for_mesh, open_policy, parse
 
 STATE = "p q : Prop\nh₀ : p ∧ q\n⊢ q ∧ p"
 
@@ -42,6 +44,7 @@ def test_names_are_read(text: str, names: list[PolicyName]) -> None:
         ("own", "names no checkpoint"),
         ("own:", "names no checkpoint"),
         ("tactics:", "names no file"),
+        ("inference", "name the mesh with --url"),
         ("own:a+gpt:b", "there is no policy `gpt:b`"),
         ("tactics+tactics", "twice"),
     ],
@@ -125,6 +128,46 @@ async def test_a_network_answers_in_this_process_beside_the_list(run_folder: Pat
     assert both.value == pytest.approx(alone.value)
     proposed = {proposal.tactic for proposal in both.proposals}
     assert proposed >= {"simp_all", *(proposal.tactic for proposal in alone.proposals)}
+
+
+async def test_what_a_network_drew_is_counted_and_the_caller_chooses_how_it_draws(run_folder: Path) -> None:
+    async with open_policy(parse(f"own:{run_folder}")) as opened:
+        plain, other = [await opened.policy.advise(STATE, 6, seed) for seed in (1, 2)]
+    assert plain.samples == 6 and plain.tokens is not None and plain.tokens >= 6
+    assert plain != other
+    async with open_policy(parse(f"own:{run_folder}"), sampling=Sampling(temperature=0.0)) as opened:
+        likeliest, same = [await opened.policy.advise(STATE, 6, seed) for seed in (1, 2)]
+    assert likeliest == same != plain
+    async with open_policy(parse(f"own:{run_folder}"), sampling=Sampling(stop=("no single token",))) as opened:
+        with pytest.raises(BadAdvice, match="no single token"):
+            await opened.policy.advise(STATE, 6, 1)
+
+
+async def test_a_network_that_fails_is_left_out_unless_the_caller_is_strict(run_folder: Path) -> None:
+    cannot = Sampling(stop=("no single token",))
+    async with open_policy(parse(f"own:{run_folder}+tactics"), sampling=cannot) as opened:
+        assert "simp_all" in {proposal.tactic for proposal in (await opened.policy.advise(STATE, 6, 1)).proposals}
+    async with open_policy(parse(f"own:{run_folder}+tactics"), sampling=cannot, strict=True) as opened:
+        with pytest.raises(BadAdvice, match="no single token"):
+            await opened.policy.advise(STATE, 6, 1)
+
+
+@pytest.mark.parametrize("text", ["", "inference", "tactics", "fixed", "inference+tactics"])
+def test_policies_that_a_mesh_can_be_asked_for(text: str) -> None:
+    check_for_mesh(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("own:runs/demo", "a mesh has a network of its own.*`proofmesh up --policy own:PATH`"),
+        ("inference+tactics:list", "`tactics:list` is a file of this machine.*`proofmesh up --policy tactics:list`"),
+        ("gpt", "there are `inference`"),
+    ],
+)
+def test_policies_that_a_mesh_cannot_be_asked_for(text: str, says: str) -> None:
+    with pytest.raises(BadPolicy, match=says):
+        check_for_mesh(text)
 
 
 async def test_damaged_weights_are_told_in_a_line(tmp_path: Path) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from common.bus import Bus, BusSettings
+from common.messages import Method
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.proving.answers import answer
 from node.proving.prover import Budget, ProvingFailed
 from node.proving.remote import MeshProver, mesh_prover
+from node.proving.settings import ProvingSettings, SearchMethod
 from node.proving.statements import read_target
 
 BUDGET = Budget(seconds=60, simulations=40)
@@ -44,6 +47,33 @@ async def test_statements_and_places_in_files_are_proved_by_the_mesh(mesh: MeshP
     assert found[1].replacement and found[2].lean.startswith("theorem t (h : True ∧ double 1 = 2)")
     refused = await answer(mesh, read_target(["theorem t : nonsense"]), BUDGET)
     assert refused.outcome == "bad-statement" and "nonsense" in refused.reason
+
+
+async def test_a_mesh_is_told_policy_method_and_lean_attempts(
+    broker: BusSettings, bus: Bus, lean_proxy: object
+) -> None:
+    """The prover would ask a network, and there is none."""
+    fields = {"policy_patience": 0.3, "poll_seconds": 0.05, "searches": 2}
+    stopping = asyncio.Event()
+    work = asyncio.create_task(Prover(bus, ProverSettings(**fields), "prover-1").run(stopping))  # type: ignore[arg-type]
+    swap = read_target(["theorem t (p q : Prop) : p ∧ q → q ∧ p"])
+    for method in get_args(SearchMethod):
+        settings = ProvingSettings(policy="tactics", method=method)
+        async with mesh_prover(broker.url, bus.run, settings) as prover:
+            found = await answer(prover, swap, BUDGET)
+            assert found.outcome == "proved", found.reason
+            few = Budget(seconds=60, simulations=40, lean_attempts=5)
+            found = await answer(prover, read_target(["theorem t (p q : Prop) : p → q"]), few)
+            assert (found.outcome, found.reason) == ("failed", "5 Lean attempts")
+    async with mesh_prover(broker.url, bus.run, ProvingSettings(policy="inference")) as prover:
+        found = await answer(prover, swap, BUDGET)
+        assert found.outcome == "error" and "tactic.request" in found.reason
+    stopping.set()
+    await asyncio.wait_for(work, 60)
+
+
+def test_settings_name_every_method() -> None:
+    assert get_args(SearchMethod) == tuple(Method)
 
 
 async def test_a_mesh_without_provers_proves_nothing_in_its_time(

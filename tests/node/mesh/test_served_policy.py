@@ -1,0 +1,155 @@
+"""`proofmesh up --policy`: what each node is told, what is refused, and a mesh that proves for others."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.bus import Bus
+from common.config import ConfigError
+from common.messages import AttemptResult, ResultPart
+from common.process import kill_group, spawn_child
+from common.settings import BusSettings, NodeSettings
+from common.subjects import RESULT
+from node.mesh.cli import USAGE_ERROR, main
+from node.mesh.plan import UpSettings, free_port, make_plan
+from node.model import weights
+from tests.node.model.tiny import tiny_weights
+from tests.node.prover.nodes import run_folder
+from tests.waiting import until
+
+MESH = """
+[run]
+name = "served"
+dir = "{folder}/runs"
+[broker]
+port = {port}
+store = "{folder}/store"
+[ui]
+port = 0
+[up]
+ui = 0
+[lean_proxy]
+workers = 1
+[inference]
+threads = 1
+weights = "somewhere/else"
+[prover]
+policy = "fixed"
+searches = 1
+poll_seconds = 0.05
+"""
+
+
+def told(policy: str, file: Path | None = None, **counts: int) -> dict[str, str]:
+    """The command lines of the nodes of a mesh, by name."""
+    plan = make_plan(file, UpSettings(policy=policy, **counts), NodeSettings(run="r"))  # type: ignore[arg-type]
+    return {child.name: " ".join(child.argv) for child in plan.children}
+
+
+def test_a_network_is_served_and_nothing_learns(tmp_path: Path) -> None:
+    run = run_folder(tmp_path / "run")
+    file = tmp_path / "mesh.toml"
+    file.write_text(MESH.format(folder=tmp_path, port=0), encoding="utf-8")
+    for given in (None, file):
+        nodes = told(f"own:{run}+tactics", given, inference=2)
+        assert "learner" not in nodes and {"inference-1", "inference-2", "prover", "lean-proxy"} <= nodes.keys()
+        for name in ("inference-1", "inference-2"):
+            assert nodes[name].endswith(f" --weights {run}/checkpoints/step-000007")
+        assert nodes["prover"].endswith(" --policy inference+tactics")
+    assert told(f"own:{run}")["prover"].endswith(" --policy inference")
+
+
+def test_a_list_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "list").write_text("rfl\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for policy, wanted in (("tactics", "tactics"), ("tactics:list", f"tactics:{tmp_path}/list")):
+        nodes = told(policy)
+        assert {"learner", "inference"}.isdisjoint(nodes)
+        assert nodes["prover"].endswith(f" --policy {wanted}")
+
+
+def test_damaged_checkpoints_are_passed_over_with_a_word(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    (run / "checkpoints/step-000009").mkdir()
+    plan = make_plan(None, UpSettings(policy=f"own:{run}"), NodeSettings(run="r"))
+    assert len(plan.notes) == 1 and "damaged checkpoint" in plan.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("policy", "says"),
+    [
+        ("own:nothing", "there is no checkpoint, weights file or run's folder nothing"),
+        ("own:text", "text: not a whole safetensors file"),
+        ("own:other", "other: not a weights file of proofmesh"),
+        ("own:a+own:b", "a mesh has one network"),
+        ("tactics:nothing", "nothing: the list of tactics cannot be read"),
+        ("inference", "`own:PATH`"),
+        ("gpt", "there is no policy `gpt`"),
+    ],
+)
+def test_what_cannot_be_served_is_told_before_anything_starts(
+    policy: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from safetensors.numpy import save_file
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("no weights", encoding="utf-8")
+    save_file({}, tmp_path / "other")
+    assert main(["up", "--policy", policy]) == USAGE_ERROR
+    error = capsys.readouterr().err
+    assert "policy: " in error and says in error and error.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_network_without_inference_nodes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="inference = 0: no node would serve"):
+        told(f"own:{run_folder(tmp_path)}", inference=0)
+
+
+def test_help_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["up", "--help"])
+    words = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
+    assert "Serve this policy and learn nothing" in words and "The mesh has no learner then" in words
+
+
+@pytest.mark.process
+async def test_a_mesh_that_serves_a_network_proves_for_others(tmp_path: Path) -> None:
+    tiny = tiny_weights(1, ends=12.0, sharpness=0.5)
+    weights.write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer, {"version": "1"})
+    file, port = tmp_path / "mesh.toml", free_port()
+    file.write_text(MESH.format(folder=tmp_path, port=port), encoding="utf-8")
+    url = f"nats://127.0.0.1:{port}"
+    program = [sys.executable, "-m", "node.mesh.cli"]
+    pipe = asyncio.subprocess.PIPE
+    up = await spawn_child([*program, "up", file, "--policy", f"own:{tmp_path}/tiny.safetensors+tactics"], stderr=pipe)
+    try:
+        bus = await Bus.connect(BusSettings(url=url), run="served", name="test", wait=60)
+        heard: list[AttemptResult | ResultPart] = []
+        await bus.subscribe(RESULT, (AttemptResult, ResultPart), lambda _, result: heard.append(result))
+        for extra in ([], ["--policy", "tactics", "--method", "best-first"]):
+            asked = ["prove", "theorem t (p q : Prop) : p ∧ q → q ∧ p", "--url", url, "--run", "served", *extra]
+            prove = await spawn_child([*program, *asked, "--seconds", "90"], stdout=pipe, stderr=pipe)
+            out, errors = await prove.communicate()
+            assert prove.returncode == 0 and out.startswith(b"theorem t"), errors.decode()
+        results = [result for result in heard if isinstance(result, AttemptResult)]
+        assert [result.statistics.weights_last for result in results] == [1, 0]
+
+        async def nothing_is_kept() -> bool:
+            return not any((await bus.backlog()).values()) and not any((await bus.leased()).values())
+
+        await until(nothing_is_kept)
+        await bus.close()
+    finally:
+        up.send_signal(signal.SIGTERM)
+        _, errors = await up.communicate()
+        await kill_group(up, grace=0)
+    assert up.returncode == 0, errors.decode()
+    logs = {path.stem for path in (tmp_path / "runs/served/logs").glob("*.log")}
+    assert logs == {"broker", "inference", "lean-proxy", "prover"}

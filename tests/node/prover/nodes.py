@@ -1,0 +1,72 @@
+"""Nodes of a mesh in this process, for tests of what provers do with them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from common import subjects
+from common.bus import Bus, BusSettings
+from common.context import NodeContext
+from common.messages import Attempt, AttemptResult, TacticReply, TacticRequest
+from common.settings import NodeSettings
+from node.inference.engine_settings import EngineSettings
+from node.inference.serving import Serving
+from node.inference.settings import InferenceSettings
+from node.prover.prover import Prover
+from node.prover.settings import ProverSettings
+from tests.results import results
+
+ENGINE = EngineSettings(slots=4, cells=8, new_tokens=32)
+
+
+@asynccontextmanager
+async def inference_node(bus: Bus, broker: BusSettings, weights: str) -> AsyncIterator[TacticReply]:
+    """An inference node with these weights; its first answer."""
+    context = NodeContext("inference", NodeSettings(run=bus.run, bus=broker))
+    context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
+    work = asyncio.create_task(Serving(InferenceSettings(weights=weights, engine=ENGINE), context).run())
+    first = TacticRequest(state="⊢ True", samples=2, seed=0)
+    answer = asyncio.create_task(
+        context.bus.request_patiently(subjects.TACTIC_REQUEST, first, TacticReply, timeout=10, deadline=60)
+    )
+    try:
+        await asyncio.wait({work, answer}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            answer.cancel()
+            work.result()  # what ended it
+        yield await answer
+    finally:
+        context.stopping.set()
+        await asyncio.wait({work}, timeout=60)
+        await context.cancel_tasks()
+        await context.bus.close()
+
+
+def run_folder(folder: Path) -> Path:
+    """A run with a checkpoint of random weights, of step 7."""
+    from node.model import checkpoint
+    from tests.node.model.tiny import tiny_model, tiny_tokenizer
+
+    model = tiny_model(1, ends=12.0, sharpness=0.5)
+    checkpoint.save(folder / "checkpoints/step-000007", model, tiny_tokenizer(), step=7)
+    return folder
+
+
+async def played(
+    bus: Bus, attempts: list[Attempt], report: Callable[..., None] = lambda **values: None, **settings: object
+) -> dict[str, AttemptResult]:
+    """What a prover with these settings reports, by attempt. `report` hears of its counts."""
+    for attempt in attempts:
+        await bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=attempt.attempt_id)
+    fields: dict[str, object] = {"searches": 2, "poll_seconds": 0.05, "drain_seconds": 0.0}
+    stopping = asyncio.Event()
+    prover = Prover(bus, ProverSettings(**{**fields, **settings}), "prover-1", report)  # type: ignore[arg-type]
+    work = asyncio.create_task(prover.run(stopping))
+    try:
+        return {result.attempt_id: result for result in await results(bus, len(attempts), timeout=60.0)}
+    finally:
+        stopping.set()
+        await asyncio.wait_for(work, 60)

@@ -1,0 +1,74 @@
+"""Policies of a mesh by name, and the settings that hold one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from node.mesh.cli import USAGE_ERROR, main
+from node.prover.parameters import LIST_PENALTY
+from node.prover.policy_names import INFERENCE, OWN, BadPolicy, joined, parse
+from node.prover.settings import ProverSettings
+
+
+@pytest.mark.parametrize(
+    ("text", "network", "again"),
+    [
+        ("inference", INFERENCE, "inference"),
+        ("fixed", INFERENCE, "tactics"),
+        ("inference+fixed", INFERENCE, "inference+tactics"),
+        ("tactics:a+b+inference", INFERENCE, "tactics:a+b+inference"),
+        (" inference+tactics:my list ", INFERENCE, "inference+tactics:my list"),
+        ("own:runs/demo+tactics", OWN, "own:runs/demo+tactics"),
+    ],
+)
+def test_names_are_read_and_written(text: str, network: str, again: str) -> None:
+    assert joined(parse(text, network)) == again
+    assert parse(again, network) == parse(text, network)
+
+
+@pytest.mark.parametrize(
+    ("text", "network", "says"),
+    [
+        ("inferense", INFERENCE, "there is no policy `inferense`; there are `inference`, `tactics`"),
+        ("own:runs/demo", INFERENCE, "proofmesh up --policy own:PATH"),
+        ("inference+own:runs/demo", INFERENCE, "takes no `own:PATH`"),
+        ("inference", OWN, "name the mesh with --url"),
+        ("inference:7", INFERENCE, "a mesh has one network"),
+        ("tactics:", INFERENCE, "names no file"),
+        ("fixed+tactics", INFERENCE, "twice"),
+        ("", INFERENCE, "there is no policy"),
+    ],
+)
+def test_names_that_cannot_be_had_there_are_refused(text: str, network: str, says: str) -> None:
+    with pytest.raises(BadPolicy, match=says):
+        parse(text, network)
+
+
+@pytest.mark.parametrize(
+    ("policy", "says"),
+    [
+        ("gpt", "policy: there is no policy `gpt`"),
+        ("own:runs/demo", "[inference] weights"),
+        ("inference+tactics:none.txt", "none.txt: the list of tactics cannot be read"),
+        ("tactics:bad.txt", "bad.txt, line 1: "),
+    ],
+)
+def test_a_prover_with_a_wrong_policy_does_not_start(
+    policy: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.txt").write_text("sorry\n", encoding="utf-8")
+    (tmp_path / "mesh.toml").write_text(f'[prover]\npolicy = "{policy}"\n', encoding="utf-8")
+    for argv in (["prover", "--policy", policy], ["prover", "--config", "mesh.toml"], ["up", "mesh.toml"]):
+        assert main([*argv, "--dry-run"]) == USAGE_ERROR
+        told = capsys.readouterr().err
+        assert says in told and "policy: " in told and told.count("\n") == 1, told
+
+
+def test_a_list_alone_has_its_own_numbers_of_the_search() -> None:
+    alone, both = ProverSettings(policy="tactics"), ProverSettings(policy="inference+tactics")
+    assert alone.search_parameters().unvisited_penalty == LIST_PENALTY
+    assert ProverSettings(policy="fixed").search_parameters() == alone.search_parameters()
+    assert both.search_parameters() == both.search

@@ -1,0 +1,88 @@
+"""Attempts that ask for final verification: real provers and lean-proxies, and a proof that Lean really refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from common.bus import Bus, Unanswered
+from common.lean import ProofTree, Theorem
+from common.messages import MAX_MESSAGE_BYTES, Attempt, AttemptOutcome, Ended, Purpose
+from node.lean.text.script import proof_script
+from node.prover.verification import MeshVerification
+from node.proving.statements import read_target
+from tests.node.prover.nodes import played
+
+FILE = """axiom cheat (p : Prop) : p
+theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := by
+  sorry
+"""
+"""A tactic may use the axiom, and a search takes it for a proof; verification permits Lean's own axioms alone."""
+
+
+@pytest.fixture
+def theorem(tmp_path: Path) -> Theorem:
+    (tmp_path / "file.lean").write_text(FILE, encoding="utf-8")
+    return read_target([str(tmp_path / "file.lean"), "t"]).readings[0]
+
+
+def attempt(attempt_id: str, theorem: Theorem, **changes: object) -> Attempt:
+    fields = {"theorem_id": "t", "purpose": Purpose.EVAL, "simulations": 20, "seed": 1} | changes
+    return Attempt(attempt_id=attempt_id, theorem=theorem, **fields)  # type: ignore[arg-type]
+
+
+async def test_the_search_goes_on_after_a_proof_that_lean_refuses(
+    bus: Bus, lean_proxy: object, theorem: Theorem, tmp_path: Path
+) -> None:
+    tactics = tmp_path / "cheating.txt"
+    tactics.write_text("exact cheat _\nconstructor\nexact h.1\nexact h.2\n", encoding="utf-8")
+    attempts = [attempt("believed", theorem), attempt("verified", theorem, verify=True)]
+    found = await played(bus, attempts, policy=f"tactics:{tactics}")
+    believed, verified = found["believed"], found["verified"]
+    assert believed.proof is not None and "cheat" in proof_script(believed.proof)
+    assert verified.outcome is AttemptOutcome.PROVED, verified.message
+    assert verified.proof is not None and "cheat" not in proof_script(verified.proof)
+    statistics = verified.statistics
+    assert statistics.proofs_rejected >= 1 and statistics.seconds_verify > 0
+    assert statistics.solved_at_simulations > believed.statistics.solved_at_simulations
+    verify = MeshVerification(bus, theorem, timeout=30, patience=60)
+    assert await verify(verified.proof) == ""
+
+    tactics.write_text("exact cheat _\n", encoding="utf-8")  # nothing else is there to be found
+    refused = (await played(bus, [attempt("refused", theorem, verify=True)], policy=f"tactics:{tactics}"))["refused"]
+    assert (refused.outcome, refused.proof) == (AttemptOutcome.FAILED, None)
+    assert refused.statistics.ended is Ended.EXHAUSTED and refused.statistics.proofs_rejected == 1
+    assert "rests on other axioms than Lean's own: cheat" in refused.message
+
+
+async def test_a_proxy_that_dies_before_its_verdict_is_the_attempts_error(
+    bus: Bus, lean_proxy: asyncio.subprocess.Process, theorem: Theorem, tmp_path: Path
+) -> None:
+    tactics = tmp_path / "honest.txt"
+    tactics.write_text("exact ⟨h.2, h.1⟩\n", encoding="utf-8")
+
+    def kill_after_the_proof(*, simulations: int, **_: object) -> None:
+        if simulations and lean_proxy.returncode is None:
+            lean_proxy.kill()
+
+    settings = {"policy": f"tactics:{tactics}", "verify_patience": 0.5}
+    result = (await played(bus, [attempt("a", theorem, verify=True)], kill_after_the_proof, **settings))["a"]
+    assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
+    assert "lean.verify" in result.message
+    assert (result.statistics.simulations, result.statistics.proofs_rejected) == (1, 0)
+
+
+async def test_without_a_verdict_there_is_neither_proof_nor_failure(bus: Bus, theorem: Theorem) -> None:
+    verify = MeshVerification(bus, theorem, timeout=0.2, patience=0.4)
+    with pytest.raises(Unanswered):
+        await verify(ProofTree("exact cheat _"))
+
+
+async def test_a_proof_that_no_message_holds_is_refused(bus: Bus, theorem: Theorem) -> None:
+    verify = MeshVerification(bus, theorem, timeout=0.2, patience=0.4)
+    rfl = ProofTree("rfl")
+    tree = ProofTree("constructor", layout=((0,), (1,)), children=(rfl,))
+    assert "does not fit its 1 branches" in await verify(tree)
+    assert "too large to be verified" in await verify(ProofTree(f"exact {'x' * MAX_MESSAGE_BYTES}"))
