@@ -31,7 +31,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 10
 th { text-align: left; font-weight: 500; color: var(--quiet); } td, th { padding: .16em .8em .16em 0; }
 td { vertical-align: top; border-top: 1px solid var(--line); } .reasons td { overflow-wrap: anywhere; }
 .reasons td:first-child { min-width: 9em; width: 30%; } .fits table { width: auto; }
-td.n, th.n { text-align: right; white-space: nowrap; } td.w { min-width: 5em; width: 30%; }
+td.n, th.n { text-align: right; white-space: nowrap; } td.w { min-width: 3em; width: 25%; padding-right: 0; }
 .bar { display: block; height: .75em; margin-top: .38em; background: var(--line); border-radius: 2px; }
 .bar i { display: block; height: 100%; background: var(--accent); border-radius: 2px; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1em 1em; margin: 0; }
