@@ -97,7 +97,7 @@ def pair(first: Side, second: Side) -> Pairing:
     if not common:
         raise ComparisonError(
             f"{first.label} and {second.label} have no statement in common: one is of "
-            f"{_benchmarks(first)}, the other of {_benchmarks(second)}"
+            f"{_benchmarks(first)}, the other of {_benchmarks(second)}{_apart_from_headers(results)}"
         )
     mine, theirs = found[: len(first.seeds)], found[len(first.seeds) :]
     left_first: Counter[Standing] = Counter()
@@ -156,6 +156,12 @@ def _keyed(results: Results, by_name: bool) -> dict[tuple[object, ...], Statemen
         found[*stated, seen[stated]] = row
         seen[stated] += 1
     return found
+
+
+def _apart_from_headers(results: Sequence[Results]) -> str:
+    """Whether headers are all that keeps statements apart."""
+    common = set.intersection(*({row.statement.theorem.stated for row in each.statements} for each in results))
+    return f" ({len(common)} say the same, and stand behind other headers)" if common else ""
 
 
 def _why_left_out(rows: Sequence[StatementResult]) -> list[Standing]:
