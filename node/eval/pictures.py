@@ -39,12 +39,14 @@ def draw_panels(panels: Sequence[tuple[str, Sequence[Curve]]], path: Path) -> No
 
 
 def svg(curves: Sequence[Curve], kind: str) -> str:
-    """A picture as an element of a page: its text has the page's colour and font."""
-    text = _written([(kind, curves)], "svg").decode()
-    return text[text.index("<svg") :].replace(_INK, "currentColor").strip()
+    """A picture as an element of a page: its text and its first curve have the page's colours (`--accent`)."""
+    text = _written([(kind, curves)], "svg", inline=True).decode()
+    text = text[text.index("<svg") :].replace(_INK, "currentColor").strip()
+    return text.replace(COLOURS[0].lower(), f"var(--accent, {COLOURS[0]})")
 
 
-def _written(panels: Sequence[tuple[str, Sequence[Curve]]], format: str) -> bytes:
+def _written(panels: Sequence[tuple[str, Sequence[Curve]]], format: str, inline: bool = False) -> bytes:
+    """The picture as a file. `inline`: small, for a page that says itself what is shaded and dashed."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -61,17 +63,22 @@ def _written(panels: Sequence[tuple[str, Sequence[Curve]]], format: str) -> byte
         "xtick.color": _INK,
         "ytick.color": _INK,
     }
+    scale = 0.8 if inline else 1.0
     with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(0.6 + 4.6 * len(panels), 3.7), layout="constrained")
+        figure = Figure(figsize=(scale * (0.6 + 4.6 * len(panels)), scale * 3.7), layout="constrained")
         FigureCanvasAgg(figure)
-        _fill(figure, panels)
+        bound = _fill(figure, panels)
+        if not inline:
+            note = "Shaded: 95% interval (Wilson, over statements)."
+            figure.supxlabel(note + (" Dashed: at least this many." if bound else ""), fontsize=9)
         out = io.BytesIO()
         metadata = {"Date": None} if format == "svg" else {"Software": None}
         figure.savefig(out, format=format, dpi=160, transparent=format == "svg", metadata=metadata)
     return out.getvalue()
 
 
-def _fill(figure: Figure, panels: Sequence[tuple[str, Sequence[Curve]]]) -> None:
+def _fill(figure: Figure, panels: Sequence[tuple[str, Sequence[Curve]]]) -> bool:
+    """Draw all of it; says whether a part of a curve is a lower bound."""
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     top = max((share for _, curves in panels for each in curves for share in each.high), default=1.0)
     bound = False
@@ -83,8 +90,7 @@ def _fill(figure: Figure, panels: Sequence[tuple[str, Sequence[Curve]]]) -> None
     axes[0].set_ylabel("statements solved")
     if len(panels[0][1]) > 1:
         axes[-1].legend(loc="best", frameon=False, fontsize=10)
-    note = "Shaded: 95% interval (Wilson, over statements)."
-    figure.supxlabel(note + (" Dashed: at least this many." if bound else ""), fontsize=9)
+    return bound
 
 
 def _draw(axes: Axes, curve: Curve, colour: str, *, second_round: bool) -> bool:

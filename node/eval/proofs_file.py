@@ -37,6 +37,9 @@ from node.lean.verify.fresh_lean import HEARTBEATS
 NAMESPACE = "ProofmeshProofs"
 """Of all proofs. No library has it."""
 
+MOST_NAMED = 20
+"""Statements that a comment names."""
+
 _LIMIT = f"set_option maxHeartbeats {HEARTBEATS}"
 """Of a verification (`node.lean.verify.fresh_lean`); a header may set another one."""
 
@@ -99,7 +102,16 @@ def proofs_files(results: Results) -> ProofsFiles:
     placed = tuple(row.statement.name for row in solved if row.statement.theorem.place is not None)
     rows = [row for row in solved if row.statement.theorem.place is None]
     texts = [_text(file, results) for file in _files(rows, results.plan.lean.header)]
-    return ProofsFiles(tuple(texts) or (_head(results) + "-- No statement is solved.\n",), len(rows), placed)
+    texts = texts or [_head(results) + ("" if placed else "-- No statement is solved.\n")]
+    if placed:
+        texts[0] += f"\n-- {_left_out(placed)}\n"
+    return ProofsFiles(tuple(texts), len(rows), placed)
+
+
+def _left_out(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    named = ", ".join(_line(name) for name in names[:MOST_NAMED])
+    return f"Not here, since these proofs belong into the files of their gaps (attempts.jsonl has them): {named}{more}"
 
 
 # --- which proof goes into which file ---------------------------------------------------------------------------------

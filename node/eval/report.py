@@ -51,7 +51,9 @@ def _headline(results: Results, benchmark: str) -> Iterator[str]:
     yield f"<p class=quiet>{text(results.plan.label)}, {text(results.plan.method)}, {text(budget_words(results))}</p>"
     yield f"<p class=big>{percent(total.rate)} solved</p>"
     within = f", 95% interval {interval(low, high)} (Wilson, over statements)" if total.statements else ""
-    yield f"<p>{amount(total.solved)} of {total.statements:,} statements{_by_pass(results)}{within}.</p>"
+    each_pass = f" in the mean of {results.passes} passes" if results.passes > 1 else ""
+    some_pass = f"; {total.any:,} by at least one pass" if results.passes > 1 else ""
+    yield f"<p>{amount(total.solved)} of {total.statements:,} statements{each_pass}{within}{some_pass}.</p>"
     if results.without_flawed is not None:
         clean = results.without_flawed
         low, high = wilson(clean.solved, clean.statements)
@@ -61,12 +63,6 @@ def _headline(results: Results, benchmark: str) -> Iterator[str]:
         )
     if results.missing:
         yield f"<p class=undecided>Not complete: {results.missing:,} attempts are still to be played.</p>"
-
-
-def _by_pass(results: Results) -> str:
-    if results.passes == 1:
-        return ""
-    return f" in the mean of {results.passes} passes; {results.total.any:,} by at least one pass"
 
 
 def budget_words(results: Results) -> str:
@@ -101,11 +97,11 @@ def _not_counted(results: Results) -> Iterator[str]:
         yield "<h2>Neither solved nor unsolved</h2><p>These count for nothing in the shares on this page.</p>"
     for name, why, rows in groups:
         if rows:
-            yield f"<details><summary>{len(rows):,} {name}</summary><p class=quiet>{why}</p>{_named(rows)}</details>"
+            yield f"<details><summary>{name}: {len(rows):,}</summary><p class=quiet>{why}</p>{_named(rows)}</details>"
     flawed = tuple((row.statement.name, row.statement.flaw) for row in results.statements if row.statement.flaw)
     if flawed:
-        yield f"<h2>Known flaws</h2><details><summary>{len(flawed):,} statements are known to be flawed; "
-        yield f"they count, unless it is said otherwise</summary>{_named(flawed)}</details>"
+        yield f"<h2>Known flaws</h2><details><summary>statements that are known to be flawed: {len(flawed):,}; they "
+        yield f"count, unless it is said otherwise</summary>{_named(flawed)}</details>"
 
 
 def _reasons(results: Results, standing: Standing) -> tuple[tuple[str, str], ...]:
@@ -113,8 +109,9 @@ def _reasons(results: Results, standing: Standing) -> tuple[tuple[str, str], ...
 
 
 def _named(rows: tuple[tuple[str, str], ...]) -> str:
-    shown = table(("name", "why"), ((text(cut(name)), text(cut(why))) for name, why in rows[:MOST_NAMED]), ())
-    return shown + (f"<p class=quiet>and {len(rows) - MOST_NAMED:,} more</p>" if len(rows) > MOST_NAMED else "")
+    cells = ((text(cut(name)), text(cut(why))) for name, why in rows[:MOST_NAMED])
+    more = f"<p class=quiet>and {len(rows) - MOST_NAMED:,} more</p>" if len(rows) > MOST_NAMED else ""
+    return f'<div class="reasons">{table(("name", "why"), cells, ())}{more}</div>'
 
 
 def _budgets(results: Results) -> Iterator[str]:
@@ -128,16 +125,18 @@ def _budgets(results: Results) -> Iterator[str]:
         for limit, tally in results.budgets[kind]:
             least = limit > curve.complete_until
             bound |= least
-            cells = tally_cells(tally)
-            rows.append([amount(limit), *cells[:2], ("≥ " if least else "") + cells[2], *cells[3:]])
+            solved, _, share, within, _ = tally_cells(tally)
+            rows.append([amount(limit), solved, ("≥ " if least else "") + share, within])
         yield f'<div class="card"><h3>{name.capitalize() if name.islower() else name}</h3>'
         if curve.points:
             yield f"<figure>{svg([curve], kind)}</figure>"
-        yield f"{table(('within', *_TALLY_HEADS), rows, _NUMBERS)}</div>"
+        yield f"{table(('within', 'solved', 'share', '95% interval'), rows, (0, 1, 2, 3))}</div>"
     yield "</div>"
+    yield "<p class=quiet>Shaded: the 95% interval."
     if bound:
-        yield "<p class=quiet>≥ and dashes: some attempts had ended by another budget before; with this much of this "
-        yield "one they might have been solved.</p>"
+        yield "≥ and dashes: some attempts had ended by another budget before they had this much; with it they might "
+        yield "have found a proof."
+    yield "</p>"
 
 
 def _passes(results: Results) -> Iterator[str]:
@@ -149,10 +148,10 @@ def _passes(results: Results) -> Iterator[str]:
         rows.append(
             [str(each.k), percent(each.unbiased), percent(each.mean) + spread, str(each.blocks), f"{each.statements:,}"]
         )
-    yield "<h2>pass@k</h2>"
-    yield table(("k", "unbiased", "blocks: mean ± deviation", "blocks", "statements"), rows, (0, 1, 2, 3, 4))
-    yield "<p class=quiet>Unbiased: Chen et al., arXiv 2107.03374, equation 1. Blocks: disjoint ones of k passes, as STP "
-    yield "reports them (arXiv 2502.00212). Statements with fewer than k decided attempts are left out.</p>"
+    heads = ("k", "unbiased", "blocks: mean ± deviation", "blocks", "statements")
+    yield f'<h2>pass@k</h2><div class="card fits">{table(heads, rows, (0, 1, 2, 3, 4))}</div>'
+    yield "<p class=quiet>Unbiased: Chen et al., arXiv 2107.03374, equation 1. Blocks: disjoint ones of k passes, as "
+    yield "STP reports them (arXiv 2502.00212). Statements with fewer than k decided attempts are left out.</p>"
 
 
 def _groups(results: Results) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the pages of reports have in common: style, script, and pieces of HTML. Every foreign text goes through `text`."""
+"""What pages of reports have in common: style, script, pieces of HTML. Every foreign text goes through `text`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ body { margin: 0 auto; max-width: 74em; padding: 1.5em 1.2em 4em; background: va
 h1 { font-size: 1.5em; margin: 0 0 .2em; overflow-wrap: anywhere; } h2 { font-size: 1.15em; margin: 2em 0 .5em; }
 h3 { font-size: 1em; margin: 0 0 .4em; } p { margin: .4em 0; } .quiet { color: var(--quiet); }
 .big { font-size: 2.1em; font-weight: 650; margin: .5em 0 0; line-height: 1.2; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20em, 100%), 1fr)); gap: 1em; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20em, 100%), 1fr)); gap: 1em;
+  align-items: start; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .8em 1em; min-width: 0;
   overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
 th { text-align: left; font-weight: 500; color: var(--quiet); } td, th { padding: .16em .8em .16em 0; }
-td { vertical-align: top; overflow-wrap: anywhere; border-top: 1px solid var(--line); }
-td.n, th.n { text-align: right; white-space: nowrap; } td.w { min-width: 5em; width: 30%; }
+td { vertical-align: top; border-top: 1px solid var(--line); } .reasons td { overflow-wrap: anywhere; }
+.reasons td:first-child { min-width: 9em; width: 30%; } .fits table { width: auto; }
+td.n, th.n { text-align: right; white-space: nowrap; } td.w { min-width: 3em; width: 25%; padding-right: 0; }
 .bar { display: block; height: .75em; margin-top: .38em; background: var(--line); border-radius: 2px; }
 .bar i { display: block; height: 100%; background: var(--accent); border-radius: 2px; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1em 1em; margin: 0; }
@@ -49,7 +51,8 @@ figure { margin: 0; } figure svg { width: 100%; height: auto; max-width: 34em; }
 .solved { color: var(--good); } .unsolved { color: var(--ink); } .undecided { color: var(--warn); }
 .not-elaborated { color: var(--warn); } .flaw { color: var(--bad); }
 @media (max-width: 46em) { .row > summary, .heads { grid-template-columns: minmax(0, 1fr) 8em; }
-  .row > summary > .extra, .heads > .extra { display: none; } dl { grid-template-columns: 1fr; } dd { margin: 0 0 .3em; } }
+  .row > summary > .extra, .heads > .extra { display: none; }
+  dl { grid-template-columns: 1fr; } dd { margin: 0 0 .3em; } }
 """
 
 _SCRIPT = """

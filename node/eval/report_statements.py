@@ -74,7 +74,7 @@ def _row(row: StatementResult, passes: int) -> Iterator[str]:
     if statement.theorem.header:
         yield f"<pre class=quiet>{text(cut(statement.theorem.header))}</pre>"
     yield f"<pre>{text(cut(_lean(statement.theorem, row.solved[0] if row.solved else None)))}</pre>"
-    ends = ", ".join(_ended(each) for each in row.attempts)
+    ends = "; ".join(_ended(each) for each in row.attempts)
     yield f'<p class="quiet">{text(cut(ends))}</p></details>' if ends else "</details>"
 
 
@@ -91,10 +91,11 @@ def _lean(theorem: Theorem, attempt: AttemptRecord | None) -> str:
 def _ended(attempt: AttemptRecord) -> str:
     """How an attempt ended, and what it took."""
     found = attempt.statistics
-    words = "solved" if attempt.standing is Standing.SOLVED else attempt.ended or str(attempt.standing)
+    how = f" ({attempt.ended})" if attempt.ended and attempt.standing is not Standing.SOLVED else ""
+    words = f"{NAMES[attempt.standing]}{how}"
     took = f"{found.simulations} simulations, {found.lean_attempts} Lean attempts, {found.seconds:.1f} s"
     axioms = f", axioms: {', '.join(attempt.axioms)}" if attempt.axioms else ""
-    return f"pass {attempt.number + 1}: {words} ({took}{axioms})"
+    return f"pass {attempt.number + 1}: {words}, {took}{axioms}"
 
 
 def cut(foreign: str, most: int = MOST_CHARACTERS) -> str:

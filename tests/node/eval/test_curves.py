@@ -84,9 +84,11 @@ def test_pictures_are_drawn_of_whatever_there_is(tmp_path):
     assert b"<svg" in (tmp_path / "two.svg").read_bytes()
 
 
-def test_the_part_that_is_a_lower_bound_is_dashed_and_said_to_be():
+def test_the_part_that_is_a_lower_bound_is_dashed_and_said_to_be(tmp_path):
     curve = curve_of(results_of(random_evaluation(60)), "simulations")
-    whole, bound = svg([curve], "simulations"), svg([replace(curve, complete_until=20.0)], "simulations")
+    for name, drawn in [("whole.svg", curve), ("bound.svg", replace(curve, complete_until=20.0))]:
+        draw_curves([drawn], "simulations", tmp_path / name)
+    whole, bound = ((tmp_path / name).read_text() for name in ("whole.svg", "bound.svg"))
     assert "stroke-dasharray" in bound and "Dashed" in bound
     assert "stroke-dasharray" not in whole and "Dashed" not in whole
 

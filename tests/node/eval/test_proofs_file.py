@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from common.lean import Theorem
 from common.places import NO_CONTEXT, Place
@@ -81,6 +83,16 @@ def test_a_proof_at_a_place_in_a_file_is_left_out_and_named():
     )
     assert proofs.left_out == ("gap",) and proofs.proofs == 1
     assert names(proofs.texts[0]) == ["t0"]
+    assert "-- Not here" in proofs.texts[0] and "gap" in proofs.texts[0]
+
+
+@given(st.lists(st.text(max_size=12), min_size=1, max_size=8, unique=True), st.text(max_size=30))
+def test_names_are_plain_differ_and_stand_in_no_proof(given_names, script):
+    proofs = files_of([(Theorem(name, "", "True"), f"  exact {script}") for name in given_names])
+    bare = [match.group(1) for match in re.finditer(r"^theorem «?([^»\s]+)»? : \(True", proofs.texts[0], re.MULTILINE)]
+    assert len(set(bare)) == len(given_names)
+    assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_']*", name) for name in bare)
+    assert set(bare).isdisjoint(re.findall(r"[\w'!?]+", script))
 
 
 def test_without_a_proof_the_file_says_so():

@@ -1,0 +1,158 @@
+"""What an evaluation leaves for people: results.json, the page, the summary."""
+
+import io
+import re
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from common.lean import Theorem
+from node.eval.folder import FolderError
+from node.eval.outputs import summary_lines, write_outputs
+from node.eval.records import AttemptRecord, Standing
+from node.eval.report import report
+from node.eval.report_statements import MOST_CHARACTERS, MOST_SHOWN
+from node.eval.results import results_of
+from node.eval.results_file import ResultsFile, results_file
+from tests.node.eval.made import evaluation, random_evaluation, solved, statement, unsolved
+
+HOSTILE = '</pre></style><script>alert(1)</script><img src=x onerror=alert(1)>"\' onclick="x'
+
+
+class Seen(HTMLParser):
+    """The elements of a page, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def words(page: str) -> str:
+    return " ".join(Seen(page).text.split())
+
+
+def test_all_files_are_written_and_results_can_be_read_back(tmp_path):
+    made = random_evaluation(60, passes=3, path=tmp_path)
+    results = write_outputs(made, 3)
+    assert {each.name for each in tmp_path.iterdir()} == {"results.json", "report.html", "solved.png", "proofs.lean"}
+    found = msgspec.json.decode((tmp_path / "results.json").read_bytes(), type=ResultsFile)
+    assert found == msgspec.convert(
+        msgspec.to_builtins(results_file(results), str_keys=True), ResultsFile, strict=False
+    )
+    assert found.total.solved == results.total.solved and found.passes == 3
+    assert found.standings["not-elaborated"] == results.standings[Standing.NOT_ELABORATED] > 0
+    assert found.curves["simulations"].points[-1][1] == pytest.approx(found.total.rate)
+    assert sum(each.standing is Standing.SOLVED for each in found.statements) == found.total.any
+    assert re.search(rb"NaN|Infinity", (tmp_path / "results.json").read_bytes()) is None
+
+
+def test_numbers_that_are_not_known_are_null():
+    found = results_file(results_of(evaluation([statement("a")], []), 1))
+    assert (found.total.rate, found.total.low, found.curves["seconds"].complete_until) == (None, None, None)
+    assert found.missing == 1 and found.statements[0].reason == "it was not tried yet"
+
+
+def test_budgets_that_some_attempts_never_had_are_marked_as_lower_bounds():
+    attempts = [solved("a", 200), unsolved("b")]
+    found = results_file(results_of(evaluation([statement("a"), statement("b")], attempts)))
+    assert not any(each.lower_bound for each in found.budgets["simulations"])
+    assert [each.budget for each in found.budgets["lean_attempts"] if each.lower_bound] == [2048]
+
+
+def test_files_of_proofs_that_are_no_longer_needed_are_taken_away(tmp_path):
+    statements = [statement(name, theorem=Theorem(name, "", "True", f"import {name.upper()}")) for name in ("a", "b")]
+    attempts = [solved("a", 3), solved("b", 3)]
+    write_outputs(evaluation(statements, attempts, tmp_path), 1)
+    assert (tmp_path / "proofs-2.lean").read_text().startswith("import B")
+    write_outputs(evaluation(statements, attempts[:1], tmp_path), 1)
+    assert not (tmp_path / "proofs-2.lean").exists()
+
+
+def test_a_folder_that_is_gone_is_said_to_be(tmp_path):
+    with pytest.raises(FolderError, match=r"gone: cannot be written: No such file"):
+        write_outputs(evaluation([statement("a")], [solved("a", 3)], tmp_path / "gone"), 1)
+
+
+def test_the_page_runs_and_fetches_nothing_that_others_wrote():
+    hostile = statement(HOSTILE, theorem=Theorem(HOSTILE, HOSTILE, HOSTILE, HOSTILE), family=HOSTILE, flaw=HOSTILE)
+    refused = statement("refused", refused=HOSTILE, family=HOSTILE + "2")
+    attempt = solved(HOSTILE, 3, script=f"  exact {HOSTILE}")
+    lost = AttemptRecord(name="lost", number=0, standing=Standing.UNDECIDED, ended=HOSTILE, reason=HOSTILE)
+    made = evaluation([hostile, refused, statement("lost")], [attempt, lost], label=HOSTILE, policy=HOSTILE)
+    page = report(results_of(made))
+    ordinary = report(results_of(evaluation([statement("a")], [solved("a", 3)])))
+    assert Seen(page).tags.count("script") == Seen(ordinary).tags.count("script") == 1
+    assert "img" not in Seen(page).tags
+    assert not [name for name, _ in Seen(page).attributes if name.startswith("on") or name in ("src", "href")]
+    assert Seen(page).text.count("alert(1)") >= 8
+    assert "<link" not in page and "@import" not in page and "default-src 'none'" in page
+
+
+def test_the_page_says_what_counts_as_neither_solved_nor_unsolved_and_why():
+    statements = [statement("a"), statement("b"), statement("c", refused="unknown identifier 'Real'"), statement("d")]
+    lost = AttemptRecord(name="d", number=0, standing=Standing.UNDECIDED, reason="the Lean process died")
+    page = words(report(results_of(evaluation(statements, [solved("a", 3), unsolved("b"), lost]))))
+    assert "50.0% solved" in page and "1 of 2 statements, 95% interval 9.5 to 90.5%" in page
+    assert "statements not elaborated: 1" in page and "unknown identifier 'Real'" in page
+    assert "statements undecided: 1" in page and "the Lean process died" in page
+    assert "known to be flawed" not in page
+
+
+def test_the_page_gives_the_share_without_flawed_statements():
+    statements = [statement("a", flaw="its hypotheses contradict each other"), statement("b")]
+    page = words(report(results_of(evaluation(statements, [solved("a", 3), unsolved("b")]))))
+    assert "Without statements that are known to be flawed: 0.0%, 0 of 1" in page
+    assert "its hypotheses contradict each other" in page
+
+
+def test_passes_are_reported_where_there_are_several():
+    one, four = (words(report(results_of(random_evaluation(40, passes)))) for passes in (1, 4))
+    assert "pass@k" in four and "in the mean of 4 passes" in four
+    assert "pass@k" not in one
+
+
+def test_a_page_of_very_many_statements_shows_some_and_says_where_all_are():
+    count = MOST_SHOWN + 10
+    statements = [statement(f"s{index}") for index in range(count)]
+    statements[0] = statement("s0", theorem=Theorem("s0", "", "x" * 3 * MOST_CHARACTERS))
+    page = report(results_of(evaluation(statements, [solved("s0", 3)])))
+    assert page.count('class="row"') == MOST_SHOWN
+    assert f"The first {MOST_SHOWN:,} of {count:,} are shown" in words(page) and "attempts.jsonl" in words(page)
+    assert "more characters" in page and len(page) < 2_000_000
+
+
+def test_an_evaluation_without_a_statement_has_a_page_too():
+    assert "– solved" in words(report(results_of(evaluation([], []))))
+
+
+def shown(results) -> str:
+    console = Console(file=io.StringIO(), width=110)
+    console.print(summary_lines(results))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_the_summary_names_what_is_solved_and_what_does_not_count():
+    statements = [statement("a"), statement("b", family="[red]other"), statement("c", refused="unknown identifier")]
+    summary = shown(results_of(evaluation(statements, [solved("a", 3), unsolved("b")])))
+    assert "solved 1 of 2 statements, 50.0% (95% interval 9.5 to 90.5%)" in summary
+    assert "neither solved nor unsolved: 1 not elaborated by this Lean" in summary
+    assert "[red]other" in summary and "ended by: simulations 1" in summary
+    assert re.search(r"^8 +simulations +1 +50\.0%", summary, re.MULTILINE)
+
+
+def test_the_summary_of_several_passes_has_pass_at_k():
+    assert "pass@k" in shown(results_of(random_evaluation(20, passes=2)))
+    assert "pass@k" not in shown(results_of(random_evaluation(20)))
