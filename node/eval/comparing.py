@@ -32,7 +32,7 @@ from node.eval.known import (
 )
 from node.eval.records import AttemptRecord, Standing
 from node.eval.results import Results, StatementResult
-from node.eval.sides import Pair, Pairing, Side, mean_score, pair, tries
+from node.eval.sides import Pair, Pairing, Side, mean_score, pair
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def compare(sides: Sequence[Side], seed: int = 0) -> list[Comparison]:
 def _compared(first: Side, second: Side, seed: int) -> Comparison:
     pairing = pair(first, second)
     pairs = pairing.pairs
-    counts = [_common_tries(each) for each in pairs]
+    counts = [len(each.first_tries) for each in pairs]
     solid = [each for each in pairs if not each.flawed]
     outcomes = [(each.name, _any(each, _is_solved)) for each in pairs]
     simulations, exact_simulations = _by_budget(first, second, pairs, SIMULATIONS, seed)
@@ -164,7 +164,6 @@ def _difference(
     outcomes = [_any(each, solved) for each in pairs]
     only_first, only_second = outcomes.count((True, False)), outcomes.count((False, True))
     exact = mcnemar(only_first, only_second)
-    single = all(len(tries(each.first)) == len(tries(each.second)) == 1 for each in pairs)
     return Difference(
         statements=len(pairs),
         first=statistics.fmean(one for one, _ in scores) if scores else math.nan,
@@ -172,7 +171,7 @@ def _difference(
         difference=difference,
         low=low,
         high=high,
-        p=exact if single else permutation_test(scores, seed),
+        p=exact if all(each.single for each in pairs) else permutation_test(scores, seed),
         both=outcomes.count((True, True)),
         only_first=only_first,
         only_second=only_second,
@@ -181,14 +180,9 @@ def _difference(
     )
 
 
-def _common_tries(pair: Pair) -> int:
-    return min(len(tries(pair.first)), len(tries(pair.second)))
-
-
 def _any(pair: Pair, solved: Callable[[AttemptRecord], bool]) -> tuple[bool, bool]:
     """Whether one of the first k attempts of each side solves the statement, k the number that both have."""
-    count = _common_tries(pair)
-    return any(map(solved, tries(pair.first)[:count])), any(map(solved, tries(pair.second)[:count]))
+    return any(map(solved, pair.first_tries)), any(map(solved, pair.second_tries))
 
 
 def _by_budget(
@@ -216,6 +210,8 @@ def _at_budget(
         return statistics.fmean(share_within(row, kind, limit) for row in rows)
 
     def open_share(side: Side, rows: Sequence[Sequence[StatementResult]]) -> float:
+        if limit <= exact:
+            return 0.0
         plans = [each.plan for each in side.seeds]
         return statistics.fmean(
             share_open(row, plan, kind, limit) for each in rows for plan, row in zip(plans, each, strict=True)

@@ -65,6 +65,11 @@ class Pair:
     first: tuple[StatementResult, ...]
     """One for each seed."""
     second: tuple[StatementResult, ...]
+    first_tries: tuple[AttemptRecord, ...]
+    """The first k of its decided attempts, k the number that both sides have: first passes of all seeds first."""
+    second_tries: tuple[AttemptRecord, ...]
+    single: bool
+    """Whether each side has one decided attempt and no more."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ def pair(first: Side, second: Side) -> Pairing:
     if not common:
         raise ComparisonError(
             f"{first.label} and {second.label} have no statement in common: one is of "
-            f"{_benchmarks(first)}, the other of {_benchmarks(second)}"
+            f"{_benchmarks(first)}, the other of {_benchmarks(second)}{_apart_from_headers(results)}"
         )
     mine, theirs = found[: len(first.seeds)], found[len(first.seeds) :]
     left_first: Counter[Standing] = Counter()
@@ -101,8 +106,7 @@ def pair(first: Side, second: Side) -> Pairing:
     for key in (key for key in found[0] if key in common):
         here, there = tuple(each[key] for each in mine), tuple(each[key] for each in theirs)
         if all(row.counts for row in (*here, *there)):
-            flawed = any(row.statement.flaw for row in (*here, *there))
-            pairs.append(Pair(here[0].statement.name, flawed, here, there))
+            pairs.append(_pair(here, there))
         left_first.update(_why_left_out(here))
         left_second.update(_why_left_out(there))
     if not pairs:
@@ -121,10 +125,18 @@ def pair(first: Side, second: Side) -> Pairing:
     )
 
 
-def tries(rows: Sequence[StatementResult]) -> list[AttemptRecord]:
+def _pair(first: tuple[StatementResult, ...], second: tuple[StatementResult, ...]) -> Pair:
+    flawed = any(row.statement.flaw for row in (*first, *second))
+    here, there = _tries(first), _tries(second)
+    count = min(len(here), len(there))
+    single = len(here) == len(there) == 1
+    return Pair(first[0].statement.name, flawed, first, second, here[:count], there[:count], single)
+
+
+def _tries(rows: Sequence[StatementResult]) -> tuple[AttemptRecord, ...]:
     """The decided attempts of all seeds at a statement: first passes first."""
     found = [(each.number, seed, each) for seed, row in enumerate(rows) for each in row.decided]
-    return [each for _, _, each in sorted(found, key=lambda item: item[:2])]
+    return tuple(each for _, _, each in sorted(found, key=lambda item: item[:2]))
 
 
 def mean_score(rows: Sequence[StatementResult]) -> float:
@@ -144,6 +156,12 @@ def _keyed(results: Results, by_name: bool) -> dict[tuple[object, ...], Statemen
         found[*stated, seen[stated]] = row
         seen[stated] += 1
     return found
+
+
+def _apart_from_headers(results: Sequence[Results]) -> str:
+    """Whether headers are all that keeps statements apart."""
+    common = set.intersection(*({row.statement.theorem.stated for row in each.statements} for each in results))
+    return f" ({len(common)} say the same, and stand behind other headers)" if common else ""
 
 
 def _why_left_out(rows: Sequence[StatementResult]) -> list[Standing]:

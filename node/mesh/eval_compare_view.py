@@ -13,6 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from node.eval.words import number_of, printable
+
 if TYPE_CHECKING:
     from node.eval.comparing import AtBudget, Comparison, Difference, SideFacts
     from node.eval.records import Standing
@@ -66,7 +68,10 @@ def show(comparisons: Sequence[Comparison], console: Console | None = None) -> N
 def _show_one(console: Console, found: Comparison) -> None:
     sides = Table.grid(padding=(0, 2, 0, 0))
     for letter, side in (("A", found.first), ("B", found.second)):
-        sides.add_row(Text(letter, "bold"), Text.assemble((side.label, "bold"), f": {side.what}{_seeds(side)}"))
+        sides.add_row(
+            Text(letter, "bold"),
+            Text.assemble((printable(side.label), "bold"), printable(f": {side.what}{_seeds(side)}")),
+        )
     console.print(sides)
     _line(console, _statements(found))
     for warning in found.warnings:
@@ -86,7 +91,7 @@ def _show_one(console: Console, found: Comparison) -> None:
 
 def _line(console: Console, text: str, style: str = "") -> None:
     """One line, or several indented ones."""
-    console.print(Padding(Text(text, style=style), (0, 0, 0, 3), expand=False))
+    console.print(Padding(Text(printable(text), style=style), (0, 0, 0, 3), expand=False))
 
 
 def _seeds(side: SideFacts) -> str:
@@ -99,7 +104,7 @@ def _seeds(side: SideFacts) -> str:
 
 def _statements(found: Comparison) -> str:
     pairing = found.pairing
-    parts = [f"{len(pairing.pairs)} statements compared, of {pairing.shared} in both"]
+    parts = [f"{number_of(len(pairing.pairs), 'statement')} compared, of {pairing.shared:,} in both"]
     for letter, left_out in (("A", pairing.left_out_first), ("B", pairing.left_out_second)):
         parts += [f"{what} in {letter}: {count}" for what, count in _reasons(left_out)]
     for letter, count in (("A", pairing.only_first), ("B", pairing.only_second)):
@@ -168,7 +173,10 @@ def _notes(found: Comparison) -> list[str]:
     points = (found.simulations, found.lean_attempts)
     said = [f"{limit:,} {kind}" for (kind, limit), some in zip(equal, points, strict=True) if some and limit]
     if said:
-        notes.append(f"= the most that an attempt had on both sides and all is known of: {' and '.join(said)}")
+        notes.append(
+            f"= the largest budget within which each attempt of both sides is known to solve its statement or not: "
+            f"{' and '.join(said)}"
+        )
     if any(not point.exact for some in points for point in some):
         notes.append(
             "* another budget ended attempts before this one was used up: at least so many, at most so many if all of "

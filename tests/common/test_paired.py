@@ -21,6 +21,14 @@ def test_without_pairs_everything_is_possible():
     assert bootstrap_interval([], seed=0) == (0.0, -1.0, 1.0)
 
 
+def test_many_statements_have_the_interval_that_few_suggest():
+    few = [(0.0, 1.0)] * 90 + [(0.5, 0.0)] * 60 + [(1.0, 1.0)] * 850
+    _, low, high = bootstrap_interval(few * 100, seed=3)
+    mean, low_of_few, high_of_few = bootstrap_interval(few, seed=3)
+    assert mean - low == pytest.approx((mean - low_of_few) / 10, rel=0.05)
+    assert high - mean == pytest.approx((high_of_few - mean) / 10, rel=0.05)
+
+
 def test_mcnemar_is_the_sign_test_on_statements_that_one_of_two_solves():
     assert mcnemar(0, 0) == 1.0
     assert mcnemar(5, 5) == 1.0

@@ -110,6 +110,22 @@ def test_a_budget_of_lean_attempts_is_had_in_full_where_it_ended_the_search(tmp_
     assert found.simulations[-1].limit == SIMULATIONS and found.simulations[-1].exact
 
 
+def test_an_attempt_that_had_nothing_leaves_no_budget_of_lean_attempts_that_is_exact(tmp_path):
+    attempts = [unsolved("t1", simulations=0, ended=Ended.SECONDS), solved("t2", 4)]
+    found = compared(write(tmp_path / "a", attempts), write(tmp_path / "b", attempts))
+    assert (found.exact_lean_attempts, found.exact_simulations) == (0, 0)
+    assert [(each.limit, each.exact) for each in found.lean_attempts] == [(8, False), (16, False)]
+    assert found.lean_attempts[-1].open_first == found.lean_attempts[-1].open_second == 0.5
+
+
+def test_a_side_without_unsolved_attempts_is_exact_everywhere(tmp_path):
+    first = write(tmp_path / "a", outcomes({"t1": 3, "t2": 20}))
+    second = write(tmp_path / "b", [solved("t1", 5), unsolved("t2", simulations=16, ended=Ended.EXHAUSTED)])
+    found = compared(first, second)
+    assert all(each.exact for each in (*found.simulations, *found.lean_attempts))
+    assert (found.exact_simulations, found.exact_lean_attempts) == (64, 16 * TACTICS)
+
+
 def test_with_several_passes_rates_are_means_and_the_test_takes_as_many_attempts_of_each_side(tmp_path):
     first = write(tmp_path / "a", outcomes({"t1": 0, "t2": 0}) + outcomes({"t1": 3, "t2": 0}, number=1))
     second = write(tmp_path / "b", outcomes({"t1": 0, "t2": 5}))
@@ -169,7 +185,8 @@ def test_the_same_words_behind_another_header_are_another_statement(tmp_path):
         lean=LeanFacts(version="4.29.1", header="open Nat"),
     )
     with pytest.raises(
-        ComparisonError, match=r"a and b have no statement in common: one is of pocket:test, .* FILE.jsonl"
+        ComparisonError,
+        match=r"a and b have no statement in common: one is of pocket:test, .* FILE.jsonl \(1 say the same, and",
     ):
         compared(first, second)
 

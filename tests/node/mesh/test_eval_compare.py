@@ -1,0 +1,160 @@
+"""`proofmesh eval compare`: tables, JSON, the picture, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from node.eval.folder import ATTEMPTS, PLAN
+from node.eval.plan import Budgets
+from node.mesh.eval_compare import main
+from tests.node.eval.small import benchmark, outcomes, statement, undecided, unsolved, write
+
+
+@pytest.fixture
+def evals(tmp_path):
+    """Two evaluations: the second wins t3 and t4, and loses t2."""
+    write(tmp_path / "list", [*outcomes({"t1": 3, "t2": 5, "t3": 0, "t4": 0}), unsolved("t5", tactics=100)])
+    write(
+        tmp_path / "network",
+        [*outcomes({"t1": 2, "t2": 0, "t3": 9, "t4": 40, "t5": 0}), undecided("t6")],
+        [statement(f"t{number}", flaw="vacuous" if number == 4 else "") for number in range(1, 7)],
+        label="network demo",
+    )
+    return tmp_path
+
+
+@pytest.fixture(params=[80, 120])
+def width(request, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(request.param))
+    return request.param
+
+
+def rows_of(text: str) -> dict[str, list[str]]:
+    """The lines of the table by their first word."""
+    return {words[0]: words[1:] for line in text.splitlines() if (words := line.split())}
+
+
+def test_tables_have_each_budget_and_fit_into_the_terminal(evals, width, capsys):
+    assert main([str(evals / "list"), str(evals / "network")]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= width
+    rows = rows_of(text)
+    assert rows["all"] == ["5", "40.0%", "60.0%", "+20.0", "[-40.0,", "+80.0]", "1.000", "1", "2"]
+    assert rows["not"][1:4] == ["4", "50.0%", "50.0%"]
+    assert rows["64"][:2] == ["40.0%", "40.0%"]  # Lean attempts: t4 was solved with the 160th
+    assert rows["100"] == ["=", "40.0%", "40.0%", "+0.0", "[-60.0,", "+60.0]", "1.000", "1", "1"]
+    assert rows["256"][:2] == ["40-60%", "60.0%"]
+    assert rows["256"][-1] == "*"
+    assert "solved by B and not by A: 2 (t3, t4)" in text
+    assert "solved by A and not by B: 1 (t2)" in text
+    assert "64 simulations and 100 Lean attempts" in " ".join(text.split())
+
+
+def test_each_side_is_compared_with_the_first_one(evals, capsys):
+    write(evals / "random", outcomes({"t1": 0, "t2": 0, "t3": 0, "t4": 0}), method="random")
+    assert main([str(evals / "list"), str(evals / "network"), str(evals / "random")]) == 0
+    text = capsys.readouterr().out
+    assert text.count("A  list: the list of tactics, mcts") == 2
+    assert "B  random: the list of tactics, random" in text
+
+
+def test_json_has_all_of_it(evals, capsys):
+    assert main([str(evals / "list"), str(evals / "network"), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["statements"] == {
+        "paired_by": "name",
+        "in_both": 5,
+        "only_in_baseline": 0,
+        "only_in_other": 1,
+        "compared": 5,
+        "left_out_in_baseline": {},
+        "left_out_in_other": {},
+    }
+    assert (found["won"], found["lost"]) == (["t3", "t4"], ["t2"])
+    assert found["exact_until_lean_attempts"] == 100
+    assert [(each["limit"], each["exact"]) for each in found["by_lean_attempts"]][-2:] == [(128, False), (256, False)]
+    assert found["without_flawed"]["statements"] == 4
+    assert found["other"]["what"] == "network demo, mcts"
+    assert found["baseline"]["deviation"] is None
+    assert found["total"]["difference"] == pytest.approx(0.2)
+
+
+def test_another_seed_of_the_bootstrap_leaves_the_difference(evals, capsys):
+    intervals = set()
+    for seed in ("0", "0", "5"):
+        assert main([str(evals / "list"), str(evals / "network"), "--json", "--seed", seed]) == 0
+        (found,) = json.loads(capsys.readouterr().out)
+        intervals.add((found["total"]["difference"], found["total"]["low"], found["total"]["high"]))
+    assert len({difference for difference, _, _ in intervals}) == 1
+    assert len(intervals) <= 2
+
+
+def test_folders_joined_by_commas_are_seeds_of_one_side(tmp_path, capsys):
+    for seed, found in enumerate(({"t1": 3, "t2": 0}, {"t1": 4, "t2": 6})):
+        write(tmp_path / f"a{seed}", outcomes(found), seed=seed)
+        write(tmp_path / f"b,{seed}", outcomes({"t1": 0, "t2": 0}), seed=seed)
+    sides = [f"{tmp_path}/a0,{tmp_path}/a1", f"{tmp_path}/b,0"]  # a folder whose name has a comma stays one folder
+    assert main(sides) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "A a0 (2 seeds): the list of tactics, mcts; 75.0% ± 35.4 over seeds (50.0%, 100.0%)" in text
+    assert "B b,0: the list of tactics, mcts " in text
+    assert "! a0 (2 seeds) has 2 attempts at a statement and b,0 1: rates are means" in text
+    assert "solved with one of the first 1 attempts" not in text
+
+
+def test_an_unfair_comparison_is_marked(evals, capsys):
+    write(evals / "short", outcomes({"t1": 3, "t2": 0}), samples=9, budgets=Budgets(simulations=32))
+    assert main([str(evals / "list"), str(evals / "short")]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert (
+        "! budgets differ, so compare at budgets that both had: 64 simulations in list, 32 simulations in short" in text
+    )
+    assert "! samples for each expansion differ: 4 in list, 9 in short" in text
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_a_picture_of_all_is_drawn(evals, ending, capsys):
+    picture = evals / f"compared.{ending}"
+    assert main([str(evals / "list"), str(evals / "network"), "--picture", str(picture), "--json"]) == 0
+    content = picture.read_bytes()
+    assert content.startswith(b"\x89PNG") if ending == "png" else b"network" in content
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_names_that_a_terminal_would_obey_are_shown_as_text(tmp_path, capsys):
+    write(tmp_path / "a", outcomes({"[bold]t\x1b[31m": 0}), [statement("[bold]t\x1b[31m", "True")])
+    write(tmp_path / "b", outcomes({"[bold]t\x1b[31m": 3}), [statement("[bold]t\x1b[31m", "True")])
+    assert main([str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    text = capsys.readouterr().out
+    assert "\x1b" not in text
+    assert "[bold]t [31m" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["list"], "one side is no comparison: name two or more folders"),
+        ([], "one side is no comparison: name two or more folders"),
+        (["list", "list"], "list: is named twice; an evaluation cannot be compared with itself"),
+        (["list", "nowhere"], "nowhere: no evaluation is there (no evaluation.json)"),
+        (["list", "other"], "list and other have no statement in common: one is of pocket:test, the other of x.jsonl"),
+        (["list", "damaged"], "attempts.jsonl, line 1: cannot be read"),
+        (["list", "foreign"], "evaluation.json: cannot be read"),
+        (["list", "network", "--picture", "x.gif"], "--picture x.gif: name a .png or .svg file"),
+        (["list", "network", "--picture", "nowhere/x.png"], "--picture nowhere/x.png: cannot be written"),
+    ],
+)
+def test_bad_input_is_one_clear_line(evals, arguments, said, capsys, monkeypatch):
+    monkeypatch.chdir(evals)
+    write(evals / "other", outcomes({"u1": 3}), [statement("u1", "True")], benchmark=benchmark("d2", "x.jsonl"))
+    write(evals / "damaged", outcomes({"t1": 3}))
+    (evals / "damaged" / ATTEMPTS).write_text("{}\n")
+    (evals / "foreign").mkdir()
+    (evals / "foreign" / PLAN).write_text("[1]")
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("proofmesh eval compare: ") and err.count("\n") == 1
+    assert said in err
