@@ -202,9 +202,10 @@ def _group(group: _Group, names: _Names, number: int) -> Iterator[str]:
 def _alone(group: _Group, names: _Names) -> Iterator[str]:
     """A header with effects beyond a namespace: as it stands, in a file of its own. What it leaves open ends with the
     file, as it did when its statements were verified."""
-    yield f"\n{group.header}\n{_NO_AUTO_IMPLICIT}"
+    yield f"\n{group.header}\n{_NO_AUTO_IMPLICIT}\n\nnamespace {names.namespace}"
     for row in group.rows:
         yield _theorem(row, names)
+    yield f"\nend {names.namespace}"
 
 
 def _theorem(row: StatementResult, names: _Names) -> str:

@@ -123,6 +123,7 @@ DIFFICULT = [
     # Effects beyond a namespace.
     (Theorem("plus1", "", "(2 ⊞ 3) = 5", 'infixl:65 " ⊞ " => Nat.add'), "  rfl"),
     (Theorem("plus2", "", "(2 ⊞ 3) = 6", 'notation:65 a " ⊞ " b => Nat.mul a b'), "  rfl"),
+    (Theorem("absurd", "", "(2 ⊠ 3) = 5", 'infixl:65 " ⊠ " => Nat.add'), "  rfl"),
     (Theorem("spaces", "", "x = 1", "namespace Mine\ndef x : Nat := 1"), "  rfl"),
     (Theorem("dotted", "(n : Nat)", "n.twofold = n + n", "def Nat.twofold (n : Nat) : Nat := n + n"), "  rfl"),
     # Options and universes are one header's alone.
@@ -144,7 +145,7 @@ async def test_lean_accepts_the_proofs_of_difficult_statements():
     verdicts = [(each.name, each.reason) for report in reports for each in report.declarations]
     assert [verdict for verdict in verdicts if verdict[1]] == []
     assert len(verdicts) == len(DIFFICULT) == proofs.proofs
-    assert len(reports) == 5  # the notations, the namespace and the dotted name have their own
+    assert len(reports) == 6  # the notations, the namespace and the dotted name have their own
     shown = {name.rpartition(".")[2] for name, _ in verdicts}
     assert {"trans_1", "id", "Nat_add_comm", "plus1", "twice_two"} <= shown
 
