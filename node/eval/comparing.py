@@ -85,6 +85,9 @@ class SideFacts:
     deviation: float
     """Standard deviation over seeds; nan with one."""
     spent: Spent
+    unsolved: Spent
+    """On statements that no attempt of either side solved: a proof ends an attempt, so who solves more spends less, and
+    only here both had what they were given."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,8 @@ class Comparison:
     exact_lean_attempts: int
     equal_spending: bool
     """Lean attempts that the sides have spent on an attempt differ by at most 5%."""
+    equal_unsolved: bool
+    """The same on statements that neither side solved."""
     warnings: tuple[str, ...]
 
 
@@ -126,9 +131,10 @@ def _compared(first: Side, second: Side, seed: int) -> Comparison:
     outcomes = [(each.name, _any(each, _is_solved)) for each in pairs]
     simulations, exact_simulations = _by_budget(first, second, pairs, SIMULATIONS, seed)
     lean_attempts, exact_lean_attempts = _by_budget(first, second, pairs, LEAN_ATTEMPTS, seed)
+    unsolved = [each for each in pairs if not any(row.solved for row in (*each.first, *each.second))]
     facts = (
-        _facts(first, [each.first for each in pairs]),
-        _facts(second, [each.second for each in pairs]),
+        _facts(first, [each.first for each in pairs], [each.first for each in unsolved]),
+        _facts(second, [each.second for each in pairs], [each.second for each in unsolved]),
     )
     return Comparison(
         first=facts[0],
@@ -144,6 +150,7 @@ def _compared(first: Side, second: Side, seed: int) -> Comparison:
         exact_simulations=exact_simulations,
         exact_lean_attempts=exact_lean_attempts,
         equal_spending=facts[0].spent.about_equal(facts[1].spent),
+        equal_unsolved=facts[0].unsolved.about_equal(facts[1].unsolved),
         warnings=tuple(warnings(first, second, pairing)),
     )
 
@@ -231,7 +238,9 @@ def _by_seed(side: Side, rows: Sequence[Sequence[StatementResult]]) -> list[tupl
     return [(results, [each[index] for each in rows]) for index, results in enumerate(side.seeds)]
 
 
-def _facts(side: Side, rows: Sequence[Sequence[StatementResult]]) -> SideFacts:
+def _facts(
+    side: Side, rows: Sequence[Sequence[StatementResult]], unsolved: Sequence[Sequence[StatementResult]]
+) -> SideFacts:
     rates = [statistics.fmean(row.score for row in each) for _, each in _by_seed(side, rows)]
     return SideFacts(
         label=side.label,
@@ -240,4 +249,5 @@ def _facts(side: Side, rows: Sequence[Sequence[StatementResult]]) -> SideFacts:
         rates=tuple(rates),
         deviation=statistics.stdev(rates) if len(rates) > 1 else math.nan,
         spent=spent(side, rows),
+        unsolved=spent(side, unsolved),
     )

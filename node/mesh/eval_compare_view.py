@@ -52,6 +52,7 @@ def _document(found: Comparison) -> dict[str, Any]:
         "exact_until_simulations": found.exact_simulations,
         "exact_until_lean_attempts": found.exact_lean_attempts,
         "equal_spending": found.equal_spending,
+        "equal_spending_where_neither_solved": found.equal_unsolved,
         "warnings": found.warnings,
     }
 
@@ -199,9 +200,10 @@ def _spending(found: Comparison) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("")
     first, second = found.first.spent, found.second.spent
-    verdict = "equal within 5%" if found.equal_spending else "not equal"
+    here, there = found.first.unsolved, found.second.unsolved
     for name, one, other, note in (
-        ("Lean attempts", first.lean_attempts, second.lean_attempts, verdict),
+        ("Lean attempts", first.lean_attempts, second.lean_attempts, _verdict(found.equal_spending)),
+        ("  where neither solved", here.lean_attempts, there.lean_attempts, _verdict(found.equal_unsolved)),
         ("simulations", first.simulations, second.simulations, ""),
         ("samples", first.samples, second.samples, ""),
         ("tokens", first.tokens, second.tokens, ""),
@@ -213,6 +215,10 @@ def _spending(found: Comparison) -> Table:
             style = "yellow" if note == "not equal" else ""
             table.add_row(name, _amount(one), _amount(other), ratio, Text(note, style=style))
     return table
+
+
+def _verdict(equal: bool) -> str:
+    return "equal within 5%" if equal else "not equal"
 
 
 def _amount(value: float) -> str:

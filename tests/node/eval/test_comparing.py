@@ -258,6 +258,15 @@ def test_spending_is_equal_within_five_percent(tmp_path):
     assert math.isnan(found.second.spent.lean_cpu)
 
 
+def test_who_solves_more_spends_less_so_what_was_given_shows_where_neither_solved(tmp_path):
+    first = write(tmp_path / "a", [*outcomes({"t1": 1}), unsolved("t2", tactics=100)])
+    second = write(tmp_path / "b", [*outcomes({"t1": 0}), unsolved("t2", tactics=101)])
+    found = compared(first, second)
+    assert not found.equal_spending and found.equal_unsolved
+    assert (found.first.unsolved.lean_attempts, found.second.unsolved.lean_attempts) == (100, 101)
+    assert found.first.unsolved.attempts == 1
+
+
 def test_an_evaluation_is_not_compared_with_itself_or_with_nothing(tmp_path):
     only = write(tmp_path / "a", outcomes({"t1": 3}))
     with pytest.raises(ComparisonError, match="is named twice"):
