@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -110,16 +110,25 @@ class EvaluationFolder:
             )
         cut_torn_line(self.path / ATTEMPTS)
         cut_torn_line(self.path / SESSIONS)
-        return found
+        if plan.passes <= found.plan.passes:
+            return found
+        more = msgspec.structs.replace(found.plan, passes=plan.passes)
+        self._write_plan(more)
+        return replace(found, plan=more)
 
     def write(self, plan: Plan, statements: Sequence[StatementRecord]) -> None:
         """Keep what is evaluated; the plan last: a folder with a plan has its statements. Raises FolderError."""
-        lines = b"".join(msgspec.json.encode(each) + b"\n" for each in statements)
+        self._write(STATEMENTS, b"".join(msgspec.json.encode(each) + b"\n" for each in statements))
+        self._write_plan(plan)
+
+    def _write_plan(self, plan: Plan) -> None:
+        self._write(PLAN, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+
+    def _write(self, name: str, content: bytes) -> None:
         try:
-            write_whole(self.path / STATEMENTS, lines)
-            write_whole(self.path / PLAN, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+            write_whole(self.path / name, content)
         except OSError as error:
-            raise FolderError(f"{self.path}: cannot be written: {error.strerror}") from error
+            raise FolderError(f"{self.path / name}: cannot be written: {error.strerror}") from error
 
     def add(self, record: AttemptRecord) -> None:
         """Keep an attempt: from now on no kill can lose it. Raises FolderError."""

@@ -68,13 +68,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     leaves: int
     """Expansions in flight within one search."""
     seed: int = 0
+    passes: int = 1
+    """Attempts at each statement that were asked for: further ones may be asked for later."""
     mesh: str = ""
     """The run whose mesh plays; empty: this machine alone does."""
     proofmesh: str = ""
     """Version of this program."""
 
 
-_TOLERATED = frozenset({"proofmesh"})
+_TOLERATED = frozenset({"proofmesh", "passes"})
 """What may differ between two parts of one evaluation."""
 
 _TOLERATED_OF_BENCHMARK = frozenset({"spec", "source", "notes"})

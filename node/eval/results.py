@@ -11,6 +11,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 from node.eval import passes
@@ -32,11 +33,11 @@ class StatementResult:
     attempts: tuple[AttemptRecord, ...]
     """By pass; of each the latest record."""
 
-    @property
+    @cached_property
     def decided(self) -> tuple[AttemptRecord, ...]:
         return tuple(each for each in self.attempts if each.decided)
 
-    @property
+    @cached_property
     def solved(self) -> tuple[AttemptRecord, ...]:
         return tuple(each for each in self.attempts if each.standing is Standing.SOLVED)
 
@@ -148,7 +149,7 @@ class Results:
 
 
 def results_of(evaluation: Evaluation, passes_wanted: int = 0) -> Results:
-    """What came of it so far. `passes_wanted`: passes that were asked for; 0: those that were begun."""
+    """What came of it so far. `passes_wanted`: passes that were asked for; 0: those of the plan."""
     by_name: dict[str, dict[int, AttemptRecord]] = defaultdict(dict)
     for record in evaluation.attempts:
         by_name[record.name][record.number] = record
@@ -157,7 +158,7 @@ def results_of(evaluation: Evaluation, passes_wanted: int = 0) -> Results:
         for each in evaluation.statements
     )
     begun = 1 + max((record.number for record in evaluation.attempts), default=-1)
-    wanted = passes_wanted or begun
+    wanted = passes_wanted or max(evaluation.plan.passes, begun)
     counted = [row for row in rows if row.counts]
     latest = [attempt for row in rows for attempt in row.attempts]
     solid = [row for row in counted if not row.statement.flaw]

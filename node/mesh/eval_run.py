@@ -160,6 +160,7 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
         sampling=settings.sampling,
         leaves=ProverSettings().leaves,
         seed=settings.seed,
+        passes=settings.passes,
         mesh=venue.mesh,
         proofmesh=importlib.metadata.version("proofmesh"),
     )
@@ -168,7 +169,9 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
 def name_of(plan: Plan) -> str:
     """A folder's name for an evaluation: readable, and another one for each plan."""
     identity = msgspec.json.encode(
-        msgspec.structs.replace(plan, proofmesh="", benchmark=msgspec.structs.replace(plan.benchmark, notes=()))
+        msgspec.structs.replace(
+            plan, proofmesh="", passes=1, benchmark=msgspec.structs.replace(plan.benchmark, notes=())
+        )
     )
     digest = hashlib.blake2b(identity, digest_size=3).hexdigest()
     parts = (plan.benchmark.name, plan.benchmark.split, plan.policy, plan.method)

@@ -49,6 +49,14 @@ def test_another_place_of_the_same_files_is_the_same_evaluation(tmp_path):
     assert len(found.statements) == 2
 
 
+def test_more_passes_may_be_asked_for_later(tmp_path):
+    begun(tmp_path, solved("a"))
+    for passes in (3, 2):
+        with EvaluationFolder(tmp_path) as folder:
+            assert folder.begin(plan(passes=passes)).plan.passes == 3
+    assert read(tmp_path).plan.passes == 3
+
+
 def test_one_process_works_on_a_folder(tmp_path):
     with EvaluationFolder(tmp_path), pytest.raises(FolderError, match="another evaluation is at work in this folder"):
         EvaluationFolder(tmp_path)

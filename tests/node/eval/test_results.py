@@ -122,7 +122,7 @@ def test_without_a_single_attempt_there_are_no_results():
     found = results_of(evaluation([statement("a")], []))
     assert found.total.statements == 0
     assert found.pass_at == []
-    assert found.missing == 0
+    assert found.missing == 1
 
 
 @pytest.mark.parametrize(
