@@ -73,7 +73,8 @@ def _sentences(results: Results) -> list[str]:
         said.append(f"without statements that are known to be flawed: {_share(clean)}")
     counted_out = [
         (standings[Standing.NOT_ELABORATED], "not elaborated by this Lean"),
-        (standings[Standing.UNDECIDED], "undecided (infrastructure failed, or not tried yet)"),
+        (standings[Standing.UNDECIDED], "undecided (infrastructure failed)"),
+        (standings[Standing.NOT_PLAYED], "not played yet"),
         (results.unread, "rows not read"),
     ]
     if any(count for count, _ in counted_out):
@@ -84,7 +85,7 @@ def _sentences(results: Results) -> list[str]:
         endings = ", ".join(f"{ended} {count:,}" for ended, count in results.endings.most_common())
         said.append(f"attempts without a proof ended by: {endings}")
     costs = results.costs
-    lean = "a mesh's" if costs.lean_cpu is None else f"{costs.lean_cpu:,.0f} s"
+    lean = "not known" if costs.lean_cpu is None else f"{costs.lean_cpu:,.0f} s"
     said.append(
         f"{costs.attempts:,} attempts, {costs.simulations:,} simulations, {costs.lean_attempts:,} Lean attempts, "
         f"{costs.tokens:,} tokens; {costs.wall_seconds:,.0f} s of wall clock, Lean's CPU {lean}"

@@ -58,7 +58,6 @@ def row_of(evaluation: Evaluation) -> Row:
     results = results_of(evaluation)
     plan, total = evaluation.plan, results.total
     low, high = wilson(total.solved, total.statements)
-    never = sum(not row.attempts and not row.statement.refused for row in results.statements)
     return Row(
         folder=str(evaluation.path),
         benchmark=plan.benchmark.spec,
@@ -77,8 +76,8 @@ def row_of(evaluation: Evaluation) -> Row:
         high=high,
         rate_without_flawed=results.without_flawed.rate if results.without_flawed else math.nan,
         not_elaborated=results.standings[Standing.NOT_ELABORATED],
-        undecided=results.standings[Standing.UNDECIDED] - never,
-        missing=results.missing or never,
+        undecided=results.standings[Standing.UNDECIDED],
+        missing=results.missing,
         lean_attempts=results.costs.lean_attempts,
         wall_seconds=results.costs.wall_seconds,
         lean=plan.lean.version,

@@ -12,7 +12,7 @@ from common.messages import AttemptOutcome, AttemptStatistics, Ended
 
 
 class Standing(enum.StrEnum):
-    """What an attempt says about its statement."""
+    """What an attempt says about its statement, or all attempts together."""
 
     SOLVED = "solved"
     """A proof was found, and Lean's kernel has accepted it."""
@@ -22,6 +22,8 @@ class Standing(enum.StrEnum):
     """The Lean at hand does not take the statement: neither solved nor unsolved."""
     UNDECIDED = "undecided"
     """Infrastructure failed: neither solved nor unsolved. It is tried again."""
+    NOT_PLAYED = "not-played"
+    """Of a statement: no attempt has ended yet."""
 
 
 class StatementRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

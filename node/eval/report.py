@@ -89,7 +89,7 @@ def _not_counted(results: Results) -> Iterator[str]:
         ),
         (
             "statements undecided",
-            "Infrastructure failed in every attempt, or none was played yet; the next run of the command tries again.",
+            "Infrastructure failed in every attempt; the next run of the command tries again.",
             _reasons(results, Standing.UNDECIDED),
         ),
     ]

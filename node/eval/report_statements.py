@@ -23,6 +23,7 @@ NAMES = {
     Standing.UNSOLVED: "unsolved",
     Standing.NOT_ELABORATED: "not elaborated",
     Standing.UNDECIDED: "undecided",
+    Standing.NOT_PLAYED: "not played yet",
 }
 
 

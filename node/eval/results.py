@@ -53,11 +53,13 @@ class StatementResult:
 
     @property
     def standing(self) -> Standing:
-        """Of the statement: solved by any attempt; not elaborated; undecided when no attempt is decided."""
+        """Of the statement: solved by any attempt; undecided when none of those that have ended is decided."""
         if self.counts:
             return Standing.SOLVED if self.solved else Standing.UNSOLVED
         refused = self.statement.refused or any(each.standing is Standing.NOT_ELABORATED for each in self.attempts)
-        return Standing.NOT_ELABORATED if refused else Standing.UNDECIDED
+        if refused:
+            return Standing.NOT_ELABORATED
+        return Standing.UNDECIDED if self.attempts else Standing.NOT_PLAYED
 
     @property
     def refusal(self) -> str:

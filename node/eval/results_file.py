@@ -174,7 +174,7 @@ def reason_of(row: StatementResult) -> str:
     if row.standing is Standing.NOT_ELABORATED:
         return row.refusal
     if row.standing is Standing.UNDECIDED:
-        return next((each.reason or each.ended for each in reversed(row.attempts)), "it was not tried yet")
+        return row.attempts[-1].reason or row.attempts[-1].ended
     return ""
 
 

@@ -61,7 +61,7 @@ def test_all_files_are_written_and_results_can_be_read_back(tmp_path):
 def test_numbers_that_are_not_known_are_null():
     found = results_file(results_of(evaluation([statement("a")], []), 1))
     assert (found.total.rate, found.total.low, found.curves["seconds"].complete_until) == (None, None, None)
-    assert found.missing == 1 and found.statements[0].reason == "it was not tried yet"
+    assert (found.missing, found.statements[0].standing) == (1, "not-played")
 
 
 def test_budgets_that_some_attempts_never_had_are_marked_as_lower_bounds():
