@@ -159,7 +159,9 @@ class LiveView:
         bar = ProgressBar(total=max(1, self._total), completed=self._done)
         head.add_row(bar, Text(f"{self._done}/{self._total} attempts"))
         parts: list[RenderableType] = [
-            Text(f"{_shown(self._plan.label)} on {_shown(self._plan.benchmark.spec)}", style="bold", no_wrap=True),
+            Text(
+                f"{printable(self._plan.label)} on {printable(self._plan.benchmark.spec)}", style="bold", no_wrap=True
+            ),
             head,
             Text(self._speed(), style="dim"),
             Text(self._outcomes()),
@@ -184,7 +186,7 @@ class LiveView:
         for family, _ in self.counts.families.most_common(shown):
             solved, decided = self.counts.solved_of[family], self.counts.decided_of[family]
             share = f"{solved / decided:.1%}" if decided else ""
-            table.add_row(Text(_shown(family) or "-"), str(solved), str(decided), share)
+            table.add_row(Text(printable(family) or "-"), str(solved), str(decided), share)
         if (left := len(self.counts.families) - shown) > 0:
             table.add_row(Text(f"and {left} smaller ones", style="dim"))
         return table
@@ -219,6 +221,6 @@ def _duration(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60:02} s" if whole >= 60 else f"{whole} s"
 
 
-def _shown(text: str) -> str:
+def printable(text: str) -> str:
     """Foreign text without what a terminal would obey."""
     return "".join(char if char.isprintable() else " " for char in text)

@@ -11,6 +11,7 @@ import msgspec
 from common.files import write_whole
 from node.eval.curves import KINDS, curve_of, wilson
 from node.eval.folder import Evaluation, FolderError
+from node.eval.live import printable
 from node.eval.proofs_file import proofs_files
 from node.eval.records import Standing
 from node.eval.report_page import amount, interval, percent
@@ -59,8 +60,10 @@ def summary_lines(results: Results) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(f"{results.plan.label} on {results.plan.benchmark.spec}", style="bold")]
-    parts += [Text(line) for line in _sentences(results)]
+    parts: list[RenderableType] = [
+        Text(printable(f"{results.plan.label} on {results.plan.benchmark.spec}"), style="bold")
+    ]
+    parts += [Text(printable(line)) for line in _sentences(results)]
     tables = [_budget_table(results), _group_table("family", _largest(results), results), _pass_table(results)]
     parts += [part for table in tables if table.row_count for part in ("", table)]
     return Group(*parts)
@@ -120,9 +123,11 @@ def _budget_table(results: Results) -> Table:
 
 
 def _group_table(name: str, groups: list[tuple[str, Tally]], results: Results) -> Table:
+    from rich.text import Text
+
     table = _table(name, "solved", "of", "share")
     for group, tally in groups:
-        table.add_row(_plain(group), amount(tally.solved), f"{tally.statements:,}", percent(tally.rate))
+        table.add_row(Text(printable(group) or "-"), amount(tally.solved), f"{tally.statements:,}", percent(tally.rate))
     if groups and (left := len(results.families) - len(groups)) > 0:
         table.add_row(f"and {left} smaller ones", "", "", "")
     return table
@@ -144,10 +149,3 @@ def _table(first: str, *others: str) -> Table:
     for name in others:
         table.add_column(name, justify="right" if name else "left")
     return table
-
-
-def _plain(text: str) -> str:
-    """Foreign text without what a terminal would obey, nor rich."""
-    from rich.markup import escape
-
-    return escape("".join(char if char.isprintable() else " " for char in text)) or "-"

@@ -153,6 +153,12 @@ def test_the_summary_names_what_is_solved_and_what_does_not_count():
     assert re.search(r"^8 +simulations +1 +50\.0%", summary, re.MULTILINE)
 
 
+def test_the_summary_does_not_command_the_terminal():
+    statements = [statement("a", family="\x1b[2Jevil"), statement("b")]
+    made = evaluation(statements, [solved("a", 3), unsolved("b", ended="\x1b[31m")], label="\x1b]0;title\x07")
+    assert "\x1b" not in shown(results_of(made)) and "evil" in shown(results_of(made))
+
+
 def test_the_summary_of_several_passes_has_pass_at_k():
     assert "pass@k" in shown(results_of(random_evaluation(20, passes=2)))
     assert "pass@k" not in shown(results_of(random_evaluation(20)))
