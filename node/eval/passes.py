@@ -15,16 +15,23 @@ def unbiased(attempts: int, solved: int, k: int) -> float:
     return 1.0 - math.comb(attempts - solved, k) / math.comb(attempts, k)
 
 
-def in_blocks(outcomes: Sequence[Sequence[bool]], k: int) -> tuple[float, float, int]:
+def in_blocks(outcomes: Sequence[Sequence[bool | None]], k: int) -> tuple[float, float, int]:
     """Mean and standard deviation, over disjoint blocks of k passes, of the share of statements that a block solves
-    (as STP reports it, arXiv 2502.00212), and the number of blocks. A row of `outcomes` is a statement, a column a
-    pass; passes that fill no block are left out. The deviation of one block is not known: nan."""
-    passes = min(map(len, outcomes), default=0)
-    blocks = passes // k
-    if not blocks:
-        raise ValueError(f"no block of {k} passes: there are {passes}")
-    shares = [sum(any(row[block * k : (block + 1) * k]) for row in outcomes) / len(outcomes) for block in range(blocks)]
-    return statistics.fmean(shares), statistics.stdev(shares) if blocks > 1 else math.nan, blocks
+    (as STP reports it, arXiv 2502.00212), and the number of blocks.
+
+    A row of `outcomes` is a statement, a column a pass; None: it was not decided, and the statement does not count in
+    that block. Passes that fill no block are left out, and so are blocks in which no statement counts. The deviation of
+    one block is not known: nan. Without any block all is nan.
+    """
+    passes = max(map(len, outcomes), default=0)
+    shares = []
+    for first in range(0, passes - k + 1, k):
+        blocks = [[outcome for outcome in row[first : first + k] if outcome is not None] for row in outcomes]
+        whole = [any(block) for block in blocks if len(block) == k]
+        if whole:
+            shares.append(sum(whole) / len(whole))
+    mean = statistics.fmean(shares) if shares else math.nan
+    return mean, statistics.stdev(shares) if len(shares) > 1 else math.nan, len(shares)
 
 
 def sizes(passes: int) -> list[int]:

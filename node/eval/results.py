@@ -244,10 +244,15 @@ def _pass_at(rows: Sequence[StatementResult], begun: int) -> list[PassAt]:
         if not enough:
             continue
         estimates = [passes.unbiased(len(row.decided), len(row.solved), k) for row in enough]
-        outcomes = [[each.standing is Standing.SOLVED for each in row.decided] for row in enough]
-        mean, deviation, blocks = passes.in_blocks(outcomes, k)
+        mean, deviation, blocks = passes.in_blocks([_by_pass(row, begun) for row in rows], k)
         found.append(PassAt(k, len(enough), math.fsum(estimates) / len(enough), blocks, mean, deviation))
     return found
+
+
+def _by_pass(row: StatementResult, begun: int) -> list[bool | None]:
+    """Whether each pass solved a statement; None: it was not decided."""
+    solved = {each.number: each.standing is Standing.SOLVED for each in row.decided}
+    return [solved.get(number) for number in range(begun)]
 
 
 def _costs(attempts: Sequence[AttemptRecord], sessions: Sequence[Session]) -> Costs:

@@ -21,8 +21,11 @@ from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verifier import VerificationFailed, Verifier
 
-_PLAIN_LINE = re.compile(r"\s*(?:open|set_option|universe)\b(?!.*\bin\b)|\s*[\w.]+(?:\s+[\w.]+)*\s*$")
-"""A line of a header that declares nothing; a line of names alone goes on with an `open`."""
+_PLAIN_LINE = re.compile(
+    r"\s*(?:open|set_option|universe)\b(?!.*\bin\b)"
+    r"|\s*(?!(?:namespace|section|noncomputable|public|end)\b)[\w.]+(?:\s+[\w.]+)*\s*$"
+)
+"""A line of a header that declares nothing and opens no scope; a line of names alone goes on with an `open`."""
 
 
 class ProofVerifier:

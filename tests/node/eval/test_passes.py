@@ -34,5 +34,16 @@ def test_the_spread_of_a_single_block_is_not_known():
     assert math.isnan(deviation)
 
 
+def test_a_statement_counts_in_the_blocks_that_are_decided():
+    mean, _, blocks = in_blocks([[True, None, False, False], [True, True, True, False]], 2)
+    assert blocks == 2
+    assert mean == pytest.approx((1.0 + 0.5) / 2)  # the first block has one statement, the second two
+
+
+def test_without_a_decided_block_nothing_is_known():
+    mean, deviation, blocks = in_blocks([[None], [None]], 1)
+    assert (blocks, math.isnan(mean), math.isnan(deviation)) == (0, True, True)
+
+
 def test_powers_of_two_are_reported_and_all_passes():
     assert [sizes(passes) for passes in (1, 2, 6, 8)] == [[1], [1, 2], [1, 2, 4, 6], [1, 2, 4, 8]]

@@ -25,6 +25,8 @@ async def verifier():
         ("", False),
         ("open Nat\ndef twice (n : Nat) := n + n", True),
         ("variable (p : Nat → Prop)", True),
+        ("open Nat\nnamespace Foo", True),
+        ("noncomputable section", True),
         ('notation "⟪" x "⟫" => x', True),
     ],
 )
@@ -42,6 +44,17 @@ async def test_a_statement_behind_a_header_with_definitions_and_variables_is_ver
     assert not (await verifier.verify(theorem, "  sorry")).accepted
     with pytest.raises(VerificationFailed):
         await verifier.verify(Theorem("t", "", "True", 'macro "x" : tactic => `(tactic| simp)'), "  trivial")
+
+
+@pytest.mark.lean
+async def test_a_statement_in_a_namespace_is_verified_there(verifier):
+    theorem = Theorem(
+        "t", "(n : Nat)", "succ n ≠ 0 ∧ twice n = n + n", "open Nat\nnamespace Foo\ndef twice (n : Nat) := n + n"
+    )
+    assert (await verifier.verify(theorem, "  exact ⟨nofun, rfl⟩")).accepted
+    plain = Theorem("t", "(n : Nat)", "succ n ≠ 0", "open Nat\nnamespace Foo")
+    assert (await verifier.verify(plain, "  nofun")).accepted
+    assert not (await verifier.verify(plain, "  rfl")).accepted
 
 
 @pytest.mark.lean
