@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "node.lean": {"common"},
     "node.model": {"common"},
     "node.bank": {"common", "node.lean"},
+    "node.llm": {"common", "node.lean"},
     "node.training": {"common", "node.bank", "node.lean", "node.model"},
     # Roles.
     "node.learner": {"common", "node.bank", "node.lean", "node.model", "node.training"},
@@ -24,7 +25,7 @@ MAY_IMPORT = {
     "node.lean_proxy": {"common", "node.lean"},
     "node.serve": {"common", "node.lean"},
     # What uses the parts of roles in one process, without a mesh.
-    "node.proving": {"common", "node.inference", "node.lean", "node.model", "node.prover"},
+    "node.proving": {"common", "node.inference", "node.lean", "node.llm", "node.model", "node.prover"},
     "node.eval": {"common", "node.bank", "node.lean", "node.model", "node.prover", "node.proving"},
 }
 """By package, the packages that it may import besides itself. `node.mesh` composes roles, and `scripts` measures them:

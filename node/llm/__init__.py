@@ -1,0 +1,1 @@
+"""Language models of other people as provers: their prompts, their outputs, and the servers that run them."""
