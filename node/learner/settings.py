@@ -103,8 +103,7 @@ class EvaluationSettings:
     """Training steps between evaluations beside reinforcement learning, the first with the weights that it begins with;
     0: none. They run one at a time: if training is faster, the next begins with the newest weights when one is done."""
     share: Share = 0.1
-    """Share of the mesh's search slots that an evaluation beside learning may take, and one slot at least; the others go
-    on learning."""
+    """Share of the search slots that an evaluation beside learning may take (at least one); the rest learns."""
     beside_statements: Positive = 64
     """Statements of an evaluation beside learning: fewer than of the others, so that it is done soon."""
     beside_simulations: Positive = 16
