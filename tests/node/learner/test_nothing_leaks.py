@@ -18,7 +18,7 @@ async def test_a_verified_proof_of_an_evaluation_leaves_no_trace_in_what_is_lear
     # Even one on a train statement, as after a change of the banks.
     evals = [planned(number, name, "eval", evaluation) for number, name in enumerate(("v", "t", "w"), start=1)]
     train = [planned(4, "u")]
-    await run.store.call(Store.dispatch, [*evals, *train], 0.0)
+    await run.store.call(Store.dispatch, evals, 0.0)
     async with collecting(run) as works:
         await send(bus, claim(evals[0].attempt), claim(evals[1].attempt), result(evals[2].attempt, "failed"))
         await until(lambda: drained(bus), what="the end of the results")
@@ -29,6 +29,7 @@ async def test_a_verified_proof_of_an_evaluation_leaves_no_trace_in_what_is_lear
         assert run.matchmaker.standing("t") == Standing() and run.journal.solve_rate() == 0.0
         assert await run.store.call(Store.history) == []  # what the matchmaker of the next process is told
         # The same proof of an attempt to train does all of this.
+        await run.store.call(Store.dispatch, train, 0.0)
         await send(bus, claim(train[0].attempt))
         await until(lambda: drained(bus), what="the end of the results")
     assert len(run.replay) == 2 and run.matchmaker.standing("u").proved and run.journal.solve_rate() == 1.0
