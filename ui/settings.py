@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from common.limits import Port
+from common.limits import Duration, Port
+
+TRAINING = "training"
+"""In place of a run's name: training runs alone."""
 
 
 @dataclass
@@ -21,9 +24,12 @@ class UiSettings:
     """A run's metrics.jsonl, read at start so that the curves begin where the run did. Empty: begin now."""
 
     runs: str = "runs"
-    """Folder of run directories: the curves of what `proofmesh train` trains there are drawn as they grow. Empty:
-    none."""
+    """Folder of run directories: a run without a broker is shown from its files there, and the curves of what
+    `proofmesh train` trains there are drawn as they grow. Empty: none."""
 
     mesh: bool = True
-    """Watch the mesh of the run through its broker. Without (`--no-mesh`), only training runs are shown, and no broker
-    is needed."""
+    """Ask the run's broker. Without (`--no-mesh`), the run is shown from its files, and training runs beside it."""
+
+    patience: Duration | None = 3.0
+    """Seconds in which the broker must answer and know nodes of the run. If it does not, the run is shown from its
+    files; none: wait for it."""
