@@ -37,11 +37,12 @@ function redraw() {
 function groups() {
   const found = new Map();
   for (const each of evaluations) {
-    const name = known(each.statements) ? `${each.statements} statements, ${each.simulations} simulations` : "test statements";
+    const name = known(each.statements) ? `${each.statements} statements · ${each.simulations}` : "test statements";
     if (!found.has(name)) found.set(name, []);
     found.get(name).push(each);
   }
-  return [...found];
+  const budgets = new Set(evaluations.map((each) => each.simulations).filter(known));
+  return [...found].map(([name, group]) => [budgets.size > 1 ? name : name.split(" · ")[0], group]);
 }
 
 function draw() {
@@ -76,7 +77,7 @@ function table() {
   $("evaluations").tBodies[0].replaceChildren(...evaluations.toReversed().map((each) => {
     const line = element("tr");
     const solved = known(each.statements) ? `${each.solved} of ${each.statements}` : "–";
-    const kind = each.beside ? "beside learning" : each.label.replaceAll("-", " ") || "a phase of its own";
+    const kind = each.beside ? "beside learning" : each.label.replaceAll("-", " ") || "before or after learning";
     const cells = [number(each.step), solved, percent(each.rate), number(each.undecided), number(each.simulations)];
     line.append(element("td", "", kind), ...cells.map((text) => element("td", "number", text)),
       element("td", "number", date(each).toLocaleString()));

@@ -9,9 +9,9 @@ export function showSummary(summary) {
   const cost = summary.costs ?? {}, sum = (name) => Object.values(cost).reduce((total, each) => total + (each[name] ?? 0), 0);
   const undecided = (summary.undecided_before ?? 0) + (summary.undecided_after ?? 0);
   const tiles = [
-    [`${number(summary.solved_before)} of ${number(summary.test_total)}`, "solved before learning"],
-    [`${number(summary.solved_after)} of ${number(summary.test_total)}`, "solved after it", "good"],
-    [`${points(summary.difference)} points`, `95 % interval ${points(summary.ci_low)} to ${points(summary.ci_high)}`],
+    [`${number(summary.solved_before)}/${number(summary.test_total)}`, "solved before learning"],
+    [`${number(summary.solved_after)}/${number(summary.test_total)}`, "solved after learning", "good"],
+    [points(summary.difference), `points; 95 % interval ${points(summary.ci_low)} to ${points(summary.ci_high)}`],
     [duration(summary.wall_s), `in all, ${duration(summary.learning_s)} of it learning`],
     [number(summary.train_steps), `training steps${summary.kind === "control" ? ", supervised (control)" : ""}`],
     [number(summary.attempts), "attempts"],
