@@ -55,6 +55,8 @@ class Monitor:
         self.training = training
         self.mesh = mesh
         self.files = files
+        self.connected = False
+        """Whether the broker is there, where a mesh is watched."""
         self._pages: set[asyncio.Queue[str | None]] = set()
 
     def publish(self, kind: str, data: Any) -> None:
@@ -102,8 +104,8 @@ class Monitor:
 
     def overview(self, now: float) -> dict[str, Any]:
         """What changes every second."""
-        overview = self.state.overview(now)
-        return overview if self.files is None else overview | {"files": self.files.shown()}
+        more = {"broker": self.connected} if self.mesh else {}
+        return self.state.overview(now) | more | ({} if self.files is None else {"files": self.files.shown()})
 
     def history(self) -> dict[str, Any]:
         """What a page needs once, when it opens."""

@@ -198,8 +198,8 @@ async def _tick_until_stopped(ctx: NodeContext, monitor: Monitor) -> None:
                 ctx.log.debug("no registry", error=str(error))
                 connected = False
         monitor.state.tick(now)
-        overview: dict[str, Any] = monitor.state.overview(now)
-        monitor.publish("overview", {**overview, "broker": connected, "speed": monitor.state.speeds[-1]})
+        monitor.connected = connected
+        monitor.publish("overview", {**monitor.overview(now), "speed": monitor.state.speeds[-1]})
         await asyncio.sleep(TICK)
 
 
