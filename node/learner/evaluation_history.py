@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from itertools import groupby
 
@@ -22,6 +23,7 @@ class EvaluationHistory:
         """`worked` tells the seconds that the run was at work so far."""
         self._run = run
         self._worked = worked
+        self._writing = asyncio.Lock()
 
     async def finish(self, evaluation: int) -> None:
         """An evaluation has its result. Raises RunDirectoryError."""
@@ -33,6 +35,10 @@ class EvaluationHistory:
 
         Raises RunDirectoryError.
         """
+        async with self._writing:  # a phase may finish its evaluation while one beside learning does
+            await self._write()
+
+    async def _write(self) -> None:
         path = self._run.directory.evaluations
         with explained(path):
             written = {each.label for each in evaluations.read(path)}

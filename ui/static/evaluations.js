@@ -2,6 +2,7 @@
 import { $, COLOURS, DATES, element, layout, number } from "./page.js";
 
 const SYMBOLS = ["circle", "diamond", "square", "triangle-up"];
+const RATES = 4000; // points kept of a curve, as the monitor keeps them
 let rates = []; // points of the run with the solve rate of its train attempts
 let evaluations = []; // as the monitor sends them
 let waiting = false;
@@ -18,6 +19,7 @@ export function showEvaluations(history) {
 export function addSolveRate(point) {
   if (point.values.solve_rate === undefined) return;
   rates.push(point);
+  if (rates.length > RATES) rates.shift();
   redraw();
 }
 
@@ -74,7 +76,7 @@ function told(each) {
 
 function table() {
   $("evaluations-card").hidden = evaluations.length === 0;
-  $("evaluations").tBodies[0].replaceChildren(...evaluations.toReversed().map((each) => {
+  $("evaluations").tBodies[0].replaceChildren(...[...evaluations].reverse().map((each) => {
     const line = element("tr");
     const solved = known(each.statements) ? `${each.solved} of ${each.statements}` : "–";
     const kind = each.beside ? "beside learning" : each.label.replaceAll("-", " ") || "before or after learning";
