@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
 
 from common.limits import Duration, Port
 
@@ -23,7 +26,7 @@ class UiSettings:
     history: str = ""
     """A run's metrics.jsonl, read at start so that the curves begin where the run did. Empty: begin now."""
 
-    runs: str = "runs"
+    runs: Annotated[str, tyro.conf.arg(aliases=["--directory"])] = "runs"
     """Folder of run directories: a run without a broker is shown from its files there, and the curves of what
     `proofmesh train` trains there are drawn as they grow. Empty: none."""
 

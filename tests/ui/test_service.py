@@ -134,7 +134,7 @@ async def test_an_evaluation_reaches_the_page_once_and_also_one_that_opens_late(
 async def test_a_run_is_shown_from_its_files_without_a_broker(tmp_path: Path) -> None:
     make_run(tmp_path / "ended").close()
     (tmp_path / "ended" / "summary.json").write_text(json.dumps({"solved_before": 1, "solved_after": 3}))
-    command = [sys.executable, "-m", "node.mesh.cli", "ui", "--port", "0", "--runs", str(tmp_path), "--no-mesh"]
+    command = [sys.executable, "-m", "node.mesh.cli", "ui", "--port", "0", "--directory", str(tmp_path), "--no-mesh"]
     process = await asyncio.create_subprocess_exec(*command, "--run", "ended", stderr=asyncio.subprocess.PIPE)
     try:
         url = await asyncio.wait_for(_address(process), 60)
