@@ -92,10 +92,10 @@ run-prover *args: setup
 run-lean-proxy *args: setup
     @exec {{ proofmesh }} lean-proxy "$@"
 
-# One node: the web monitor
+# One node: the web monitor; waits for the broker
 [no-exit-message]
 run-ui *args: setup
-    @exec {{ proofmesh }} ui "$@"
+    @exec {{ proofmesh }} ui --patience None "$@"
 
 # Measurements of the parts, for LOG.md; `just bench` lists them, `just bench NAME` runs one
 [no-exit-message]

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from common.evaluations import Evaluated
 from common.lean import outcome_values
 from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 
@@ -39,6 +40,10 @@ KNOWN_POINTS = 40_000
 """Points by which repeated ones are known: twice what the broker's history holds, which may bring them all again."""
 
 
+EVALUATIONS = 2000
+"""Evaluations of a run that are shown: more than a chart has pixels across."""
+
+
 @dataclass
 class NodeView:
     """One node as the page shows it."""
@@ -61,6 +66,8 @@ class MeshState:
         self.points: deque[Point] = deque(maxlen=points)
         self.speeds: deque[dict[str, float]] = deque(maxlen=speeds)
         self._known_points: OrderedDict[tuple[float, int], None] = OrderedDict()
+        self.evaluations: OrderedDict[tuple[float, int], dict[str, Any]] = OrderedDict()
+        """By time and training step. Kept apart from the points, of which a long run has too many to keep all."""
         self._departed: Counter[str] = Counter()
         self._recent: deque[tuple[float, dict[str, float]]] = deque()
 
@@ -104,8 +111,20 @@ class MeshState:
         if new:
             self._known_points[known] = None
             self.points.append(point)
+            if (evaluation := evaluation_of(point)) is not None:
+                self.see_evaluation(evaluation)
             if len(self._known_points) > KNOWN_POINTS:
                 self._known_points.popitem(last=False)
+        return new
+
+    def see_evaluation(self, evaluation: dict[str, Any]) -> bool:
+        """True if the evaluation is new: the run's files and its points may both bring it."""
+        known = (evaluation["time"], evaluation["step"])
+        new = known not in self.evaluations
+        if new:
+            self.evaluations[known] = evaluation
+            if len(self.evaluations) > EVALUATIONS:
+                self.evaluations.popitem(last=False)
         return new
 
     def tick(self, now: float) -> None:
@@ -149,11 +168,32 @@ class MeshState:
             "logs": msgspec.to_builtins(list(self.logs)),
             "proofs": msgspec.to_builtins(list(self.proofs)),
             "points": msgspec.to_builtins(list(self.points)),
+            "evaluations": sorted(self.evaluations.values(), key=lambda each: float(each["time"])),
             "speeds": list(self.speeds),
         }
 
     def _drop(self, node_id: str) -> None:
         self._departed.update(_counters(self.nodes.pop(node_id)))
+
+
+def evaluation_of(point: Point) -> dict[str, Any] | None:
+    """The evaluation that a point tells of, as the page gets it. One of an older learner has its solve rate alone."""
+    values = point.values
+    if "eval_solve_rate" not in values:
+        return None
+    counts = {name: values.get(f"eval_{name}") for name in ("statements", "solved", "undecided", "simulations")}
+    beside = bool(values.get("eval_beside"))
+    return (
+        {"time": point.time, "step": point.step, "label": "", "beside": beside}
+        | counts
+        | {"rate": values["eval_solve_rate"]}
+    )
+
+
+def evaluation_shown(found: Evaluated) -> dict[str, Any]:
+    """The same of a line of a run's evaluations, which has a label."""
+    names = ("time", "step", "label", "beside", "statements", "solved", "undecided", "simulations")
+    return {name: getattr(found, name) for name in names} | {"rate": found.solve_rate}
 
 
 def _counters(node: NodeView) -> dict[str, float]:

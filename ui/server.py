@@ -15,9 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
-from ui.mesh_state import MeshState
+from common.messages import Point
+from ui.mesh_state import MeshState, evaluation_of, evaluation_shown
+from ui.run_files import Change as RunChange
+from ui.run_files import RunFiles
 from ui.training_runs import Change, TrainingRuns
 
 STATIC = Path(__file__).parent / "static"
@@ -35,12 +39,24 @@ HEADERS = {
 class Monitor:
     """Serves `state` to any number of pages; `publish` hands them an event."""
 
-    def __init__(self, state: MeshState, run: str, training: TrainingRuns | None = None, *, mesh: bool = True) -> None:
-        """`mesh`: whether a mesh is watched; without, the page shows training runs only."""
+    def __init__(
+        self,
+        state: MeshState,
+        run: str,
+        training: TrainingRuns | None = None,
+        *,
+        mesh: bool = True,
+        files: RunFiles | None = None,
+    ) -> None:
+        """`mesh`: whether a mesh is watched; without, the page shows what `files` tell of the run, and training
+        runs."""
         self.state = state
         self.run = run
         self.training = training
         self.mesh = mesh
+        self.files = files
+        self.connected = False
+        """Whether the broker is there, where a mesh is watched."""
         self._pages: set[asyncio.Queue[str | None]] = set()
 
     def publish(self, kind: str, data: Any) -> None:
@@ -60,10 +76,42 @@ class Monitor:
         for change in changes:
             self.publish("training", change.shown())
 
+    def take(self, change: RunChange) -> None:
+        """Take over what a look at the run's files has brought, and tell the pages."""
+        for found in change.evaluations:  # before the points, which do not know their labels
+            self.evaluated(evaluation_shown(found))
+        for point in change.points:
+            self.point(point)
+        for proof in change.proofs:
+            if self.state.see_proof(proof):
+                self.publish("proof", msgspec.to_builtins(proof))
+        if change.summary is not None:
+            self.publish("summary", change.summary)
+
+    def point(self, point: Point) -> None:
+        """Take over a point of a curve, and tell the pages if it is new."""
+        evaluation = evaluation_of(point)
+        known = len(self.state.evaluations)
+        if self.state.see_point(point):
+            self.publish("point", msgspec.to_builtins(point))
+            if evaluation is not None and len(self.state.evaluations) != known:
+                self.publish("evaluation", evaluation)
+
+    def evaluated(self, evaluation: dict[str, Any]) -> None:
+        """The same for an evaluation."""
+        if self.state.see_evaluation(evaluation):
+            self.publish("evaluation", evaluation)
+
+    def overview(self, now: float) -> dict[str, Any]:
+        """What changes every second."""
+        more = {"broker": self.connected} if self.mesh else {}
+        return self.state.overview(now) | more | ({} if self.files is None else {"files": self.files.shown()})
+
     def history(self) -> dict[str, Any]:
         """What a page needs once, when it opens."""
         training = [] if self.training is None else self.training.shown()
-        return {"run": self.run, "mesh": self.mesh, "training": training, **self.state.history()}
+        found = {"run": self.run, "mesh": self.mesh, "training": training, **self.state.history()}
+        return found if self.files is None else found | {"files": self.files.shown(), "summary": self.files.summary}
 
     def close(self) -> None:
         """End every page's stream, so that the server can stop."""
@@ -88,7 +136,7 @@ class Monitor:
 
     async def _state(self, _: web.Request) -> web.StreamResponse:
         """The same facts for programs: GET /api/state."""
-        return web.json_response({**self.state.overview(time.time()), **self.history()})
+        return web.json_response({**self.overview(time.time()), **self.history()})
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **HEADERS})
@@ -97,7 +145,7 @@ class Monitor:
         self._pages.add(page)
         try:
             await response.write(_event("history", self.history()).encode())
-            await response.write(_event("overview", self.state.overview(time.time())).encode())
+            await response.write(_event("overview", self.overview(time.time())).encode())
             while (text := await page.get()) is not None:
                 await response.write(text.encode())
         except ConnectionError:

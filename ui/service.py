@@ -1,12 +1,14 @@
 """The monitor as a node: telemetry in, one live page out. The page is there before the broker, and says so.
 
-Training runs need no broker: their files are followed, also where no mesh is watched (`alone`).
+A run whose broker is gone is shown from its files (`ui.choice`, `alone`). Training runs need no broker: their files are
+followed, also where a mesh is watched.
 """
 
 from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
@@ -15,11 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from common import evaluations
 from common.curves import Tail
+from common.evaluations import Evaluated
 from common.messages import Heartbeat, LogRecord, Message, Point, ProofFound
 from common.node import NodeContext, NodeFailure, NodeSettings, run_node
+from ui.choice import NoSuchRun, choose
 from ui.mesh_state import MeshState
-from ui.settings import UiSettings
+from ui.run_files import Change, RunFiles
+from ui.settings import TRAINING, UiSettings
 from ui.training_runs import TrainingRuns
 
 if TYPE_CHECKING:
@@ -30,15 +36,18 @@ TICK = 1.0
 
 
 def main(settings: UiSettings, node: NodeSettings) -> int:
-    """Run the monitor until it is told to stop; returns the exit code."""
-    from ui.server import Monitor
+    """Run the monitor until it is told to stop; returns the exit code: 2 for a run that is nowhere."""
+    from common import logging
 
-    state = MeshState()
-    for point in read_history(settings.history):
-        state.see_point(point)
-    training = TrainingRuns(Path(settings.runs)) if settings.runs else None
-    monitor = Monitor(state, node.run if settings.mesh else "training", training, mesh=settings.mesh)
-    if not settings.mesh:
+    logging.configure(node.log_level if node.log_level in logging.LEVELS else "info")  # `run_node` tells a wrong one
+    try:
+        files = asyncio.run(choose(settings, node))
+    except NoSuchRun as error:
+        print(f"proofmesh ui: {error}", file=sys.stderr)
+        return 2
+    watched = settings.mesh and files is None
+    monitor = _monitor(settings, node.run if watched or files else TRAINING, files, watched=watched)
+    if not watched:
         return asyncio.run(alone(settings, node, monitor))
 
     @asynccontextmanager
@@ -53,15 +62,38 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
     return run_node("ui", node, work, around=page)
 
 
-async def alone(settings: UiSettings, node: NodeSettings, monitor: Monitor) -> int:
-    """The page of the training runs, without a broker, until SIGTERM or SIGINT; returns the exit code."""
-    from common import logging
+def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched: bool) -> Monitor:
+    """A monitor that knows what files tell so far."""
+    from ui.server import Monitor
 
-    logging.configure(node.log_level)
+    state = MeshState()
+    training = TrainingRuns(Path(settings.runs)) if settings.runs else None
+    monitor = Monitor(state, run, training, mesh=watched, files=files)
+    if settings.history:
+        beside = Path(settings.history).with_name(evaluations.FILE)
+        monitor.take(Change(read_history(settings.history), _evaluations(beside)))
+    if files is not None:
+        monitor.take(files.look())
+        for record in files.logs():
+            state.see_log(record)
+    return monitor
+
+
+def _evaluations(path: Path) -> list[Evaluated]:
+    try:
+        return evaluations.read(path)
+    except OSError:
+        return []  # the points tell of them, too
+
+
+async def alone(settings: UiSettings, node: NodeSettings, monitor: Monitor) -> int:
+    """The page of files alone, without a broker, until SIGTERM or SIGINT; returns the exit code."""
     ctx = NodeContext("ui", node)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ctx.stopping.set)
     try:
+        if monitor.files is not None:
+            ctx.log.info("the run is shown from its files", folder=str(monitor.files.folder))
         async with serving(ctx, settings, monitor), _beside(follow(monitor)):
             await ctx.stopping.wait()
     except NodeFailure as error:
@@ -71,11 +103,14 @@ async def alone(settings: UiSettings, node: NodeSettings, monitor: Monitor) -> i
 
 
 async def follow(monitor: Monitor) -> None:
-    """Once a second: read what the training runs have written, tell the pages."""
-    while monitor.training is not None:
-        monitor.train(await asyncio.to_thread(monitor.training.look))
+    """Once a second: read what the run and the training runs have written, tell the pages."""
+    while True:
+        if monitor.training is not None:
+            monitor.train(await asyncio.to_thread(monitor.training.look))
+        if monitor.files is not None:
+            monitor.take(await asyncio.to_thread(monitor.files.look))
         if not monitor.mesh:
-            monitor.publish("overview", monitor.state.overview(time.time()))
+            monitor.publish("overview", monitor.overview(time.time()))
         await asyncio.sleep(TICK)
 
 
@@ -128,8 +163,8 @@ async def listen(ctx: NodeContext, monitor: Monitor) -> None:
         elif isinstance(message, ProofFound):
             if state.see_proof(message):
                 monitor.publish("proof", msgspec.to_builtins(message))
-        elif isinstance(message, Point) and state.see_point(message):
-            monitor.publish("point", msgspec.to_builtins(message))
+        elif isinstance(message, Point):
+            monitor.point(message)
 
     await ctx.bus.subscribe("telemetry.>", (Heartbeat, LogRecord, ProofFound, Point), hear)
     for message in await _history(ctx):  # after the subscription, so that nothing falls between
@@ -163,8 +198,8 @@ async def _tick_until_stopped(ctx: NodeContext, monitor: Monitor) -> None:
                 ctx.log.debug("no registry", error=str(error))
                 connected = False
         monitor.state.tick(now)
-        overview: dict[str, Any] = monitor.state.overview(now)
-        monitor.publish("overview", {**overview, "broker": connected, "speed": monitor.state.speeds[-1]})
+        monitor.connected = connected
+        monitor.publish("overview", {**monitor.overview(now), "speed": monitor.state.speeds[-1]})
         await asyncio.sleep(TICK)
 
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from common.limits import Port
+import tyro
+
+from common.limits import Duration, Port
+
+TRAINING = "training"
+"""In place of a run's name: training runs alone."""
 
 
 @dataclass
@@ -20,10 +26,13 @@ class UiSettings:
     history: str = ""
     """A run's metrics.jsonl, read at start so that the curves begin where the run did. Empty: begin now."""
 
-    runs: str = "runs"
-    """Folder of run directories: the curves of what `proofmesh train` trains there are drawn as they grow. Empty:
-    none."""
+    runs: Annotated[str, tyro.conf.arg(aliases=["--directory"])] = "runs"
+    """Folder of run directories: a run without a broker is shown from its files there, and the curves of what
+    `proofmesh train` trains there are drawn as they grow. Empty: none."""
 
     mesh: bool = True
-    """Watch the mesh of the run through its broker. Without (`--no-mesh`), only training runs are shown, and no broker
-    is needed."""
+    """Ask the run's broker. Without (`--no-mesh`), the run is shown from its files, and training runs beside it."""
+
+    patience: Duration | None = 3.0
+    """Seconds in which the broker must answer and know nodes of the run. If it does not, the run is shown from its
+    files; none: wait for it."""

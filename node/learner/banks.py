@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import msgspec
 from node.bank import bank
 from node.bank.bank import BankTheorem, BankTransition
 from node.bank.reading import Names
+from node.learner.apart import Apart
 
 POCKET = "pocket"
 
@@ -21,7 +22,7 @@ _PART = re.compile(r"(?:bank:)?(.+?)(?:\*(\d+(?:\.\d+)?))?")
 
 
 class BanksError(ValueError):
-    """Banks that are named in no known form, or cannot be learned from; the message says which and why."""
+    """Banks that are named in no known form; the message says which and why."""
 
 
 @dataclass(frozen=True)
@@ -79,43 +80,55 @@ class BankContent:
 def load(parts: Sequence[BankPart], split: str, *, scored: bool) -> BankContent:
     """Read banks. `split`: of the scored statements; `scored`: whether there must be some.
 
-    Of several banks each may lack a split; a single one must have what is asked for. Raises BankError, BanksError.
+    Of several banks each may lack a split; a single one must have what is asked for. Raises BankError.
     """
-    if len(parts) == 1:
-        return _single(parts[0].directory, split, scored)
-    found = BankContent()
-    digests = []
+    contents = [_single(part.directory, split, scored, alone=len(parts) == 1) for part in parts]
+    apart = Apart([each for content in contents for each in content.scored])
+    for content in contents:
+        _keep_apart(content, apart)
+    found = contents[0] if len(contents) == 1 else _mixed(parts, contents)
+    if apart.note:
+        # What is cached of a training on less than all belongs to that.
+        found.digest = _digest([found.digest, apart.note, *apart.train])
+        found.notes.insert(0, apart.note)
+    return found
+
+
+def _single(directory: Path, split: str, scored: bool, *, alone: bool) -> BankContent:
+    """One bank as it is. Raises BankError."""
+    there = bank.splits(directory)
+    found = BankContent(digest=bank.digest(directory))
+    if alone or "train" in there or not there:  # a bank with nothing in it: says what is missing
+        found.train = [(each, 0) for each in bank.load_statements("train", directory)]
+    if split in there or (alone and scored):
+        found.scored = bank.load_statements(split, directory)
+    found.transitions = bank.load_transitions(directory, warm_start=True)
+    return found
+
+
+def _keep_apart(content: BankContent, apart: Apart) -> None:
+    """Take from one bank's training what the evaluations of all have."""
+    known = len(apart.train)
+    content.train = [(each, 0) for each in apart.kept_train(each for each, _ in content.train)]
+    left_out = {*apart.train[known:], *(each.theorem.name for each in content.scored)}
+    content.transitions = apart.kept_transitions(content.transitions, left_out)
+
+
+def _mixed(parts: Sequence[BankPart], contents: Sequence[BankContent]) -> BankContent:
+    """What several banks state, each thing once."""
+    found = BankContent(digest=_digest(content.digest for content in contents))
     names = Names()
-    for number, part in enumerate(parts):
-        there = bank.splits(part.directory)
-        if not there:
-            bank.load_statements("train", part.directory)  # says what is missing
-        content = _single(part.directory, split if split in there else "", False, "train" in there)
+    for number, (part, content) in enumerate(zip(parts, contents, strict=True)):
         label = part.directory.resolve().name
         found.train += [(_named(each, label, names), number) for each, _ in content.train]
         found.scored += [_named(each, label, names) for each in content.scored]
         found.transitions += content.transitions
-        digests.append(content.digest)
-    found.digest = hashlib.blake2b("\0".join(digests).encode(), digest_size=16).hexdigest()
-    _leave_out(found)
+    _once(found)
     return found
 
 
-def _single(directory: Path, split: str, scored: bool, train: bool = True) -> BankContent:
-    """One bank. Raises BankError, BanksError."""
-    found = BankContent(digest=bank.digest(directory))
-    if train:
-        found.train = [(each, 0) for each in bank.load_statements("train", directory)]
-    if split and (scored or split in bank.splits(directory)):
-        found.scored = bank.load_statements(split, directory)
-    found.transitions = bank.load_transitions(directory, warm_start=True)
-    forbidden = {each.theorem.stated for each in found.scored}
-    leaked = [each.theorem.name for each, _ in found.train if each.theorem.stated in forbidden]
-    if leaked:
-        raise BanksError(
-            f"{directory}: {len(leaked)} train statements are {split} statements too, first {leaked[0]}: fix the bank"
-        )
-    return found
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
 def _named(each: BankTheorem, label: str, names: Names) -> BankTheorem:
@@ -126,25 +139,16 @@ def _named(each: BankTheorem, label: str, names: Names) -> BankTheorem:
     return msgspec.structs.replace(each, theorem=msgspec.structs.replace(each.theorem, name=name))
 
 
-def _leave_out(found: BankContent) -> None:
-    """Take from the train statements what another bank is scored on, and what one before has stated already."""
-    scored = {each.theorem.stated for each in found.scored}
+def _once(found: BankContent) -> None:
+    """Take from the train statements what a bank before has stated already."""
     first: dict[tuple[object, ...], int] = {}
     kept = []
-    leaked = repeated = 0
     for each, number in found.train:
-        whole = (each.theorem.header, *each.theorem.stated)
-        if each.theorem.stated in scored:
-            leaked += 1
-        elif first.setdefault(whole, number) != number:
-            repeated += 1
-        else:
+        if first.setdefault((each.theorem.header, *each.theorem.stated), number) == number:
             kept.append((each, number))
-    found.train = kept
-    if leaked:
-        found.notes.append(f"{leaked} train statements are left out: another of the banks is scored on them")
-    if repeated:
+    if repeated := len(found.train) - len(kept):
         found.notes.append(f"{repeated} train statements are left out: another of the banks has them, too")
+    found.train = kept
 
 
 def factors(parts: Sequence[BankPart], numbers: Sequence[int]) -> list[float]:

@@ -33,6 +33,7 @@ class Data:
     """Of all banks: keys the cache of warm starts."""
     train: list[TheoremRow]
     test: list[TheoremRow]
+    """Statements of the evaluations before and after learning."""
     supervised: list[Ref]
     """Transitions of the warm start; part of every batch later."""
     validation: list[Ref]
@@ -41,27 +42,38 @@ class Data:
     """Of each train statement's weight, for the matchmaker; none: 1 for all."""
     notes: list[str] = field(default_factory=list)
     """What of the banks was left out, for the log."""
+    beside: list[TheoremRow] = field(default_factory=list)
+    """Statements of the evaluations beside learning."""
+
+    @property
+    def scored(self) -> list[TheoremRow]:
+        """The statements of all evaluations, each once."""
+        known = {row.theorem.name for row in self.test}
+        return self.test + [row for row in self.beside if row.theorem.name not in known]
 
 
 def load(settings: LearnerSettings, folder: Path) -> Data:
     """Read the banks; transitions become segments in `folder`, for the trainer's ranks.
 
-    Raises DataError: missing or corrupt files, no statements, a test statement among the train statements, no
-    transitions where the plan needs some.
+    Raises DataError: missing or corrupt files, no statements, no transitions where the plan needs some.
     """
-    split = settings.evaluation.split
+    evaluation = settings.evaluation
+    split, wanted = evaluation.split, evaluates(settings)
     try:
         parts = banks.parts_of(settings.bank, settings.banks)
-        content = banks.load(parts, split, scored=settings.plan.evaluate)
+        content = banks.load(parts, split, scored=wanted)
     except (bank.BankError, banks.BanksError) as error:
         raise DataError(str(error)) from error
     # The seed of the banks' sample is fixed: runs with different seeds are scored on the same statements.
-    chosen = bank.stratified(content.scored, min(settings.evaluation.statements, len(content.scored)), SAMPLE_SEED)
+    chosen = _sampled(content.scored, evaluation.statements)
+    beside = _sampled(content.scored, evaluation.beside_statements) if evaluation.every else []
     train = content.train
     if settings.statements:
         random.Random(derive_seed(settings.seed, "statements")).shuffle(train)
         train = train[: settings.statements]
-    names = Counter(each.theorem.name for each, _ in train) + Counter(each.theorem.name for each in chosen)
+    names = Counter(each.theorem.name for each, _ in train) + Counter(
+        each.theorem.name for each in max(chosen, beside, key=len)
+    )
     where = ", ".join(str(part.directory) for part in parts)
     if repeated := [name for name, count in names.items() if count > 1]:
         raise DataError(f"{where}: {len(repeated)} names stand for several statements, first {repeated[0]}")
@@ -75,7 +87,17 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         validation=_segment(folder / "validation", second),
         factors=banks.factors(parts, [number for _, number in train]),
         notes=content.notes,
+        beside=[_row(each, split) for each in beside],
     )
+
+
+def evaluates(settings: LearnerSettings) -> bool:
+    """Whether the run has an evaluation of any kind."""
+    return settings.plan.evaluate or settings.evaluation.every > 0
+
+
+def _sampled(scored: list[BankTheorem], count: int) -> list[BankTheorem]:
+    return bank.stratified(scored, min(count, len(scored)), SAMPLE_SEED)
 
 
 def _check_enough(settings: LearnerSettings, where: str, train: int, scored: int, transitions: tuple[int, int]) -> None:
@@ -84,10 +106,10 @@ def _check_enough(settings: LearnerSettings, where: str, train: int, scored: int
     how = f"`proofmesh bank import SOURCE --out {where} --split"
     if not train:
         raise DataError(f"{where} has no train statements, so there is nothing to attempt; {how} train` adds some")
-    if settings.plan.evaluate and not scored:
+    if evaluates(settings) and not scored:
         raise DataError(
             f"{where} has no {split} statements to evaluate on: {how} {split}` adds some; or choose another split "
-            "([learner.evaluation] split), or do not evaluate ([learner.plan] evaluate)"
+            "([learner.evaluation] split), or do not evaluate ([learner.plan] evaluate, [learner.evaluation] every)"
         )
     if not settings.warm_start.checkpoint and not all(transitions):
         raise DataError(

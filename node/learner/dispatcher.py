@@ -40,11 +40,13 @@ class Dispatcher:
         self._run = run
         self._tag = tag
         self._number = next_number
-        self._theorems = {row.theorem.name: row for row in [*run.data.train, *run.data.test]}
+        self._theorems = {row.theorem.name: row for row in run.data.train}
         self._to_publish = asyncio.Event()
         self._last_result = time.monotonic()
         self.outstanding = dict(outstanding)
         self.learning = False
+        self.reserved = 0
+        """Search slots that an evaluation beside learning has: they are not there for train attempts."""
         run.on_recorded.append(lambda event: self._recorded(event.purpose))
 
     @staticmethod
@@ -97,7 +99,7 @@ class Dispatcher:
                 self._to_publish.clear()
 
     async def _top_up(self) -> None:
-        slots = await self._slots()
+        slots = max(0, await self.slots() - self.reserved)
         outstanding = self.outstanding.get("train", 0) + self.outstanding.get("disprove", 0)
         missing = wanted_outstanding(slots, self._run.settings.ahead) - outstanding
         planned = []
@@ -116,7 +118,7 @@ class Dispatcher:
             self._run.matchmaker.dispatched(choice.theorem_id)
         await self._dispatch(planned)
 
-    async def _slots(self) -> int:
+    async def slots(self) -> int:
         """Search slots of all provers in the registry. What a node says of itself is taken within reason."""
         try:
             nodes = await self._run.bus.nodes()

@@ -15,7 +15,9 @@ from node.learner import phases, summary
 from node.learner.collector import Collector
 from node.learner.compute_hold import ComputeHolder
 from node.learner.dispatcher import Dispatcher
-from node.learner.evaluator import Evaluator, solved_by
+from node.learner.evaluation_beside import EvaluationBeside
+from node.learner.evaluation_history import EvaluationHistory
+from node.learner.evaluator import Evaluator
 from node.learner.learning import Learning
 from node.learner.phases import Progress, RunPlan
 from node.learner.publisher import Publisher
@@ -23,6 +25,7 @@ from node.learner.run.directory import explained
 from node.learner.run.run import Run, Stopping
 from node.learner.settings import LearnerSettings
 from node.learner.store.store import Store
+from node.learner.tally import solved_by
 from node.learner.trainer.resilient import ResilientTrainer
 from node.learner.warm_start import WarmStart, warm_start
 
@@ -67,7 +70,9 @@ class Learner:
         self._progress = msgspec.convert(await store.call(Store.noted, "progress", {}), Progress)
         self._heard = await store.call(Store.noted, "heard", {})
         self._dispatcher = await Dispatcher.create(self._run)
-        self._evaluator = Evaluator(self._run, self._dispatcher, self._publisher)
+        self._history = EvaluationHistory(self._run, self._worked)
+        evaluating = (self._run, self._dispatcher, self._publisher, self._history)
+        self._evaluator, self._beside = Evaluator(*evaluating), EvaluationBeside(*evaluating)
         await self._run.bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, self._hear)
         collecting = self._run.ctx.spawn(self._collector.work(), "collector")
         self._run.ctx.spawn(self._dispatcher.work(), "dispatcher")
@@ -118,6 +123,8 @@ class Learner:
         self._warm_steps = self._warm.steps if self._warm else 0
         await self._trainer.start()
         await self._publisher.restore()
+        await self._beside.resume(learning=self._progress.phase == phases.RL)
+        await self._history.write()
         await self._publisher.publish()
         await self._run.fill_replay()
         await self._learning.restore(self._progress)
@@ -128,7 +135,7 @@ class Learner:
         if phase == phases.WARM_START:
             await self._warm_start()
         elif phase in phases.EVALUATIONS:
-            return await self._evaluate(phases.EVALUATIONS[phase])
+            return await self._evaluator.evaluate(phases.EVALUATIONS[phase])
         elif phase == phases.RL:
             await self._learn()
         elif phase == phases.CONTROL:
@@ -141,22 +148,18 @@ class Learner:
         await run.store.call(Store.note, "warm-start", msgspec.to_builtins(found))
         await self._started()
 
-    async def _evaluate(self, label: str) -> bool:
-        finished = await self._evaluator.evaluate(label)
-        if finished:
-            rate = self._evaluator.tally.solve_rate
-            await self._run.journal.point(self._trainer.step_number, {"eval_solve_rate": rate})
-        return finished
-
     async def _learn(self) -> None:
         self._dispatcher.learning = True
         self._learning.begin()
+        self._run.ctx.spawn(self._beside.work(), "evaluations beside learning")
         try:
             while not phases.finished(self._progress, self._plan) and not self._run.stopping:
                 await self._learning.turn(self._progress)
                 self._tick()
         finally:
             self._dispatcher.learning = False
+        if not self._run.stopping:
+            self._beside.end()
         await self._learning.last_turn(self._progress)
 
     async def _control(self) -> None:
@@ -173,6 +176,10 @@ class Learner:
         current = time.monotonic()
         self._progress = phases.tick(self._progress, current - self._clock, steps)
         self._clock = current
+
+    def _worked(self) -> float:
+        self._tick()
+        return self._progress.worked
 
     async def _keep(self) -> None:
         """Note the progress, so that a run that is killed goes on from here."""

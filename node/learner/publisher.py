@@ -29,12 +29,20 @@ class Publisher:
         self._run = run
         self._trainer = trainer
         self._rows: list[WeightsRow] = []
-        self._pinned: tuple[int, ...] = ()
+        self._pins: dict[str, tuple[int, ...]] = {}
 
     @property
     def latest(self) -> WeightsRow:
         """The newest version. Raises IndexError before the first."""
         return self._rows[-1]
+
+    @property
+    def _pinned(self) -> set[int]:
+        return {version for versions in self._pins.values() for version in versions}
+
+    def keeps(self, version: int) -> bool:
+        """Whether a version is still here, whole."""
+        return any(row.version == version for row in self._rows)
 
     async def restore(self) -> None:
         """Announce again what an earlier process published, if it is still here and whole: the broker may have lost
@@ -64,18 +72,19 @@ class Publisher:
         self._run.log.info("weights published", version=version, step=row.step)
         return row
 
-    async def pin(self, versions: Sequence[int]) -> None:
-        """Keep these versions available (evaluation), and tell the inference nodes; () pins none.
+    async def pin(self, versions: Sequence[int], holder: str = "phase") -> None:
+        """Keep these versions available for whoever holds them (an evaluation), in place of those that it held, and
+        tell the inference nodes; () pins none.
 
         Raises LearnerError for a version whose file is gone.
         """
-        missing = set(versions) - {row.version for row in self._rows}
+        missing = [version for version in versions if not self.keeps(version)]
         if missing:
             raise LearnerError(
-                f"weight versions {sorted(missing)} are no longer in {self._run.directory.weights}: an evaluation that "
+                f"weight versions {missing} are no longer in {self._run.directory.weights}: an evaluation that "
                 "was begun with them cannot go on. Restore the files, or begin a run of another name"
             )
-        self._pinned = tuple(versions)
+        self._pins[holder] = tuple(versions)
         await self._announce()
 
     def _is_whole(self, row: WeightsRow) -> bool:

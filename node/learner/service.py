@@ -72,7 +72,7 @@ async def _in_directory(
         settings.trainer, directory.checkpoints, directory.logs, settings.keep_checkpoints, ctx.log
     )
     try:
-        await store.call(Store.add_theorems, [*loaded.train, *loaded.test])
+        await store.call(Store.add_theorems, [*loaded.train, *loaded.scored])
         for note in loaded.notes:
             ctx.log.info(note)
         names = [row.theorem.name for row in loaded.train]

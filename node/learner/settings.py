@@ -91,7 +91,7 @@ class WarmStartSettings:
 
 @dataclass
 class EvaluationSettings:
-    """The evaluation before and after learning."""
+    """The evaluations before and after learning, and beside it."""
 
     statements: Positive = 160
     """Statements, stratified by family and level."""
@@ -99,6 +99,15 @@ class EvaluationSettings:
     """Where they come from: `valid` for choosing settings, so that `test` stays unseen until they are frozen."""
     simulations: Positive = 16
     """Simulations per statement."""
+    every: Natural = 0
+    """Training steps between evaluations beside reinforcement learning, the first with the weights that it begins with;
+    0: none. They run one at a time: if training is faster, the next begins with the newest weights when one is done."""
+    share: Share = 0.1
+    """Share of the search slots that an evaluation beside learning may take (at least one); the rest learns."""
+    beside_statements: Positive = 64
+    """Statements of an evaluation beside learning: fewer than of the others, so that it is done soon."""
+    beside_simulations: Positive = 16
+    """Simulations per statement of an evaluation beside learning."""
     retries: Natural = 2
     """Attempts more for a statement whose attempt failed for a reason of the infrastructure."""
 

@@ -112,6 +112,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
         own["broker"] = ["--port", str(port)]
         node.bus.url = f"nats://{reachable(broker.host)}:{port}"
     own["ui"] = [] if ui.history else ["--history", str(directory / "metrics.jsonl")]
+    own["ui"] += ["--patience", "None"]  # the mesh is about to start
     if "runs" not in config.read(file).get("ui", {}):
         own["ui"] += ["--runs", run_dir]
     shared += ["--bus.url", node.bus.url]

@@ -29,7 +29,8 @@ def monitor(directory: str, *, wanted: bool) -> Iterator[None]:
     if not (wanted and ours):
         yield
         return
-    command = [sys.executable, "-m", "node.mesh.cli", "ui", "--no-mesh", "--runs", directory, "--port", str(_port())]
+    command = [sys.executable, "-m", "node.mesh.cli", "ui", "--no-mesh", "--run", "training", "--runs", directory]
+    command += ["--port", str(_port())]
     process = subprocess.Popen([*kept(), *command], stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         yield

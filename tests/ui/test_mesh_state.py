@@ -7,7 +7,7 @@ import pytest
 from common.lean import OutcomeKind, outcome_values
 from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 from ui import mesh_state
-from ui.mesh_state import GONE_AFTER, MeshState
+from ui.mesh_state import GONE_AFTER, MeshState, evaluation_of
 from ui.server import STATIC
 
 
@@ -116,3 +116,31 @@ def test_page_names_every_kind_of_outcome() -> None:
     script = (STATIC / "app.js").read_text(encoding="utf-8")
     table = script[script.index("const OUTCOMES") : script.index("const OUTCOME_ROWS")]
     assert sorted(re.findall(r'\["(\w+)", "', table)) == sorted(OutcomeKind)
+
+
+def evaluation_point(time: float, step: int) -> Point:
+    values = {"eval_solve_rate": 0.5, "eval_statements": 64.0, "eval_solved": 32.0, "eval_undecided": 0.0}
+    return Point(time=time, step=step, values=values | {"eval_simulations": 16.0, "eval_beside": 1.0})
+
+
+def test_evaluations_are_kept_when_a_long_run_has_pushed_their_points_out() -> None:
+    state = MeshState(points=10)
+    state.see_point(evaluation_point(1.0, 5))
+    for step in range(50):
+        state.see_point(Point(time=2.0 + step, step=step, values={"loss": 1.0}))
+    (found,) = state.history()["evaluations"]
+    assert (found["step"], found["solved"], found["statements"], found["beside"]) == (5, 32, 64, True)
+    assert all("eval_solve_rate" not in point["values"] for point in state.history()["points"])
+
+
+def test_an_evaluation_from_the_runs_file_and_from_its_point_is_one() -> None:
+    state = MeshState()
+    assert state.see_evaluation({"time": 3.25, "step": 7, "label": "step-7"})
+    state.see_point(evaluation_point(3.25, 7))
+    assert [each["label"] for each in state.history()["evaluations"]] == ["step-7"]
+
+
+def test_the_evaluation_of_an_older_learner_has_its_rate_alone() -> None:
+    found = evaluation_of(Point(time=1.0, step=5, values={"eval_solve_rate": 0.25}))
+    assert found is not None and found["rate"] == 0.25 and found["statements"] is None
+    assert evaluation_of(Point(time=1.0, step=5, values={"solve_rate": 0.25})) is None

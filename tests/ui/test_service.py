@@ -12,6 +12,7 @@ from aiohttp import ClientSession
 from common.bus import Bus, BusSettings
 from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 from common.node import NodeContext, NodeFailure, NodeSettings
+from tests.ui.test_run_files import make_run
 from tests.waiting import eventually, until
 from ui.mesh_state import MeshState
 from ui.server import Monitor
@@ -105,3 +106,47 @@ async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: 
     await eventually(lambda: len(monitor.state.points) >= 4)
     assert [point.step for point in monitor.state.points] == [0, 1, 2, 3]
     assert [proof.attempt_id for proof in monitor.state.proofs] == ["1"]
+
+
+async def test_an_evaluation_reaches_the_page_once_and_also_one_that_opens_late(bus: Bus) -> None:
+    values = {"eval_solve_rate": 0.5, "eval_statements": 2.0, "eval_solved": 1.0, "eval_simulations": 16.0}
+    point = Point(time=3.25, step=7, values=values)
+    await bus.publish("telemetry.learner.a.point", point)
+
+    async def stored() -> bool:
+        return len(await bus.history((Point,))) == 1
+
+    await until(stored, what="the history on the broker")
+    monitor = Monitor(MeshState(), bus.run)
+    told: list[tuple[str, object]] = []
+    monitor.publish = lambda kind, data: told.append((kind, data))  # type: ignore[method-assign]
+    ctx = NodeContext("ui", NodeSettings())
+    ctx.bus = bus
+    await listen(ctx, monitor)
+    for each in (point, Point(time=4.0, step=9, values=values)):
+        await bus.publish("telemetry.learner.a.point", each)
+    await eventually(lambda: len(monitor.state.points) == 2)
+    assert [kind for kind, _ in told].count("evaluation") == 2
+    assert [each["step"] for each in monitor.history()["evaluations"]] == [7, 9]
+
+
+@pytest.mark.process
+async def test_a_run_is_shown_from_its_files_without_a_broker(tmp_path: Path) -> None:
+    make_run(tmp_path / "ended").close()
+    (tmp_path / "ended" / "summary.json").write_text(json.dumps({"solved_before": 1, "solved_after": 3}))
+    command = [sys.executable, "-m", "node.mesh.cli", "ui", "--port", "0", "--directory", str(tmp_path), "--no-mesh"]
+    process = await asyncio.create_subprocess_exec(*command, "--run", "ended", stderr=asyncio.subprocess.PIPE)
+    try:
+        url = await asyncio.wait_for(_address(process), 60)
+        async with ClientSession() as session:
+            state = await (await session.get(f"{url}api/state")).json()
+        assert state["run"] == "ended" and state["files"]["finished"] and state["summary"]["solved_after"] == 3
+        assert [each["label"] for each in state["evaluations"]] == ["step-7"]
+        assert [each["theorem_id"] for each in state["proofs"]] == ["t"] and state["points"][0]["step"] == 1
+    finally:
+        process.kill()
+        await process.wait()
+    wrong = await asyncio.create_subprocess_exec(*command, "--run", "endde", stderr=asyncio.subprocess.PIPE)
+    _, said = await wrong.communicate()
+    assert wrong.returncode == 2
+    assert said.decode() == f"proofmesh ui: {tmp_path} has no run endde (there are: ended)\n"

@@ -1,5 +1,7 @@
 // The monitor's page: listens to /events and draws. All text is set with textContent, so nothing a model writes is markup.
 import { $, COLOURS, DATES, duration, element, layout, number } from "./page.js";
+import { addEvaluation, addSolveRate, showEvaluations } from "./evaluations.js";
+import { showSummary } from "./summary.js";
 import { showTraining } from "./training.js";
 
 const LEVELS = { debug: 0, info: 1, warning: 2, error: 3, critical: 3 };
@@ -25,12 +27,10 @@ const OUTCOMES = [["proved", "proved"], ["goals", "goals left"], ["error", "tact
 const OUTCOME_ROWS = [["lean-proxy", "answered by lean-proxies"], ["prover", "seen by searches"]];
 const CHARTS = {
   "chart-loss": [["loss", "train"], ["valid_loss", "valid"], ["value_loss", "value"]],
-  "chart-solve": [["solve_rate", "train attempts"], ["eval_solve_rate", "test statements"]],
 };
 const SPEEDS = [["prover.expansions", "expansions"], ["inference.states", "states"], ["lean-proxy.candidates", "candidates"]];
 const LAYOUTS = { // title and options of the vertical axis
   "chart-loss": ["nats per token"],
-  "chart-solve": ["", { range: [0, 1], tickformat: ".0%" }],
   "chart-speed": ["per second"],
 };
 
@@ -53,7 +53,7 @@ function showOverview(overview) {
   $("phase").textContent = learner?.state ?? "";
   const left = learner?.values.budget_left_s;
   $("budget").textContent = left > 0 ? `${duration(left)} left in this phase` : "";
-  setLink(overview.broker === false ? "broker unreachable" : "live", overview.broker === false ? "bad" : "good");
+  showLink(overview);
   if (overview.speed) addSpeed(overview.speed);
 }
 
@@ -85,6 +85,14 @@ function nodeRow(node) {
   return row;
 }
 
+function showLink(overview) {
+  const files = overview.files;
+  if (overview.broker === false) setLink("broker unreachable", "bad");
+  else if (files) setLink(files.problem || (files.finished ? "finished run, from its files" : "run, from its files"), files.problem ? "bad" : "");
+  else setLink("live", "good");
+  $("link").title = files?.folder ?? "";
+}
+
 function setLink(text, className) {
   $("link").textContent = text;
   $("link").className = `chip ${className}`;
@@ -108,7 +116,9 @@ function drawCharts(history) {
     $(id).replaceChildren(element("p", "quiet empty", "Nothing measured yet."));
   }
   for (const [id, names] of Object.entries(CHARTS)) extend(id, names, history.points.map((p) => [p.time, p.values]));
-  extend("chart-speed", SPEEDS, history.speeds.map((s) => [s.time, s]));
+  const speeds = history.files ? history.points.filter(hasSpeed).map(speedOf) : history.speeds;
+  extend("chart-speed", SPEEDS, speeds.map((s) => [s.time, s]));
+  showEvaluations(history);
 }
 
 // A chart is drawn when it has something to show: before, its axis of time would have no time.
@@ -121,7 +131,15 @@ function extend(id, names, rows) {
   });
 }
 
-const addPoint = (point) => Object.entries(CHARTS).forEach(([id, names]) => extend(id, names, [[point.time, point.values]]));
+let fromFiles = false;
+function addPoint(point) {
+  for (const [id, names] of Object.entries(CHARTS)) extend(id, names, [[point.time, point.values]]);
+  addSolveRate(point);
+  if (fromFiles && hasSpeed(point)) addSpeed(speedOf(point));
+}
+// A run's files have no heartbeats: its speed is what the learner noted with each training phase.
+const hasSpeed = (point) => point.values.expansions_per_s !== undefined;
+const speedOf = (point) => ({ time: point.time, "prover.expansions": point.values.expansions_per_s });
 const addSpeed = (speed) => extend("chart-speed", SPEEDS, [[speed.time, speed]]);
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -168,7 +186,10 @@ const events = new EventSource("/events");
 const on = (kind, handler) => events.addEventListener(kind, (event) => handler(JSON.parse(event.data)));
 on("history", (history) => {
   $("run").textContent = history.run;
-  document.body.classList.toggle("alone", !history.mesh);
+  fromFiles = history.files !== undefined;
+  document.body.classList.toggle("alone", !history.mesh && !fromFiles);
+  document.body.classList.toggle("files", fromFiles);
+  showSummary(history.summary);
   showTraining(history.training, true);
   document.title = `proofmesh · ${history.run}`;
   $("proofs").replaceChildren();
@@ -181,6 +202,8 @@ on("history", (history) => {
 on("overview", showOverview);
 on("proof", addProof);
 on("point", addPoint);
+on("evaluation", addEvaluation);
+on("summary", showSummary);
 on("training", (run) => showTraining([run]));
 on("log", addLog);
 events.onerror = () => setLink("monitor unreachable", "bad");

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from common import evaluations
 from common.subjects import check_run_name
 from node.learner.errors import RunDirectoryError
 
@@ -30,6 +31,7 @@ class RunDirectory:
         self.replay = self.path / "replay"
         self.checkpoints = self.path / "checkpoints"
         self.metrics = self.path / "metrics.jsonl"
+        self.evaluations = self.path / evaluations.FILE
         self.config = self.path / "config.toml"
         self.summary = self.path / "summary.json"
         self.weights = self.path / "weights"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from common import subjects
 from common.curves import append_line, encode_line
+from common.evaluations import Evaluated
 from common.messages import Attempt, AttemptOutcome, Point, ProofFound, Purpose
 from common.metrics import counter, gauge
 from common.node import NodeContext
@@ -63,12 +64,29 @@ class LearnerJournal:
 
     async def point(self, step: int, values: dict[str, float]) -> None:
         """One line of metrics.jsonl, and the same for the monitor. Raises RunDirectoryError."""
-        now = time.time()
+        STEPS.set(step)
+        await self._append(round(time.time(), 3), step, values)
+
+    async def evaluation(self, found: Evaluated) -> None:
+        """The same for an evaluation that was finished: its time is its end's, its step that of its weights.
+
+        Raises RunDirectoryError.
+        """
+        values: dict[str, float] = {
+            "eval_solve_rate": found.solve_rate,
+            "eval_statements": found.statements,
+            "eval_solved": found.solved,
+            "eval_undecided": found.undecided,
+            "eval_simulations": found.simulations,
+            "eval_beside": found.beside,
+        }
+        await self._append(found.time, found.step, values)
+
+    async def _append(self, when: float, step: int, values: dict[str, float]) -> None:
         rounded = {key: round(value, 6) for key, value in values.items()}
         with explained(self._path):
-            append_line(self._path, encode_line(round(now, 3), step, rounded))
-        STEPS.set(step)
-        await self._ctx.bus.publish(self._subject("point"), Point(time=now, step=step, values=rounded))
+            append_line(self._path, encode_line(when, step, rounded))
+        await self._ctx.bus.publish(self._subject("point"), Point(time=when, step=step, values=rounded))
 
     async def proof(self, attempt: Attempt, script: str, simulations: int) -> None:
         """Announce a verified proof."""

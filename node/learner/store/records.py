@@ -78,6 +78,29 @@ class EvaluationRow:
     simulations: int
     created: float
     finished: float | None
+    beside: bool = False
+    """Beside learning, and no phase of its own."""
+    worked: float | None = None
+    """Seconds that the run had been at work when it was finished."""
+    given_up: float | None = None
+    """When it was ended without a result."""
+    step: int = 0
+    """Training step of the weights."""
+
+    @property
+    def open(self) -> bool:
+        """Begun, and neither finished nor given up."""
+        return self.finished is None and self.given_up is None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A statement of an evaluation with the outcomes of its attempts, in order; None: still outstanding."""
+
+    theorem_id: str
+    family: str
+    level: int
+    outcomes: tuple[AttemptOutcome | None, ...]
 
 
 @dataclass(frozen=True)

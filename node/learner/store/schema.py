@@ -125,7 +125,18 @@ ALTER TABLE theorems ADD COLUMN context TEXT REFERENCES contexts;  -- NULL: the 
 ALTER TABLE theorems ADD COLUMN place TEXT;                        -- the command around the gap (JSON)
 """
 
-MIGRATIONS: tuple[str, ...] = (_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS)
+_EVALUATIONS_BESIDE = """
+ALTER TABLE results ADD COLUMN lean_attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE results ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;           -- 0: the policy does not tell
+ALTER TABLE evaluations ADD COLUMN beside INTEGER NOT NULL DEFAULT 0;       -- beside learning, and no phase of its own
+ALTER TABLE evaluations ADD COLUMN worked REAL;                             -- seconds at work of the run, at its end
+ALTER TABLE evaluations ADD COLUMN given_up REAL;                           -- ended without a result, and why
+ALTER TABLE evaluations ADD COLUMN reason TEXT;
+"""
+
+MIGRATIONS: tuple[str, ...] = (
+    *(_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS, _EVALUATIONS_BESIDE),
+)
 """MIGRATIONS[n] takes schema version n to n + 1."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -9,9 +9,7 @@ moment leaves an attempt either outstanding or recorded.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -31,10 +29,9 @@ from common.messages import (
     encode,
 )
 from common.places import Context, Place
-from node.learner.run.directory import explained
+from node.learner.store.evaluations import EvaluationRecords
 from node.learner.store.records import (
     Audit,
-    EvaluationRow,
     Match,
     Planned,
     TheoremRow,
@@ -42,57 +39,13 @@ from node.learner.store.records import (
     VerifiedProof,
     WeightsRow,
 )
-from node.learner.store.schema import migrate
 
 TRAINED_PURPOSES = (Purpose.TRAIN, Purpose.DISPROVE)
 """Attempts whose transitions train. Those of `eval` are about test statements: they score and never train."""
 
-COSTS = (
-    "simulations",
-    "expansions",
-    "expansions_lost",
-    "nodes",
-    "tactics_tried",
-    "tactics_failed",
-    "seconds",
-    "seconds_policy",
-    "seconds_lean",
-)
-"""Columns of `results` that say what an attempt has cost."""
 
-
-class Store:
+class Store(EvaluationRecords):
     """One open database. Raises RunDirectoryError where it cannot be written or read."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with explained(path):
-            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            # FULL: an acknowledged result must survive a power cut, the broker has forgotten it. A commit costs some
-            # milliseconds of this thread, and results come at tens per second.
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.execute("PRAGMA foreign_keys = ON")
-            migrate(self._db, str(path))
-
-    def close(self) -> None:
-        self._db.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with explained(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-
-    def _rows(self, query: str, *values: Any) -> list[Any]:
-        with explained(self.path):
-            return self._db.execute(query, values).fetchall()
 
     # --- theorems ---------------------------------------------------------------------------------------------------
 
@@ -240,13 +193,14 @@ class Store:
         db.execute(
             "INSERT INTO results (attempt_id, prover_id, outcome, message, simulations, expansions, seconds,"
             " weights_first, weights_last, recorded, nodes, tactics_tried, tactics_failed, expansions_lost,"
-            " seconds_policy, seconds_lean) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " seconds_policy, seconds_lean, lean_attempts, tokens)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(result.attempt_id, result.prover_id, verdict.outcome, verdict.message or result.message),
                 *(statistics.simulations, statistics.expansions, statistics.seconds),
                 *(statistics.weights_first, statistics.weights_last, now),
                 *(statistics.nodes, statistics.tactics_tried, statistics.tactics_failed, statistics.expansions_lost),
-                *(statistics.seconds_policy, statistics.seconds_lean),
+                *(statistics.seconds_policy, statistics.seconds_lean, statistics.lean_attempts, statistics.tokens),
             ),
         )
 
@@ -287,7 +241,7 @@ class Store:
         )
         return [(row[0], Transition(*row[1:])) for row in rows]
 
-    # --- weights and evaluations ------------------------------------------------------------------------------------
+    # --- weights ----------------------------------------------------------------------------------------------------
 
     def add_weights(self, row: WeightsRow, now: float) -> None:
         """A version of the weights has been stored for all nodes."""
@@ -299,37 +253,6 @@ class Store:
         """All versions, oldest first."""
         rows = self._rows("SELECT version, step, digest, object_name FROM weights ORDER BY version")
         return [WeightsRow(*row) for row in rows]
-
-    def begin_evaluation(self, label: str, weights: int, simulations: int, now: float) -> int:
-        """The id of the evaluation with this label, which is begun if there is none."""
-        with self._transaction() as db:
-            db.execute(
-                "INSERT OR IGNORE INTO evaluations (label, weights, simulations, created) VALUES (?, ?, ?, ?)",
-                (label, weights, simulations, now),
-            )
-        return int(self._rows("SELECT evaluation_id FROM evaluations WHERE label = ?", label)[0][0])
-
-    def finish_evaluation(self, evaluation: int, now: float) -> None:
-        with self._transaction() as db:
-            db.execute("UPDATE evaluations SET finished = ? WHERE evaluation_id = ?", (now, evaluation))
-
-    def evaluation(self, label: str) -> EvaluationRow | None:
-        """An evaluation by its label, finished or not."""
-        rows = self._rows(
-            "SELECT evaluation_id, weights, simulations, created, finished FROM evaluations WHERE label = ?", label
-        )
-        return EvaluationRow(label, *rows[0]) if rows else None
-
-    def evaluated(self, evaluation: int) -> dict[str, list[AttemptOutcome | None]]:
-        """Outcomes of an evaluation's attempts by theorem; None is outstanding."""
-        found: dict[str, list[AttemptOutcome | None]] = {}
-        for theorem_id, outcome in self._rows(
-            "SELECT theorem_id, outcome FROM attempts LEFT JOIN results USING (attempt_id)"
-            " WHERE evaluation_id = ? ORDER BY number",
-            evaluation,
-        ):
-            found.setdefault(theorem_id, []).append(None if outcome is None else AttemptOutcome(outcome))
-        return found
 
     # --- notes and audit --------------------------------------------------------------------------------------------
 
@@ -355,19 +278,6 @@ class Store:
             found[table] = self._rows(f"SELECT COUNT(*) FROM {table}")[0][0]
         found["expansions"] = self._rows("SELECT COALESCE(SUM(expansions), 0) FROM results")[0][0]
         return found
-
-    def costs(self) -> dict[str, dict[str, float]]:
-        """What the attempts with a result have cost, summed by purpose: counts and seconds (`COSTS`)."""
-        sums = ", ".join(f"SUM(results.{name})" for name in COSTS)
-        rows = self._rows(
-            f"SELECT purpose, COUNT(*), {sums} FROM results JOIN attempts USING (attempt_id) GROUP BY purpose"
-        )
-        return {purpose: dict(zip(("attempts", *COSTS), row, strict=True)) for purpose, *row in rows}
-
-    def evaluation_expansions(self) -> int:
-        """Expansions of all evaluations."""
-        query = "SELECT COALESCE(SUM(expansions), 0) FROM results JOIN attempts USING (attempt_id)"
-        return int(self._rows(f"{query} WHERE evaluation_id IS NOT NULL")[0][0])
 
     def lean_version(self) -> str:
         """The Lean that verified the latest proof; empty before the first."""

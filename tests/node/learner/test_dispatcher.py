@@ -126,7 +126,7 @@ async def test_capacities_are_believed_within_reason(run: Run, bus: Bus) -> None
         said = {"searches": searches}
         info = NodeInfo(f"p{number}", role="prover", host="h", pid=1, version="0", started=0.0, capacity=said)
         await bus.register(info)
-    assert await works._slots() == dispatcher.MOST_SEARCHES + 3
+    assert await works.slots() == dispatcher.MOST_SEARCHES + 3
 
 
 async def _outstanding(run: Run, count: int) -> bool:

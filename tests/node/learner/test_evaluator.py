@@ -11,11 +11,13 @@ import pytest
 from common.bus import Bus
 from common.messages import Attempt, AttemptOutcome, Purpose
 from node.learner.dispatcher import Dispatcher
-from node.learner.evaluator import Evaluator, Tally, needs_attempt, solved_by, tally
+from node.learner.evaluation_history import EvaluationHistory
+from node.learner.evaluator import Evaluator
 from node.learner.publisher import Publisher
 from node.learner.run.run import Run
 from node.learner.store.records import Verdict
 from node.learner.store.store import Store
+from node.learner.tally import Tally, needs_attempt, solved_by, tally
 from tests.node.learner.builders import proved, result
 from tests.node.learner.stand_in import StandInTrainer
 
@@ -70,7 +72,7 @@ def test_the_tally_leaves_undecided_statements_out_of_the_rate() -> None:
 async def evaluated(run: Run, bus: Bus, folder: Path, answer: Callable[[Attempt], AttemptOutcome]) -> Evaluator:
     """One evaluation, with every attempt recorded as `answer` has it."""
     dispatcher = await Dispatcher.create(run)
-    evaluator = Evaluator(run, dispatcher, Publisher(run, StandInTrainer(folder)))
+    evaluator = Evaluator(run, dispatcher, Publisher(run, StandInTrainer(folder)), EvaluationHistory(run, lambda: 0.0))
     tasks = [asyncio.create_task(dispatcher.work()), asyncio.create_task(evaluator.evaluate("before"))]
     try:
         while not tasks[1].done():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from common import evaluations
 from common.bus import Bus, BusSettings
 from common.process import kill_group, spawn_child
 from node.bank import command
@@ -30,6 +31,9 @@ minutes = 0.15
 [learner.evaluation]
 statements = 3
 simulations = 4
+every = 1
+beside_statements = 2
+beside_simulations = 4
 """
 
 
@@ -89,6 +93,12 @@ async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network
     # None of these banks has transitions of a theorem that is held out: there is nothing to measure the network on.
     assert summary["warm_start"] == {"steps": 40, "seconds": 0.0, "cached": False, "valid_loss": None}
     assert summary["costs"]["eval"]["tactics_tried"] > 0 and summary["costs"]["eval"]["seconds_lean"] > 0
+    lines = evaluations.read(tmp_path / "runs" / run_name / evaluations.FILE)
+    beside = [each for each in lines if each.beside]
+    assert [each.label for each in (lines[0], lines[-1])] == ["before", "after"] and len(beside) == len(lines) - 2 > 0
+    assert beside[0].label == "step-40" and {each.statements for each in beside} == {2}
+    assert (lines[0].solved, lines[-1].solved) == (summary["solved_before"], summary["solved_after"])
+    assert summary["costs"]["eval"]["attempts"] == 6 and summary["costs"]["eval-beside"]["attempts"] >= 2
     with closing(sqlite3.connect(tmp_path / "runs" / run_name / "proofs.sqlite")) as db:
         attempted = set(db.execute("SELECT split, purpose FROM attempts JOIN theorems USING (theorem_id)"))
         families = {family for (family,) in db.execute("SELECT family FROM theorems WHERE split = 'train'")}

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from common import faults
+from common import evaluations, faults
 from common.bus import Bus, BusSettings
 from common.process import kill_group, spawn_child
 from node.learner.store.store import Store
@@ -179,3 +179,30 @@ async def test_a_learner_killed_at_a_critical_point_loses_nothing_and_counts_not
     assert (await world.bus.leased())["results"] <= held
     used = {row[0] for row in store._rows("SELECT split FROM attempts JOIN theorems USING (theorem_id)")}
     assert used == {"train"}
+
+
+@pytest.mark.slow
+async def test_a_learner_killed_while_it_evaluates_beside_learning_goes_on_with_that_and_never_trains_on_it(
+    world: World,
+) -> None:
+    flags = ("--evaluation.every", "2", "--evaluation.beside-statements", "6", "--evaluation.beside-simulations", "8")
+    killed = await world.learner("learner:recorded-not-acked#6", *flags)
+    await children_until_death(killed)
+    assert killed.returncode == -signal.SIGKILL
+    last = await world.learner("", *flags)
+    lines = world.directory / evaluations.FILE
+    await eventually(lambda: len(evaluations.read(lines)) >= 2, 3 * DEADLINE, "two evaluations")
+    last.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(DEADLINE):
+        assert await last.wait() == 0
+    store, found = world.store, evaluations.read(lines)
+    assert store.audit().sound
+    assert len(lines.read_bytes().splitlines()) == len(found), "a line is there twice, or torn"
+    assert {each.statements for each in found} == {6} and all(each.beside for each in found)
+    assert [each.step for each in found] == sorted({each.step for each in found})
+    assert any(each.solved for each in found) and all(each.lean_attempts for each in found)
+    purposes = (
+        "SELECT DISTINCT split, purpose FROM {} JOIN attempts USING (attempt_id) JOIN theorems USING (theorem_id)"
+    )
+    assert ("test", "eval") in store._rows(purposes.format("results"))
+    assert {split for split, _ in store._rows(purposes.format("transitions"))} == {"train"}

@@ -236,6 +236,8 @@ def test_what_an_attempt_has_cost_is_kept(store: Store) -> None:
         seconds=3.0,
         seconds_policy=1.5,
         seconds_lean=2.25,
+        lean_attempts=23,
+        tokens=180,
     )
     for plan in plans:
         whole = msgspec.structs.replace(result(plan.attempt, "failed"), statistics=statistics)
@@ -252,6 +254,8 @@ def test_what_an_attempt_has_cost_is_kept(store: Store) -> None:
         "seconds": 3.0,
         "seconds_policy": 1.5,
         "seconds_lean": 2.25,
+        "lean_attempts": 23,
+        "tokens": 180,
     }
     assert costs["train"] == {name: 2 * value for name, value in costs["eval"].items()}
 

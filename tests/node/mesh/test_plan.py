@@ -45,6 +45,7 @@ def test_the_monitor_draws_the_run_and_the_training_runs_beside_it(tmp_path: Pat
     (ui,) = [child for child in make_plan(file, UpSettings(), NodeSettings(run="r")).children if child.name == "ui"]
     line = " ".join(ui.argv)
     assert f"--history {tmp_path}/r/metrics.jsonl" in line and f"--runs {tmp_path}" in line
+    assert "--patience None" in line, "it waits for the broker that is about to start"
     file.write_text('[ui]\nruns = "elsewhere"\nhistory = "file"\n')  # what the file says is not overruled
     (ui,) = [child for child in make_plan(file, UpSettings(), NodeSettings(run="r")).children if child.name == "ui"]
     assert "--runs" not in ui.argv and "--history" not in ui.argv

@@ -1,0 +1,81 @@
+"""The verified proofs of a run, read from its records (`proofs.sqlite`, whose tables are the learner's): for whoever
+shows a run without taking part in it. Nothing is written, and no learner is disturbed.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import textwrap
+from contextlib import closing
+from pathlib import Path
+
+from common.lean import Theorem
+from common.messages import ProofFound
+
+DATABASE = "proofs.sqlite"
+
+_PLACES_SINCE = 4
+"""Schema version from which theorems have places in files."""
+
+
+class UnreadableRecords(ValueError):
+    """The records of a run cannot be read; the message names the file and says why."""
+
+
+def latest(path: Path, limit: int, after: int = 0) -> list[tuple[int, ProofFound]]:
+    """The newest verified proofs with ids above `after`, oldest of them first; none where there is no such file.
+
+    Raises UnreadableRecords.
+    """
+    if not path.exists():
+        return []
+    # A file that no process has open has no log beside it, and can be read where nothing can be written.
+    finished = not path.with_name(f"{path.name}-wal").exists()
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{_how(finished)}", uri=True)) as database:
+            version: int = database.execute("PRAGMA user_version").fetchone()[0]
+            place = "place" if version >= _PLACES_SINCE else "NULL"
+            rows = database.execute(
+                "SELECT proof_id, theorem_id, attempt_id, purpose, recorded, results.simulations, disproof, script,"
+                f" binders, conclusion, {place} FROM proofs JOIN results USING (attempt_id)"
+                " JOIN attempts USING (attempt_id, theorem_id) JOIN theorems USING (theorem_id)"
+                " WHERE proof_id > ? ORDER BY proof_id DESC LIMIT ?",
+                (after, limit),
+            ).fetchall()
+    except sqlite3.Error as error:
+        raise UnreadableRecords(f"{path}: {error}") from error
+    return [(row[0], _found(*row[1:])) for row in reversed(rows)]
+
+
+def _how(finished: bool) -> str:
+    return "immutable=1" if finished else "mode=ro"
+
+
+def _found(
+    theorem_id: str,
+    attempt_id: str,
+    purpose: str,
+    recorded: float,
+    simulations: int,
+    disproof: int,
+    script: str,
+    binders: str,
+    conclusion: str,
+    place: str | None,
+) -> ProofFound:
+    theorem = Theorem(theorem_id, binders, conclusion)
+    tactics = textwrap.indent(textwrap.dedent(script).strip("\n"), "  ")
+    if place is None or disproof:
+        lean = f"{(theorem.negation() if disproof else theorem).signature} := by\n{tactics}"
+    else:  # for people: what stands above the command is left out
+        gap = json.loads(place)
+        lean = f"{gap['before'].rstrip()}\n{tactics}{gap['after'].rstrip()}"
+    return ProofFound(
+        theorem_id=theorem_id,
+        attempt_id=attempt_id,
+        purpose=purpose,
+        time=recorded,
+        lean=lean,
+        simulations=simulations,
+    )

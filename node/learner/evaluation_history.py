@@ -1,0 +1,94 @@
+"""The history of a run's evaluations: `evaluations.jsonl` in its directory, and points for the monitor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+from common import evaluations
+from common.curves import append_line
+from common.evaluations import Evaluated, Part
+from node.learner.run.directory import explained
+from node.learner.run.run import Run, now
+from node.learner.store.records import EvaluationRow, Tried
+from node.learner.store.store import Store
+from node.learner.tally import solved
+
+
+class EvaluationHistory:
+    """Writes down every finished evaluation, once."""
+
+    def __init__(self, run: Run, worked: Callable[[], float]) -> None:
+        """`worked` tells the seconds that the run was at work so far."""
+        self._run = run
+        self._worked = worked
+        self._writing = asyncio.Lock()
+
+    async def finish(self, evaluation: int) -> None:
+        """An evaluation has its result. Raises RunDirectoryError."""
+        await self._run.store.call(Store.finish_evaluation, evaluation, now(), round(self._worked(), 1))
+        await self.write()
+
+    async def write(self) -> None:
+        """Append what is finished and not in the file: a learner that was killed between the two left it out.
+
+        Raises RunDirectoryError.
+        """
+        async with self._writing:  # a phase may finish its evaluation while one beside learning does
+            await self._write()
+
+    async def _write(self) -> None:
+        path = self._run.directory.evaluations
+        with explained(path):
+            written = {each.label for each in evaluations.read(path)}
+        rows = [row for row in await self._run.store.call(Store.evaluations) if row.finished is not None]
+        for row in sorted(rows, key=lambda row: row.finished or 0.0):
+            if row.label in written:
+                continue
+            found = await self._evaluated(row)
+            # The point first: it carries the time of the evaluation, so that the monitor shows it once if it comes
+            # again. The line in the file says that all is done.
+            await self._run.journal.evaluation(found)
+            with explained(path):
+                append_line(path, evaluations.encode_line(found))
+
+    async def _evaluated(self, row: EvaluationRow) -> Evaluated:
+        tried = await self._run.store.call(Store.tried, row.evaluation_id)
+        costs = await self._run.store.call(Store.evaluation_costs, row.evaluation_id)
+        return evaluated(row, tried, costs)
+
+
+def evaluated(row: EvaluationRow, tried: list[Tried], costs: dict[str, float]) -> Evaluated:
+    """A finished evaluation in numbers."""
+    whole = part(tried)
+    return Evaluated(
+        label=row.label,
+        beside=row.beside,
+        step=row.step,
+        weights=row.weights,
+        time=round(row.finished or 0.0, 3),
+        worked=row.worked,
+        statements=whole.statements,
+        solved=whole.solved,
+        undecided=whole.undecided,
+        simulations=row.simulations,
+        simulations_used=int(costs["simulations"]),
+        lean_attempts=int(costs["lean_attempts"]),
+        tokens=int(costs["tokens"]) or None,
+        levels=_parts(tried, lambda each: f"{each.level:09d}"),
+        families=_parts(tried, lambda each: each.family),
+    )
+
+
+def part(tried: Iterable[Tried]) -> Part:
+    """How many of these statements were solved."""
+    found = [solved(each.outcomes) for each in tried]
+    undecided = found.count(None)
+    share = round(found.count(True) / max(1, len(found) - undecided), 4)
+    return Part(statements=len(found), solved=found.count(True), undecided=undecided, share=share)
+
+
+def _parts(tried: Iterable[Tried], name: Callable[[Tried], str]) -> dict[str, Part]:
+    groups = groupby(sorted(tried, key=name), name)
+    return {key.lstrip("0") or "0": part(group) for key, group in groups}

@@ -1,0 +1,81 @@
+"""`evaluations.jsonl`: every finished evaluation once, whatever dies in between."""
+
+from __future__ import annotations
+
+import msgspec
+
+from common import evaluations
+from common.bus import Bus
+from common.curves import Tail
+from common.messages import AttemptOutcome, Point
+from node.learner.evaluation_history import EvaluationHistory, evaluated
+from node.learner.run.run import Run
+from node.learner.store.records import EvaluationRow, Tried, WeightsRow
+from node.learner.store.store import Store
+from tests.node.learner.builders import FAILED, PROVED, planned, result
+from tests.waiting import until
+
+SOLVED, UNSOLVED, LOST = AttemptOutcome.PROVED, AttemptOutcome.FAILED, AttemptOutcome.ERROR
+
+
+def test_shares_are_of_the_decided_statements_by_level_and_family() -> None:
+    tried = [
+        Tried("a", "nat", 2, (SOLVED,)),
+        Tried("b", "nat", 10, (UNSOLVED,)),
+        Tried("c", "logic", 2, (LOST, UNSOLVED)),
+        Tried("d", "logic", 10, (LOST, LOST)),
+    ]
+    costs = {"simulations": 31.0, "lean_attempts": 99.0, "tokens": 0.0}
+    found = evaluated(EvaluationRow("step-7", 1, 3, 16, 1.0, 2.5, True, 60.0, None, 7), tried, costs)
+    assert (found.statements, found.solved, found.undecided, found.solve_rate) == (4, 1, 1, 1 / 3)
+    assert (found.label, found.beside, found.step, found.weights, found.worked) == ("step-7", True, 7, 3, 60.0)
+    assert (found.simulations, found.simulations_used, found.lean_attempts, found.tokens) == (16, 31, 99, None)
+    part = evaluations.Part
+    assert list(found.levels.items()) == [
+        ("2", part(statements=2, solved=1, undecided=0, share=0.5)),
+        ("10", part(statements=2, solved=0, undecided=1, share=0.0)),
+    ]
+    assert found.families["logic"] == part(statements=2, solved=0, undecided=1, share=0.0)
+
+
+async def finished_evaluation(run: Run, label: str) -> None:
+    """Records of an evaluation whose line is not written yet."""
+    store = run.store
+    evaluation = await store.call(Store.begin_evaluation, label, 1, 16, 1.0, True)
+    first = await store.call(Store.next_number)
+    plans = [planned(first + index, name, "eval", evaluation) for index, name in enumerate(("v", "w"))]
+    await store.call(Store.dispatch, plans, 1.0)
+    for plan, verdict in zip(plans, (PROVED, FAILED), strict=True):
+        await store.call(Store.record, result(plan.attempt, verdict.outcome), verdict, 2.0)
+    await store.call(Store.finish_evaluation, evaluation, 3.25, 40.0)
+
+
+async def test_a_kill_between_the_result_and_its_line_neither_loses_nor_repeats_it(run: Run, bus: Bus) -> None:
+    await run.store.call(Store.add_weights, WeightsRow(1, 7, "digest", "object"), 1.0)
+    await finished_evaluation(run, "step-7")
+    for _ in range(2):  # each a start of a learner
+        await EvaluationHistory(run, lambda: 0.0).write()
+    (line,) = evaluations.read(run.directory.evaluations)
+    assert (line.label, line.step, line.time, line.worked, line.solved) == ("step-7", 7, 3.25, 40.0, 1)
+    content = run.directory.evaluations.read_bytes()
+    run.directory.evaluations.write_bytes(content[:-20])  # killed while it wrote
+    await finished_evaluation(run, "after")
+    await EvaluationHistory(run, lambda: 0.0).write()
+    assert [each.label for each in evaluations.read(run.directory.evaluations)] == ["step-7", "after"]
+
+
+async def test_the_monitor_gets_a_point_at_the_time_of_the_evaluation(run: Run, bus: Bus) -> None:
+    await run.store.call(Store.add_weights, WeightsRow(1, 7, "digest", "object"), 1.0)
+    await finished_evaluation(run, "step-7")
+    await EvaluationHistory(run, lambda: 0.0).write()
+    points = Tail(run.directory.metrics).read().points
+    values = {"eval_solve_rate": 0.5, "eval_statements": 2.0, "eval_solved": 1.0, "eval_undecided": 0.0}
+    expected = Point(time=3.25, step=7, values=values | {"eval_simulations": 16.0, "eval_beside": 1.0})
+    assert points == [expected]
+
+    async def announced() -> bool:
+        return [msgspec.structs.asdict(each) for each in await bus.history((Point,))] == [
+            msgspec.structs.asdict(expected)
+        ]
+
+    await until(announced, what="the point on the broker")

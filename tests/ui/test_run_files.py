@@ -1,0 +1,78 @@
+"""A run as its directory tells it: each thing once, also while it grows."""
+
+import json
+import os
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from common import evaluations
+from common.curves import METRICS, encode_line
+from common.run_proofs import DATABASE
+from node.learner.store.store import Store
+from tests.common.test_evaluations import evaluated
+from tests.node.learner.builders import PROVED, planned, result, row
+from ui.run_files import SUMMARY, RunFiles, is_run, last_lines, run_folders
+
+
+def make_run(folder: Path) -> Store:
+    """A run directory with one point, one evaluation and one proof; its records stay open."""
+    folder.mkdir()
+    store = Store(folder / DATABASE)
+    store.add_theorems([row("t")])
+    store.dispatch([planned(1)], 1.0)
+    store.record(result(planned(1).attempt), PROVED, 2.0)
+    (folder / METRICS).write_bytes(encode_line(1.0, 1, {"loss": 2.0}))
+    (folder / evaluations.FILE).write_bytes(evaluations.encode_line(evaluated("step-7")))
+    return store
+
+
+def test_a_look_brings_what_is_new(tmp_path: Path) -> None:
+    store = make_run(tmp_path / "run")
+    files = RunFiles(tmp_path / "run")
+    first = files.look()
+    assert [point.step for point in first.points] == [1] and [each.label for each in first.evaluations] == ["step-7"]
+    assert [proof.theorem_id for proof in first.proofs] == ["t"] and first.summary is None
+    assert files.shown() == {"finished": False, "folder": str(tmp_path / "run"), "problem": ""}
+    nothing = files.look()
+    assert not (nothing.points or nothing.evaluations or nothing.proofs or nothing.summary)
+    store.dispatch([planned(2)], 3.0)
+    store.record(result(planned(2).attempt), PROVED, 4.0)
+    store.close()
+    with (tmp_path / "run" / evaluations.FILE).open("ab") as file:
+        file.write(evaluations.encode_line(evaluated("after")))
+    (tmp_path / "run" / SUMMARY).write_text(json.dumps({"solved_after": 3}))
+    last = files.look()
+    assert [proof.attempt_id for proof in last.proofs] == ["run-2"]
+    assert [each.label for each in last.evaluations] == ["after"] and last.summary == {"solved_after": 3}
+    assert files.shown()["finished"] and files.look().summary is None
+
+
+@pytest.mark.parametrize("name", [SUMMARY, DATABASE])
+def test_a_damaged_file_is_named_on_the_page_and_hides_nothing_else(tmp_path: Path, name: str) -> None:
+    make_run(tmp_path / "run").close()
+    (tmp_path / "run" / name).write_text("damaged " * 1000)
+    files = RunFiles(tmp_path / "run")
+    assert len(files.look().evaluations) == 1
+    assert name in files.shown()["problem"]
+
+
+def test_the_last_lines_of_a_log_have_the_day_on_which_it_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "learner.log"
+    text = "23:59:58 [\x1b[32minfo     \x1b[0m] phase   node=a\nTraceback\n00:00:01 [warning  ] late      x=1\n"
+    file.write_text(text)
+    ended = datetime(2026, 5, 2, 0, 0, 1).timestamp()
+    os.utime(file, (ended, ended))
+    first, second = last_lines(file)
+    assert (first.role, first.level, first.event) == ("learner", "info", "phase node=a")
+    assert second.time == ended and second.level == "warning" and second.time - first.time == 3.0
+    assert last_lines(tmp_path / "absent.log") == []
+
+
+def test_runs_of_a_mesh_are_told_from_training_runs(tmp_path: Path) -> None:
+    make_run(tmp_path / "run").close()
+    (tmp_path / "trained").mkdir()
+    (tmp_path / "trained" / "training.json").write_text("{}")
+    assert list(run_folders(tmp_path)) == ["run"] and not is_run(tmp_path / "trained")
+    assert list(run_folders(tmp_path / "absent")) == []

@@ -1,0 +1,134 @@
+"""A run as its directory tells it, for a monitor without a broker: curves, evaluations, summary, proofs, log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from common import evaluations, run_proofs
+from common.curves import METRICS, Tail
+from common.evaluations import Evaluated
+from common.messages import LogRecord, Point, ProofFound
+
+SUMMARY = "summary.json"
+PROOFS = 60
+"""As many as the page shows."""
+
+LOG_LINES = 60
+"""Last lines that are shown of each log."""
+
+LOG_BYTES = 64 * 1024
+"""Read from the end of each log: more than these lines have."""
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_LOG_LINE = re.compile(r"(\d\d):(\d\d):(\d\d) \[(\w+) *\] (.*)")
+
+
+@dataclass
+class Change:
+    """What a look at a run's files has brought."""
+
+    points: list[Point] = field(default_factory=list)
+    evaluations: list[Evaluated] = field(default_factory=list)
+    proofs: list[ProofFound] = field(default_factory=list)
+    summary: dict[str, Any] | None = None
+
+
+class RunFiles:
+    """One run directory. `look` reads, and may run in a thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.problem = ""
+        """What cannot be read, for the page; empty: all can be."""
+        self.summary: dict[str, Any] | None = None
+        self._tail = Tail(folder / METRICS)
+        self._labels: set[str] = set()
+        self._proof = 0
+
+    def look(self) -> Change:
+        """What is new since the last look."""
+        self.problem = ""
+        return Change(self._tail.read().points, self._evaluations(), self._proofs(), self._summary())
+
+    def shown(self) -> dict[str, Any]:
+        """What the page's header says of it."""
+        return {"finished": self.summary is not None, "folder": str(self.folder), "problem": self.problem}
+
+    def _evaluations(self) -> list[Evaluated]:
+        try:
+            found = evaluations.read(self.folder / evaluations.FILE)
+        except OSError as error:
+            self.problem = f"{self.folder / evaluations.FILE}: {error.strerror}"
+            return []
+        new = [each for each in found if each.label not in self._labels]
+        self._labels.update(each.label for each in new)
+        return new
+
+    def _proofs(self) -> list[ProofFound]:
+        try:
+            found = run_proofs.latest(self.folder / run_proofs.DATABASE, PROOFS, after=self._proof)
+        except run_proofs.UnreadableRecords as error:
+            self.problem = str(error)
+            return []
+        self._proof = max([self._proof, *(number for number, _ in found)])
+        return [proof for _, proof in found]
+
+    def _summary(self) -> dict[str, Any] | None:
+        """The summary if it is new or another one than before."""
+        try:
+            found = msgspec.json.decode((self.folder / SUMMARY).read_bytes(), type=dict[str, Any])
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.DecodeError) as error:
+            self.problem = f"{self.folder / SUMMARY}: {error}"
+            return None
+        before, self.summary = self.summary, found
+        return found if found != before else None
+
+    def logs(self) -> list[LogRecord]:
+        """The last lines of the nodes' logs, by time."""
+        records = [record for file in sorted((self.folder / "logs").glob("*.log")) for record in last_lines(file)]
+        return sorted(records, key=lambda record: record.time)
+
+
+def last_lines(file: Path) -> list[LogRecord]:
+    """The last lines of a node's log that begin with a time. A log has times of day: the day is taken from the file."""
+    try:
+        changed = datetime.fromtimestamp(file.stat().st_mtime)
+        with file.open("rb") as content:
+            content.seek(max(0, content.seek(0, 2) - LOG_BYTES))
+            text = content.read().decode(errors="replace")
+    except OSError:
+        return []
+    lines = [found for line in text.splitlines() if (found := _LOG_LINE.fullmatch(_COLOURS.sub("", line)))]
+    return [_record(file.stem, found, changed) for found in lines[-LOG_LINES:]]
+
+
+def _record(role: str, found: re.Match[str], changed: datetime) -> LogRecord:
+    hour, minute, second, level, rest = found.groups()
+    time = changed.replace(hour=int(hour), minute=int(minute), second=int(second), microsecond=0)
+    if time > changed + timedelta(seconds=1):
+        time -= timedelta(days=1)
+    event = " ".join(rest.split())
+    return LogRecord(node_id=role, role=role, time=time.timestamp(), level=level, event=event)
+
+
+def run_folders(directory: Path) -> Iterator[str]:
+    """Names of the runs of a mesh that a folder holds."""
+    try:
+        folders = sorted(directory.iterdir())
+    except OSError:
+        return
+    yield from (each.name for each in folders if is_run(each))
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is a run directory of a learner, and no training run's."""
+    return (folder / run_proofs.DATABASE).is_file()
