@@ -21,9 +21,6 @@ from node.learner.store.records import TheoremRow
 HELD_OUT_SHARE = 10
 """One train theorem of so many is held out of the warm start, to see the plateau of the loss on what is not trained."""
 
-SAMPLE_SEED = 0
-"""Of the sample of statements that evaluations use."""
-
 
 @dataclass(frozen=True)
 class Data:
@@ -97,7 +94,7 @@ def evaluates(settings: LearnerSettings) -> bool:
 
 
 def _sampled(scored: list[BankTheorem], count: int) -> list[BankTheorem]:
-    return bank.stratified(scored, min(count, len(scored)), SAMPLE_SEED)
+    return bank.stratified(scored, min(count, len(scored)))
 
 
 def _check_enough(settings: LearnerSettings, where: str, train: int, scored: int, transitions: tuple[int, int]) -> None:
