@@ -59,9 +59,6 @@ VERIFY_SECONDS = 60.0
 VERIFY_PATIENCE = 600.0
 """Seconds for a verification in all, time without a broker not counted."""
 
-MESH_POLICY = "mesh"
-"""What a plan calls the policy that the mesh's provers are configured with."""
-
 
 class MeshPlayer:
     """`Player` on a mesh."""
@@ -202,15 +199,17 @@ class MeshVenue:
 
     toolchain = None
 
-    def __init__(self, bus: Bus, run: str, policy: str, lean: LeanFacts, searches: int) -> None:
-        """`searches`: as for `MeshPlayer`."""
+    def __init__(
+        self, bus: Bus, run: str, policy: str, lean: LeanFacts, searches: int, weights: dict[str, str]
+    ) -> None:
+        """`policy`: what attempts ask for. `searches`: as for `MeshPlayer`; `weights`: digests of what inference nodes
+        serve."""
         self.lean = lean
         self.mesh = run
-        self.policy = policy or MESH_POLICY
-        self.label = label_of(parse(policy, INFERENCE)) if policy else "the mesh's policy"
-        self.weights: dict[str, str] = {}
+        self.policy = policy
+        self.label = label_of(parse(policy, INFERENCE))
+        self.weights = weights
         self._bus = bus
-        self._asked_for = policy
         self._searches = searches
 
     async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
@@ -220,7 +219,7 @@ class MeshVenue:
     @asynccontextmanager
     async def player(self, plan: Plan) -> AsyncIterator[MeshPlayer]:
         """Raises BusError."""
-        player = MeshPlayer(plan, self._bus, self._asked_for, self._searches)
+        player = MeshPlayer(plan, self._bus, self.policy, self._searches)
         subscription = await self._bus.subscribe(subjects.RESULT, (AttemptResult, ResultPart), player.received)
         following = asyncio.create_task(player.follow())
         try:
@@ -249,13 +248,14 @@ async def mesh_venue(
     bus = await Bus.connect(BusSettings(url=url), run=run, name="eval", wait=CONNECT_SECONDS)
     try:
         nodes = await _nodes(bus, note)
-        network = has_network(parse(policy, INFERENCE)) if policy else True
+        policy = policy or _policy(nodes)
+        network = has_network(parse(policy, INFERENCE))
         if network and any(node.role == "learner" for node in nodes):
             raise BadPolicy(
                 f"run {run!r} has a learner, which goes on changing the network: evaluate it beside training "
                 "([learner.evaluation] every), or serve one network with `proofmesh up --policy own:PATH`"
             )
-        yield MeshVenue(bus, run, policy, _lean(nodes), searches)
+        yield MeshVenue(bus, run, policy, _lean(nodes), searches, _weights(nodes) if network else {})
     finally:
         await bus.close()
 
@@ -293,7 +293,29 @@ def _lean(nodes: Sequence[NodeInfo]) -> LeanFacts:
     facts = next(node.facts for node in nodes if node.role == "lean-proxy")
     version, _, name = facts.get("Lean", "").partition(" (")
     library = {"project": facts["project"]} if facts.get("project", "none") != "none" else {}
-    return LeanFacts(version=version, name=name.removesuffix(")"), library=library, header=facts.get("header", ""))
+    header = _header(facts.get("header", ""))
+    return LeanFacts(version=version, name=name.removesuffix(")"), library=library, header=header)
+
+
+def _header(said: str) -> str:
+    """The header as it stands in a file: `LeanToolchain.facts` says it in one line."""
+    return "" if said == "none" else said.replace("; ", "\n")
+
+
+def _policy(nodes: Sequence[NodeInfo]) -> str:
+    """What the provers are configured with. Raises BadPolicy: they play several."""
+    played = {node.facts.get("policy", INFERENCE) for node in nodes if node.role == "prover"}
+    if len(played) > 1:
+        raise BadPolicy(f"the provers play different policies ({', '.join(sorted(played))}): name one with --policy")
+    return played.pop()
+
+
+def _weights(nodes: Sequence[NodeInfo]) -> dict[str, str]:
+    """Digest of the network that the inference nodes serve. Raises BadPolicy: they serve several."""
+    served = {node.facts["weights"] for node in nodes if node.role == "inference" and "weights" in node.facts}
+    if len(served) > 1:
+        raise BadPolicy(f"the inference nodes serve different networks ({', '.join(sorted(served))})")
+    return dict.fromkeys([INFERENCE], served.pop()) if served else {}
 
 
 def _undecided(statement: StatementRecord, number: int, reason: str) -> AttemptRecord:

@@ -6,17 +6,11 @@ import hashlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from node.model.checkpoint_folders import digest
+from node.model.checkpoint_folders import DIGITS, short_digest
 from node.prover.policy_names import PolicyName
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
 from node.proving.policies import parse
-
-WEIGHTS = "model.safetensors"
-"""The weights of a checkpoint folder."""
-
-DIGITS = 16
-"""Of a digest that is kept: to be compared, and to be read by people."""
 
 
 def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
@@ -28,7 +22,7 @@ def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
             path = weights_at(Path(part.where), note)
             if path != Path(part.where):
                 note(f"own:{part.where} is {path}")
-            found[f"own:{part.where}"] = _digest(path / WEIGHTS if path.is_dir() else path)
+            found[f"own:{part.where}"] = _digest(path)
         elif part.where:
             lines = "\n".join(read_tactics(Path(part.where)))
             found[f"tactics:{part.where}"] = hashlib.blake2b(lines.encode()).hexdigest()[:DIGITS]
@@ -43,6 +37,6 @@ def label_of(parts: Iterable[PolicyName]) -> str:
 
 def _digest(path: Path) -> str:
     try:
-        return digest(path)[:DIGITS]
+        return short_digest(path)
     except OSError as error:
         raise BadPolicy(f"{path}: cannot be read: {error.strerror}") from error

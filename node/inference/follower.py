@@ -16,6 +16,7 @@ from node.inference.engine import Engine
 from node.inference.shelf import Shelf, WeightsId
 from node.inference.weights_store import WeightsStore
 from node.inference.worker import Worker
+from node.model.checkpoint_folders import short_digest
 from node.model.loading import weights_digest
 from node.model.weights import WeightsError
 from node.model.weights_path import weights_at
@@ -52,8 +53,9 @@ class WeightsFollower:
         """True as soon as some version can answer requests for "latest"."""
         return self._shelf.serving is not None
 
-    async def serve_local(self, path: Path) -> None:
-        """Serve a local file or checkpoint and nothing else. Raises WeightsError, CheckpointError."""
+    async def serve_local(self, path: Path) -> str:
+        """Serve a local file or checkpoint and nothing else; the short digest of its weights. Raises WeightsError,
+        CheckpointError."""
         path = await asyncio.to_thread(weights_at, path, self._log.warning)
         engine = await self._store.read(path)
         version = engine.weights.information.get("version", "0")
@@ -64,6 +66,7 @@ class WeightsFollower:
         self._shelf.announce(WeightsState(version=int(version), digest=digest, object_name=""))
         await self._install(WeightsId(int(version), digest), engine)
         self._log.info("weights loaded", version=int(version), path=str(path))
+        return await asyncio.to_thread(short_digest, path)
 
     def announced(self, state: WeightsState | None) -> None:
         """The learner's announcement, as the state of the run has it. None (nothing announced) changes nothing."""

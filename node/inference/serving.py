@@ -90,7 +90,9 @@ class Serving:
         self._context.spawn(self._report(), "report")
         try:
             if self._settings.weights:
-                await self._weights.serve_local(Path(self._settings.weights.removeprefix(OWN)))
+                served = await self._weights.serve_local(Path(self._settings.weights.removeprefix(OWN)))
+                self._context.facts["weights"] = served
+                self._context.changed.set()
             else:
                 self._context.spawn(self._weights.follow(), "weights")
                 await self._watch("weights", WeightsState, self._weights.announced)

@@ -14,6 +14,12 @@ SCHEMA_VERSION = 1
 STATE = "state.json"
 """Names every other file of the checkpoint with its size and digest."""
 
+WEIGHTS = "model.safetensors"
+"""The weights of a checkpoint."""
+
+DIGITS = 16
+"""Of a digest that people read and that evaluations keep."""
+
 CHUNK = 1 << 20
 """Bytes read at a time when a file is digested."""
 
@@ -30,6 +36,11 @@ def digest(path: Path) -> str:
         while chunk := file.read(CHUNK):
             state.update(chunk)
     return state.hexdigest()
+
+
+def short_digest(path: Path) -> str:
+    """Names the weights of a file or a checkpoint folder, for people and for comparisons. Raises OSError."""
+    return digest(path / WEIGHTS if path.is_dir() else path)[:DIGITS]
 
 
 def fingerprint(path: Path) -> dict[str, Any]:

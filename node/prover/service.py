@@ -24,6 +24,8 @@ def main(settings: ProverSettings, node: NodeSettings) -> int:
         from node.prover.prover import Prover
 
         gc.set_threshold(*GC_THRESHOLDS)
+        context.facts["policy"] = settings.policy
+        context.changed.set()
         await Prover(context.bus, settings, context.id, context.report).run(context.stopping)
 
     return run_node("prover", node, serve, capacity={"searches": settings.resolved_searches()})

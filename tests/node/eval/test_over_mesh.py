@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from common.bus import Bus, BusSettings
@@ -49,7 +50,7 @@ def info(role: str, searches: int = 0, **facts: str) -> NodeInfo:
 @pytest.fixture
 async def prover(bus: Bus, lean_proxy: object) -> AsyncIterator[Prover]:
     """A prover with the fixed list of tactics, registered on the run beside a lean-proxy."""
-    await bus.register(info("prover", searches=2))
+    await bus.register(info("prover", searches=2, policy="tactics"))
     work = Prover(bus, ProverSettings(policy="tactics", searches=2, poll_seconds=0.05), "prover-1")
     stopping = asyncio.Event()
     proving = asyncio.create_task(work.run(stopping))
@@ -74,7 +75,7 @@ async def test_a_mesh_evaluates_as_one_process_does(
 ) -> None:
     async with mesh_venue(broker.url, bus.run, "", 0, print) as venue:
         assert venue.lean.version.startswith("4.")
-        assert (venue.mesh, venue.policy) == (bus.run, "mesh")
+        assert (venue.mesh, venue.policy) == (bus.run, "tactics")
         found = await evaluated(venue, tmp_path)
     assert {name: each.standing for name, each in found.items()} == {
         "swap": Standing.SOLVED,
@@ -142,6 +143,18 @@ async def test_a_network_that_a_learner_goes_on_changing_is_not_evaluated(broker
             pass
     async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
         assert venue.lean.version == "4.35.0"
+        assert venue.weights == {}
+
+
+async def test_the_network_that_a_mesh_serves_is_named_by_its_digest(broker: BusSettings, bus: Bus) -> None:
+    for node in (info("prover", 4), info("lean-proxy", Lean="4.35.0 (pocket)"), info("inference", weights="abc")):
+        await bus.register(node)
+    async with mesh_venue(broker.url, bus.run, "", 0, print) as venue:
+        assert (venue.policy, venue.weights) == ("inference", {"inference": "abc"})
+    await bus.register(msgspec.structs.replace(info("inference", weights="abd"), node_id="another"))
+    with pytest.raises(BadPolicy, match="serve different networks"):
+        async with mesh_venue(broker.url, bus.run, "inference", 0, print):
+            pass
 
 
 @pytest.mark.process
