@@ -1,6 +1,6 @@
 """Does an evaluation that is killed again and again come out as one that is left alone? Plays both and compares.
 
-    python -m scripts.studies.kills [--kills 5] [--policy tactics] [--limit 160] [--lean-attempts 128] [--out evals/kills]
+    python -m scripts.studies.kills [--kills 5] [--policy tactics] [--limit 160] [--lean-attempts 128]
 
 Each kill is a SIGKILL to the whole process group, when another share of the attempts has ended. Exit code 0: every
 attempt came to the same, with the same proof.
