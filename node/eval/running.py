@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -56,27 +57,43 @@ class Runner:
         self._folder = folder
         self._stopping = stopping
         self._recorded = recorded
+        self._playing: set[asyncio.Task[None]] = set()
         self._refused: set[str] = set()
         self._failures = 0
 
     async def run(self, missing: Sequence[Due]) -> None:
         """Play them. What is not decided when `stopping` is set is dropped. Raises EvaluationFailed, FolderError."""
-        playing: set[asyncio.Task[None]] = set()
         stop = asyncio.create_task(self._stopping.wait())
         try:
             for statement, number in self._wanted(missing):
-                taking = asyncio.create_task(self._player.slots.take())
-                playing = await _until(taking, stop, playing)
-                if not taking.done():
-                    taking.cancel()
+                slot = await self._slot(stop)
+                if slot is None:
                     return
-                playing.add(asyncio.create_task(self._one(statement, number, taking.result())))
-            while playing and not stop.done():
-                playing = await _next(stop, playing)
+                self._playing.add(asyncio.create_task(self._one(statement, number, slot)))
+            while self._playing and not stop.done():
+                await self._something(stop)
         finally:
-            for task in (stop, *playing):
+            for task in (stop, *self._playing):
                 task.cancel()
-            await asyncio.gather(stop, *playing, return_exceptions=True)
+            await asyncio.gather(stop, *self._playing, return_exceptions=True)
+
+    async def _slot(self, stop: asyncio.Task[bool]) -> Slot | None:
+        """Room for one more search; None when it is to stop. Raises what an attempt that plays has raised."""
+        taking = asyncio.create_task(self._player.slots.take())
+        try:
+            while not (taking.done() or stop.done()):
+                await self._something(stop, taking)
+            return None if stop.done() else taking.result()
+        finally:
+            taking.cancel()
+
+    async def _something(self, *others: asyncio.Task[Any]) -> None:
+        """Wait until an attempt or one of some other tasks ends. Raises what an attempt has raised."""
+        await asyncio.wait({*self._playing, *others}, return_when=asyncio.FIRST_COMPLETED)
+        ended = {task for task in self._playing if task.done()}
+        self._playing -= ended
+        for task in ended:
+            task.result()
 
     def _wanted(self, missing: Sequence[Due]) -> Iterator[Due]:
         """Without statements of which it has turned out that Lean does not take them."""
@@ -106,23 +123,3 @@ class Runner:
             record = await self._player.play(statement, number, slot)
             if record.standing is not Standing.UNDECIDED or tries == TRIES:
                 return msgspec.structs.replace(record, tries=tries, time=round(time.time(), 3))
-
-
-async def _until(
-    wanted: asyncio.Task[Slot], stop: asyncio.Task[bool], playing: set[asyncio.Task[None]]
-) -> set[asyncio.Task[None]]:
-    """Wait for one task, or the end; gives those that still play. Raises what one of them raised."""
-    while not wanted.done() and not stop.done():
-        playing = await _next(stop, playing, wanted)
-    return playing
-
-
-async def _next(
-    stop: asyncio.Task[bool], playing: set[asyncio.Task[None]], *others: asyncio.Task[Slot]
-) -> set[asyncio.Task[None]]:
-    """Wait until something happens; gives those that still play. Raises what one of them raised."""
-    await asyncio.wait({stop, *playing, *others}, return_when=asyncio.FIRST_COMPLETED)
-    for task in playing:
-        if task.done():
-            task.result()
-    return {task for task in playing if not task.done()}
