@@ -154,12 +154,20 @@ def run(settings: EvalSettings) -> int:
     except (EvaluationFailed, ProvingFailed, BusError) as error:
         print(f"proofmesh eval: {error}", file=sys.stderr)
         return FAILED
+    except asyncio.CancelledError:  # a second Ctrl-C
+        print("proofmesh eval: interrupted; the same command goes on where it was", file=sys.stderr)
+        return INTERRUPTED
 
 
 def check(settings: EvalSettings) -> None:
     """Raises UsageProblem."""
     if settings.checkpoint and settings.policy:
         raise UsageProblem("--checkpoint and --policy both name a policy: use one of them")
+    if settings.checkpoint and settings.url:
+        raise UsageProblem(
+            "a mesh serves a network of its own: leave --checkpoint out, or start one that serves this network with "
+            f"`proofmesh up --policy own:{settings.checkpoint}`"
+        )
     if not (settings.simulations or settings.lean_attempts or settings.seconds):
         raise UsageProblem(
             "an attempt without any budget would not end: give --simulations, --lean-attempts or --seconds"
