@@ -1,5 +1,9 @@
 """The folder of an evaluation: kept records, torn lines, one process at a time, one evaluation."""
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from node.eval.folder import ATTEMPTS, EvaluationFolder, FolderError, read
@@ -30,6 +34,31 @@ def test_half_a_line_of_a_killed_process_is_cut_off_and_the_next_record_is_whole
     assert read(tmp_path).attempts == (solved("a"),)
     with EvaluationFolder(tmp_path) as folder:
         assert folder.begin(plan()).attempts == (solved("a"),)
+        folder.add(unsolved("b"))
+    assert read(tmp_path).attempts == (solved("a"), unsolved("b"))
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """As on a disk that gets full, a write takes what fits."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_record_that_does_not_fit_on_the_disk_is_told_and_goes_when_the_evaluation_goes_on(tmp_path):
+    begun(tmp_path, solved("a"))
+    with EvaluationFolder(tmp_path) as folder:
+        folder.begin(plan())
+        room = (tmp_path / ATTEMPTS).stat().st_size + 20
+        with files_of_at_most(room), pytest.raises(FolderError, match="cannot be written"):
+            folder.add(unsolved("b"))
+        assert (tmp_path / ATTEMPTS).stat().st_size == room  # half a record
+    with EvaluationFolder(tmp_path) as folder:
+        folder.begin(plan())
         folder.add(unsolved("b"))
     assert read(tmp_path).attempts == (solved("a"), unsolved("b"))
 
