@@ -12,6 +12,7 @@ from node.eval.curves import wilson
 from node.eval.plan import Plan
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.results import FIRST_BUDGET
+from node.eval.words import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -219,8 +220,3 @@ def _duration(seconds: float) -> str:
     if whole >= 3600:
         return f"{whole // 3600} h {whole % 3600 // 60:02} min"
     return f"{whole // 60} min {whole % 60:02} s" if whole >= 60 else f"{whole} s"
-
-
-def printable(text: str) -> str:
-    """Foreign text without what a terminal would obey."""
-    return "".join(char if char.isprintable() else " " for char in text)
