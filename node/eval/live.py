@@ -105,7 +105,7 @@ class LiveView:
         for record in latest.values():
             if record.standing is not Standing.UNDECIDED:  # it is played again
                 self.counts.add(record)
-        self._before = self._done
+        self._before = self._done_when_said = self._done
         self._began = self._said = clock()
 
     @property
@@ -130,7 +130,7 @@ class LiveView:
     ) -> None:
         if self._live is not None:
             self._live.stop()
-        elif self._done > self._before:
+        elif self._done > self._done_when_said:
             self._say()
 
     def recorded(self, record: AttemptRecord) -> None:
@@ -140,7 +140,7 @@ class LiveView:
             self._say()
 
     def _say(self) -> None:
-        self._said = self._clock()
+        self._said, self._done_when_said = self._clock(), self._done
         self._console.print(self.line(), markup=False, highlight=False, soft_wrap=True)
 
     def line(self) -> str:
