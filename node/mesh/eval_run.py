@@ -67,6 +67,8 @@ class _Call:
         benchmark = load_benchmark(
             settings.bench, data=settings.data, toolchain=venue.toolchain, revision=settings.revision
         )
+        if benchmark.unread:
+            self.note(unread_in_words(benchmark))
         statements = chosen(benchmark, settings.limit)
         plan = plan_of(settings, benchmark, statements, venue)
         with EvaluationFolder(settings.out or EVALUATIONS / name_of(plan)) as folder:
@@ -133,11 +135,18 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
     yield LoneVenue(toolchain, processes, policy, searches=settings.searches, note=call.note)
 
 
+def unread_in_words(benchmark: Benchmark) -> str:
+    """How many rows are no statements, and what is wrong with the first of them."""
+    name, reason = benchmark.unread[0][:2]
+    first = "the first is" if len(benchmark.unread) > 1 else "it is"
+    return f"{len(benchmark.unread)} of {benchmark.rows} rows are no statements; {first} {name}: {reason}"
+
+
 def refusals_in_words(refused: Mapping[str, str], statements: int, lean: LeanFacts) -> str:
     """How many statements Lean does not take, what it says most often, and what may help."""
     reasons = Counter(reason.strip().partition("\n")[0][:160] for reason in refused.values())
     reason, count = reasons.most_common(1)[0]
-    how_often = f"most often ({count} times) it says" if len(refused) > 1 else "it says"
+    how_often = f"most often ({count} times) it says" if count > 1 else "for example" if len(refused) > 1 else "it says"
     text = f"{len(refused)} of {statements} statements are not taken by this Lean; {how_often}: {reason}"
     if "unknown module" in reason and "project" not in lean.library:
         text += " (--lean.project names a Lake project that has what they import)"
