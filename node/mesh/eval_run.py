@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 
 from node.bank.benchmarks import POCKET, Benchmark, load_benchmark
@@ -24,7 +23,7 @@ from node.eval import cost
 from node.eval.folder import Evaluation, EvaluationFolder, read
 from node.eval.live import LiveView
 from node.eval.outputs import write_outputs
-from node.eval.plan import Budgets, LeanFacts, Plan
+from node.eval.plan import Budgets, LeanFacts, Plan, identity
 from node.eval.records import StatementRecord
 from node.eval.running import Runner, due
 from node.eval.statements import chosen, facts_of, with_refusals
@@ -67,6 +66,8 @@ class _Call:
         benchmark = load_benchmark(
             settings.bench, data=settings.data, toolchain=venue.toolchain, revision=settings.revision
         )
+        for note in benchmark.notes:
+            self.note(f"{benchmark.spec}: {note}")
         if benchmark.unread:
             self.note(unread_in_words(benchmark))
         statements = chosen(benchmark, settings.limit)
@@ -176,13 +177,8 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
 
 
 def name_of(plan: Plan) -> str:
-    """A folder's name for an evaluation: readable, and another one for each plan."""
-    identity = msgspec.json.encode(
-        msgspec.structs.replace(
-            plan, proofmesh="", passes=1, benchmark=msgspec.structs.replace(plan.benchmark, notes=())
-        )
-    )
-    digest = hashlib.blake2b(identity, digest_size=3).hexdigest()
+    """A folder's name for an evaluation: readable, the same for what may go on in one folder, and no other's."""
+    digest = hashlib.blake2b(identity(plan), digest_size=3).hexdigest()
     parts = (plan.benchmark.name, plan.benchmark.split, plan.policy, plan.method)
     words = (re.sub(r"[^\w.+]+", "-", Path(part).name if "/" in part else part).strip("-") for part in parts)
     return "-".join([*filter(None, words), digest])[-120:]

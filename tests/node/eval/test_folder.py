@@ -4,10 +4,11 @@ import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 import pytest
 
 from node.eval.folder import ATTEMPTS, EvaluationFolder, FolderError, read
-from node.eval.plan import Budgets
+from node.eval.plan import Budgets, Plan, identity
 from tests.node.eval.building import plan, solved, statement, unsolved
 
 
@@ -36,6 +37,14 @@ def test_half_a_line_of_a_killed_process_is_cut_off_and_the_next_record_is_whole
         assert folder.begin(plan()).attempts == (solved("a"),)
         folder.add(unsolved("b"))
     assert read(tmp_path).attempts == (solved("a"), unsolved("b"))
+
+
+def elsewhere() -> Plan:
+    """The same evaluation by another version, of the same file in another place."""
+    facts = msgspec.structs.replace(
+        plan().benchmark, spec="there/small.jsonl", source="there/small.jsonl", notes=("n",)
+    )
+    return plan(benchmark=facts, proofmesh="another version")
 
 
 @contextmanager
@@ -74,8 +83,14 @@ def test_a_folder_holds_one_evaluation(tmp_path):
 def test_another_place_of_the_same_files_is_the_same_evaluation(tmp_path):
     begun(tmp_path)
     with EvaluationFolder(tmp_path) as folder:
-        found = folder.begin(plan(proofmesh="another version"))
+        found = folder.begin(elsewhere())
     assert len(found.statements) == 2
+
+
+def test_what_may_go_on_in_one_folder_has_one_name_and_nothing_else_has_it():
+    assert identity(elsewhere()) == identity(plan(passes=4)) == identity(plan())
+    others = [plan(seed=1), plan(budgets=Budgets(simulations=65)), plan(weights={"own:a": "1"}), plan(mesh="m")]
+    assert len({identity(each) for each in [plan(), *others]}) == 5
 
 
 def test_more_passes_may_be_asked_for_later(tmp_path):
