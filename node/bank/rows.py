@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import re
 import zlib
@@ -94,13 +95,15 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 def _lines(path: Path) -> Iterator[Row]:
     with _opened(path) as file:
         for number, line in enumerate(file, start=1):
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
             if line.strip():
                 yield _row(f"{path}, line {number}", _decoded(f"{path}, line {number}", line))
 
 
 def _text(path: Path) -> Iterator[Row]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # editors of Windows write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         raise SourceProblem(f"{path}: cannot be read as UTF-8 text ({error})") from error
     if path.suffix == ".lean":
@@ -112,7 +115,7 @@ def _text(path: Path) -> Iterator[Row]:
 def _document(path: Path) -> Iterator[Row]:
     """A list of rows, or lists of rows by split (or under one name, such as `data`)."""
     with _opened(path) as file:
-        found = _decoded(str(path), file.read())
+        found = _decoded(str(path), file.read().removeprefix(codecs.BOM_UTF8))
     if isinstance(found, list):
         for number, row in enumerate(found):
             yield _row(f"{path}, entry {number}", row)
@@ -141,6 +144,8 @@ def _decoded(where: str, data: bytes) -> Any:
         return msgspec.json.decode(data)
     except msgspec.DecodeError as error:
         raise SourceProblem(f"{where}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise SourceProblem(f"{where}: is not UTF-8 text ({error.reason}); save the file as UTF-8") from error
 
 
 def _row(where: str, found: Any) -> Row:

@@ -16,7 +16,7 @@ from common.places import Context, Place
 from node.lean.text.filling import below
 from node.lean.text.lexing import CLOSING, OPENING, lex
 from node.lean.text.rules import header_problem, statement_problem
-from node.lean.text.statement import StatementError, parse_statement
+from node.lean.text.statement import NAME, StatementError, parse_statement
 
 _START = re.compile(
     r"^[ \t]*(?:@\[[^\]]*\]\s*)*((?:private|protected|noncomputable|nonrec)\s+)*(?=(theorem|lemma|example)\b)",
@@ -27,6 +27,8 @@ _BY = re.compile(r":=\s*by\b")
 _UNPROVED = re.compile(r"\b(sorry|admit|axiom)\b")
 _ONLY_HERE = re.compile(r"^([ \t]*(?:set_option|open|omit|include|variable)\b[^\n]*?)[ \t]+in\s*\Z", re.MULTILINE)
 """A command that holds for the theorem behind it alone: before the only theorem it may as well hold for all."""
+_UNIVERSES = re.compile(rf"((?:theorem|lemma)\s+{NAME})\.\{{([\w\s,]+)\}}")
+"""`theorem t.{u, v}`: universes of this theorem alone."""
 _BLANK_LINES = re.compile(r"\n\s*\n+")
 
 
@@ -45,6 +47,9 @@ def theorem(text: str, header: str = "", name: str = "") -> Theorem:
     before, statement = code[: starts[-1].start()], code[starts[-1].end() :]
     while scoped := _ONLY_HERE.search(before):
         before = before[: scoped.start()] + scoped.group(1)
+    if own := _UNIVERSES.match(statement):
+        statement = own.group(1) + statement[own.end() :]
+        before += f"\nuniverse {' '.join(own.group(2).replace(',', ' ').split())}"
     header = _tidy(f"{_without_comments(header)}\n{before}")
     if problem := header_problem(header):
         raise Refused(problem)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from node.lean.files.commands import PROOFS, Command, Text
+from node.lean.text.statement import NAME
 
 Row = dict[str, Any]
 
@@ -18,7 +19,7 @@ _SORRY = re.compile(r"\b(?:sorry|admit)\b")
 _STATEMENT = re.compile(
     r"[ \t]*(?:@\[[^\]]*\]\s*)?(?:(?:private|protected|noncomputable|nonrec)\s+)*(?:theorem|lemma|example)\b"
 )
-_NAME = re.compile(r"\b(?:theorem|lemma)\s+([^\s:({\[⦃]+)")
+_NAME = re.compile(rf"\b(?:theorem|lemma)\s+({NAME})")
 
 
 def statements_of_text(text: str) -> Iterator[Row]:
@@ -54,7 +55,7 @@ def statements_of_lean(text: str) -> Iterator[Row]:
 def _name(code: str, line: int) -> str:
     """The name of a theorem; of an `example`, one by its line."""
     named = _NAME.search(code)
-    return named.group(1) if named else f"example_{line}"
+    return named.group(1).rstrip(".") if named else f"example_{line}"
 
 
 def _without(text: str, commands: list[Command]) -> str:

@@ -99,6 +99,8 @@ class Comparison:
     pairing: Pairing
     tries: tuple[int, int]
     """The least and the largest k: attempts at a statement that are compared."""
+    single: bool
+    """Whether each side has one attempt at each statement: then p is McNemar's, else the permutation test's."""
     total: Difference
     without_flawed: Difference | None
     """Without the statements that are known to be flawed; None where there are none."""
@@ -141,6 +143,7 @@ def _compared(first: Side, second: Side, seed: int) -> Comparison:
         second=facts[1],
         pairing=pairing,
         tries=(min(counts), max(counts)),
+        single=all(each.single for each in pairs),
         total=_difference(pairs, seed),
         without_flawed=_difference(solid, seed) if len(solid) < len(pairs) else None,
         won=tuple(name for name, solved in outcomes if solved == (False, True)),

@@ -9,6 +9,7 @@ results.json, report.html, solved.png, proofs.lean    made from these, and made 
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Sequence
@@ -143,7 +144,9 @@ class EvaluationFolder:
         """In one write, so that a kill cuts off the end of the file at worst."""
         try:
             with (self.path / name).open("ab", buffering=0) as file:
-                file.write(line + b"\n")
+                written = file.write(line + b"\n")
+            if written != len(line) + 1:  # of a disk that gets full, a write takes what fits and raises nothing
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise FolderError(f"{self.path / name}: cannot be written: {error.strerror}") from error
 

@@ -12,6 +12,7 @@ from node.eval.curves import wilson
 from node.eval.plan import Plan
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.results import FIRST_BUDGET
+from node.eval.words import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -104,7 +105,7 @@ class LiveView:
         for record in latest.values():
             if record.standing is not Standing.UNDECIDED:  # it is played again
                 self.counts.add(record)
-        self._before = self._done
+        self._before = self._done_when_said = self._done
         self._began = self._said = clock()
 
     @property
@@ -129,7 +130,7 @@ class LiveView:
     ) -> None:
         if self._live is not None:
             self._live.stop()
-        elif self._done > self._before:
+        elif self._done > self._done_when_said:
             self._say()
 
     def recorded(self, record: AttemptRecord) -> None:
@@ -139,7 +140,7 @@ class LiveView:
             self._say()
 
     def _say(self) -> None:
-        self._said = self._clock()
+        self._said, self._done_when_said = self._clock(), self._done
         self._console.print(self.line(), markup=False, highlight=False, soft_wrap=True)
 
     def line(self) -> str:
@@ -219,8 +220,3 @@ def _duration(seconds: float) -> str:
     if whole >= 3600:
         return f"{whole // 3600} h {whole % 3600 // 60:02} min"
     return f"{whole // 60} min {whole % 60:02} s" if whole >= 60 else f"{whole} s"
-
-
-def printable(text: str) -> str:
-    """Foreign text without what a terminal would obey."""
-    return "".join(char if char.isprintable() else " " for char in text)

@@ -163,10 +163,14 @@ def check(settings: EvalSettings) -> None:
     """Raises UsageProblem."""
     if settings.checkpoint and settings.policy:
         raise UsageProblem("--checkpoint and --policy both name a policy: use one of them")
-    if settings.checkpoint and settings.url:
+    if settings.url and settings.checkpoint:
         raise UsageProblem(
-            "a mesh serves a network of its own: leave --checkpoint out, or start one that serves this network with "
-            f"`proofmesh up --policy own:{settings.checkpoint}`"
+            "--checkpoint is for this process, and --url for a mesh with a network of its own: `proofmesh up --policy "
+            f"own:{settings.checkpoint}` starts one that serves this checkpoint"
+        )
+    if settings.url and settings.sampling != Sampling():
+        raise UsageProblem(
+            "--sampling is for this process: the provers of a mesh (--url) sample as [prover] sampling says"
         )
     if not (settings.simulations or settings.lean_attempts or settings.seconds):
         raise UsageProblem(

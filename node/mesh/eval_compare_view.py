@@ -43,6 +43,7 @@ def _document(found: Comparison) -> dict[str, Any]:
             "left_out_in_other": pairing.left_out_second,
         },
         "attempts_compared": {"least": found.tries[0], "most": found.tries[1]},
+        "test_of_p": "mcnemar" if found.single else "permutation",
         "total": found.total,
         "without_flawed": found.without_flawed,
         "won": found.won,
@@ -82,8 +83,7 @@ def _show_one(console: Console, found: Comparison) -> None:
     for note in _notes(found):
         _line(console, note, "dim")
     console.print()
-    many = found.tries[1] > 1
-    by = f" with one of the first {_range(*found.tries)} attempts" if many else ""
+    by = "" if found.single else f" with {_first_tries(found)}"
     for letter, names, other in (("B", found.won, "A"), ("A", found.lost, "B")):
         _line(console, f"solved by {letter} and not by {other}{by}: {_names(names)}")
     console.print()
@@ -183,10 +183,10 @@ def _notes(found: Comparison) -> list[str]:
             "* another budget ended attempts before this one was used up: at least so many, at most so many if all of "
             "them had solved their statements"
         )
-    if found.tries[1] > 1:
+    if not found.single:
         notes.append(
             "rates are means over attempts, p is of their difference (permutation test); only A, only B: solved with "
-            f"one of the first {_range(*found.tries)} attempts (McNemar's test on these: p {_p(found.total.mcnemar)})"
+            f"{_first_tries(found)} (McNemar's test on these: p {_p(found.total.mcnemar)})"
         )
     else:
         notes.append("p: McNemar's exact test; interval: bootstrap over statements")
@@ -232,6 +232,11 @@ def _names(names: Sequence[str]) -> str:
         return "none"
     rest = f" and {len(names) - NAMES_SHOWN} more (--json)" if len(names) > NAMES_SHOWN else ""
     return f"{len(names)} ({', '.join(names[:NAMES_SHOWN])}{rest})"
+
+
+def _first_tries(found: Comparison) -> str:
+    """The attempts of a side that say who solves a statement."""
+    return "the first attempt" if found.tries[1] == 1 else f"one of the first {_range(*found.tries)} attempts"
 
 
 def _range(least: int, most: int) -> str:

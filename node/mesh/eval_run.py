@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 
 from node.bank.benchmarks import POCKET, Benchmark, load_benchmark
@@ -24,7 +23,7 @@ from node.eval import cost
 from node.eval.folder import Evaluation, EvaluationFolder, read
 from node.eval.live import LiveView
 from node.eval.outputs import write_outputs
-from node.eval.plan import Budgets, LeanFacts, Plan
+from node.eval.plan import Budgets, LeanFacts, Plan, identity
 from node.eval.records import StatementRecord
 from node.eval.running import Runner, due
 from node.eval.statements import chosen, facts_of, with_refusals
@@ -67,6 +66,10 @@ class _Call:
         benchmark = load_benchmark(
             settings.bench, data=settings.data, toolchain=venue.toolchain, revision=settings.revision
         )
+        for note in benchmark.notes:
+            self.note(f"{benchmark.spec}: {note}")
+        if benchmark.unread:
+            self.note(unread_in_words(benchmark))
         statements = chosen(benchmark, settings.limit)
         plan = plan_of(settings, benchmark, statements, venue)
         with EvaluationFolder(settings.out or EVALUATIONS / name_of(plan)) as folder:
@@ -133,11 +136,18 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
     yield LoneVenue(toolchain, processes, policy, searches=settings.searches, note=call.note)
 
 
+def unread_in_words(benchmark: Benchmark) -> str:
+    """How many rows are no statements, and what is wrong with the first of them."""
+    name, reason = benchmark.unread[0][:2]
+    first = "the first is" if len(benchmark.unread) > 1 else "it is"
+    return f"{len(benchmark.unread)} of {benchmark.rows} rows are no statements; {first} {name}: {reason}"
+
+
 def refusals_in_words(refused: Mapping[str, str], statements: int, lean: LeanFacts) -> str:
     """How many statements Lean does not take, what it says most often, and what may help."""
     reasons = Counter(reason.strip().partition("\n")[0][:160] for reason in refused.values())
     reason, count = reasons.most_common(1)[0]
-    how_often = f"most often ({count} times) it says" if len(refused) > 1 else "it says"
+    how_often = f"most often ({count} times) it says" if count > 1 else "for example" if len(refused) > 1 else "it says"
     text = f"{len(refused)} of {statements} statements are not taken by this Lean; {how_often}: {reason}"
     if "unknown module" in reason and "project" not in lean.library:
         text += " (--lean.project names a Lake project that has what they import)"
@@ -167,13 +177,8 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
 
 
 def name_of(plan: Plan) -> str:
-    """A folder's name for an evaluation: readable, and another one for each plan."""
-    identity = msgspec.json.encode(
-        msgspec.structs.replace(
-            plan, proofmesh="", passes=1, benchmark=msgspec.structs.replace(plan.benchmark, notes=())
-        )
-    )
-    digest = hashlib.blake2b(identity, digest_size=3).hexdigest()
+    """A folder's name for an evaluation: readable, the same for what may go on in one folder, and no other's."""
+    digest = hashlib.blake2b(identity(plan), digest_size=3).hexdigest()
     parts = (plan.benchmark.name, plan.benchmark.split, plan.policy, plan.method)
     words = (re.sub(r"[^\w.+]+", "-", Path(part).name if "/" in part else part).strip("-") for part in parts)
     return "-".join([*filter(None, words), digest])[-120:]

@@ -11,7 +11,9 @@ import re
 from common.lean import Theorem
 
 _KEYWORD = re.compile(r"\s*(theorem|lemma|example)\b")
-_NAME = re.compile(r"\s*([^\s(){}\[\]⦃⦄:]+)")
+NAME = r"(?:«[^»\n]*»|[^\s(){}\[\]⦃⦄:«»])+"
+"""A name, as a pattern: with parts in guillemets, which may hold anything."""
+_NAME = re.compile(rf"\s*({NAME})")
 _PROOF = re.compile(r":=\s*(by\s*)?(sorry\s*)?$")
 _OTHER_PROOF = re.compile(r":=\s*by\b")
 _OPEN = {"(": ")", "{": "}", "[": "]", "⟨": "⟩", "⦃": "⦄", "⟦": "⟧"}

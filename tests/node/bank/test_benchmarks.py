@@ -86,6 +86,20 @@ def test_a_file_of_ones_own_keeps_its_other_fields_and_counts_what_is_no_stateme
     assert unread.name == "no" and "defines data" in unread.reason
 
 
+@pytest.mark.parametrize("name", ["mine.jsonl", "mine.json", "mine.txt", "mine.lean"])
+def test_a_file_as_editors_of_windows_write_it_is_read(tmp_path, name):
+    row = b'{"name": "one",\r\n"statement": "theorem one (n : Nat) :\\r\\n  n = n := by sorry"}'
+    text = {
+        ".jsonl": row.replace(b"\r\n", b" ") + b"\r\n\r\n",
+        ".json": b"[\r\n" + row + b"\r\n]\r\n",
+        ".txt": b"theorem one (n : Nat) :\r\n  n = n\r\n",
+        ".lean": b"theorem one (n : Nat) :\r\n  n = n := by\r\n  sorry\r\n",
+    }[(tmp_path / name).suffix]
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text)
+    [found] = load_benchmark(str(tmp_path / name)).statements
+    assert (found.theorem.name, found.theorem.binders, found.theorem.conclusion) == ("one", "(n : Nat)", "n = n")
+
+
 def test_files_of_several_kinds_are_one_benchmark_with_each_name_once(tmp_path):
     mine = lines(tmp_path / "mine.jsonl", MINE)
     (tmp_path / "more.txt").write_text("theorem one : 1 = 1\ntheorem three : 3 = 3 := by sorry\n", encoding="utf-8")
@@ -200,6 +214,7 @@ def test_an_unknown_benchmark_is_one_clear_line(spec, says):
         ("cut.jsonl", b'{"name": "x"', "line 1"),
         ("cut.jsonl.gz", gzip.compress(b'{"statement": "theorem a : 1 = 1"}\n' * 99)[:-9], "cannot be read"),
         ("bad.txt", b"\xff\xfe", "cannot be read as UTF-8"),
+        ("latin.jsonl", b'{"name": "x"}\n{"name": "\xe9"}\n', "line 2: is not UTF-8"),
         ("bad.parquet", b"PAR1", "cannot be read as parquet"),
         ("other.csv", b"a,b", "what format is it"),
     ],

@@ -64,6 +64,16 @@ def test_a_definition_without_a_value_refuses_what_stands_below_it(tmp_path):
     assert refused.name == "a" and "would count as proved" in refused.reason
 
 
+def test_names_in_guillemets_and_universes_of_a_theorem_are_read(tmp_path):
+    text = "theorem A.«b c».d (n : Nat) : n = n := sorry\nopen Nat in\ntheorem e.{u, v} (α : Type u) : α = α := sorry\n"
+    (tmp_path / "a.lean").write_text(text, encoding="utf-8")
+    reading = Reader("a").collect(read(str(tmp_path / "a.lean")))
+    assert reading.refused == []
+    first, second = (each.theorem for each in reading.statements)
+    assert (first.name, first.binders) == ("A._b_c_.d", "(n : Nat)")
+    assert (second.name, second.binders, second.header) == ("e", "(α : Type u)", "open Nat\nuniverse u v")
+
+
 def test_a_lean_file_without_sorry_states_nothing():
     assert list(statements_of_lean("theorem a : 1 = 1 := rfl\n")) == []
     assert list(statements_of_lean("")) == []

@@ -1,9 +1,14 @@
 """The folder of an evaluation: kept records, torn lines, one process at a time, one evaluation."""
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
 import pytest
 
 from node.eval.folder import ATTEMPTS, EvaluationFolder, FolderError, read
-from node.eval.plan import Budgets
+from node.eval.plan import Budgets, Plan, identity
 from tests.node.eval.building import plan, solved, statement, unsolved
 
 
@@ -34,6 +39,39 @@ def test_half_a_line_of_a_killed_process_is_cut_off_and_the_next_record_is_whole
     assert read(tmp_path).attempts == (solved("a"), unsolved("b"))
 
 
+def elsewhere() -> Plan:
+    """The same evaluation by another version, of the same file in another place."""
+    facts = msgspec.structs.replace(
+        plan().benchmark, spec="there/small.jsonl", source="there/small.jsonl", notes=("n",)
+    )
+    return plan(benchmark=facts, proofmesh="another version")
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """As on a disk that gets full, a write takes what fits."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_record_that_does_not_fit_on_the_disk_is_told_and_goes_when_the_evaluation_goes_on(tmp_path):
+    begun(tmp_path, solved("a"))
+    with EvaluationFolder(tmp_path) as folder:
+        folder.begin(plan())
+        room = (tmp_path / ATTEMPTS).stat().st_size + 20
+        with files_of_at_most(room), pytest.raises(FolderError, match="cannot be written"):
+            folder.add(unsolved("b"))
+        assert (tmp_path / ATTEMPTS).stat().st_size == room  # half a record
+    with EvaluationFolder(tmp_path) as folder:
+        folder.begin(plan())
+        folder.add(unsolved("b"))
+    assert read(tmp_path).attempts == (solved("a"), unsolved("b"))
+
+
 def test_a_folder_holds_one_evaluation(tmp_path):
     begun(tmp_path)
     other = plan(budgets=Budgets(simulations=128), seed=7)
@@ -45,8 +83,14 @@ def test_a_folder_holds_one_evaluation(tmp_path):
 def test_another_place_of_the_same_files_is_the_same_evaluation(tmp_path):
     begun(tmp_path)
     with EvaluationFolder(tmp_path) as folder:
-        found = folder.begin(plan(proofmesh="another version"))
+        found = folder.begin(elsewhere())
     assert len(found.statements) == 2
+
+
+def test_what_may_go_on_in_one_folder_has_one_name_and_nothing_else_has_it():
+    assert identity(elsewhere()) == identity(plan(passes=4)) == identity(plan())
+    others = [plan(seed=1), plan(budgets=Budgets(simulations=65)), plan(weights={"own:a": "1"}), plan(mesh="m")]
+    assert len({identity(each) for each in [plan(), *others]}) == 5
 
 
 def test_more_passes_may_be_asked_for_later(tmp_path):

@@ -48,6 +48,14 @@ def test_without_a_terminal_a_line_comes_every_ten_seconds_and_at_the_end():
     assert lines[2].startswith("3/4 attempts")
 
 
+def test_the_end_says_nothing_twice():
+    clock, out = Clock(), console()
+    with LiveView(plan(1), [statement("s0")], [], 1, out, clock) as view:
+        clock.now += LINE_SECONDS
+        view.recorded(solved("s0", 3))
+    assert [line.partition(" ")[0] for line in printed(out).splitlines()] == ["0/1", "1/1"]
+
+
 def test_what_was_done_before_counts_as_done_but_not_for_the_speed():
     clock = Clock()
     already = [

@@ -30,6 +30,7 @@ ROWS = [
     {"name": "append", "statement": "theorem append (a b : List Nat) : (a ++ b).length = b.length + a.length"},
     {"name": "not", "statement": "theorem not (p : Prop) : ¬¬¬p → ¬p"},
     {"name": "most", "statement": "theorem most (a b : Nat) (h : a ≤ b) : a * a ≤ b * b"},
+    {"name": "data", "statement": "def data : Nat := 1"},
 ]
 
 Run = Callable[..., tuple[int, str, str]]
@@ -75,6 +76,7 @@ def test_a_file_of_statements_is_evaluated_and_its_proofs_verify(called: Run, ro
         "--bench", str(rows), "--policy", "tactics", "--simulations", "16", "--out", "e", "--passes", "2"
     )
     assert code == DONE, err
+    assert "1 of 9 rows are no statements; it is data: it defines data" in err
     assert "1 of 8 statements are not taken by this Lean; it says: Unknown identifier `Missing.thing`" in err
     assert "not elaborated by this Lean" in out
     results = json.loads((tmp_path / "e/results.json").read_text())
@@ -111,6 +113,8 @@ def test_what_cannot_be_evaluated_is_a_clear_line(called: Run, rows: Path, tmp_p
         ([*bench, "--checkpoint", "run", *policy], "--checkpoint and --policy both name a policy"),
         ([*bench, *policy, "--simulations", "0"], "without any budget would not end"),
         ([*bench, *policy, "--lean.toolchain", "/nowhere"], "/nowhere"),
+        ([*bench, "--checkpoint", "run", "--url", "nats://127.0.0.1:1"], "--checkpoint is for this process"),
+        ([*bench, "--sampling.temperature", "0.5", "--url", "nats://127.0.0.1:1"], "--sampling is for this process"),
     ]:
         code, out, err = called(*arguments)
         assert code == UNUSABLE, arguments

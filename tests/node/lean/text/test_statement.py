@@ -15,6 +15,7 @@ from node.lean.text.statement import StatementError, parse_statement
         ("theorem t (p q : Prop) : p ∧ q → q ∧ p", "t", "(p q : Prop)", "p ∧ q → q ∧ p"),
         ("lemma add_zero' {n : Nat} : n + 0 = n := by", "add_zero'", "{n : Nat}", "n + 0 = n"),
         ("theorem a.b.c [Decidable p] : p ∨ ¬p := by sorry", "a.b.c", "[Decidable p]", "p ∨ ¬p"),
+        ("theorem «a name: (odd)».b (n : Nat) : n = n", "«a name: (odd)».b", "(n : Nat)", "n = n"),
         ("example (x : Nat) : x = x := sorry", "t", "(x : Nat)", "x = x"),
         ("  theorem t\n  (h : ∃ x : Nat, x = 0)\n  : True :=\n", "t", "(h : ∃ x : Nat, x = 0)", "True"),
         ("theorem t ⦃x : Nat⦄ : ∀ y : Nat, x = y → y = x", "t", "⦃x : Nat⦄", "∀ y : Nat, x = y → y = x"),
