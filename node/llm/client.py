@@ -94,7 +94,7 @@ class Endpoint:
                 answer = await call(**arguments)
                 return bytes(answer.content)
         except TimeoutError as error:
-            text = f"{self.place.url} did not answer within {limit:.0f} s"
+            text = f"{self.place.url} did not answer within {limit:g} s"
             raise RequestFailed(Fault(Outcome.TIMEOUT, text)) from error
         except openai.OpenAIError as error:
             raise RequestFailed(of_exception(error, self.place.url, self.key)) from error

@@ -1,4 +1,4 @@
-"""What OpenAI-compatible servers are sent, and what they answer: `/completions` for texts, `/chat/completions` for chats.
+"""What OpenAI-compatible servers are sent and answer: `/completions` for texts, `/chat/completions` for chats.
 
 Servers differ in what they know. What one turns out not to know is left out from then on (`Known`).
 """
@@ -200,9 +200,11 @@ REACH = 16
 
 
 def aligned(tokens: Sequence[str], text: str) -> list[str]:
-    """The part of a text that each token makes up. Tokens that hold a part of a character are written in several ways
-    (`bytes:\\xe2\\x88`, `�`, nothing): the last of a row of them gets the character. Tokens behind the text, such as the
-    end of a turn, get nothing."""
+    """The part of a text that each token makes up.
+
+    Tokens that hold a part of a character are written in several ways (`bytes:\\xe2\\x88`, `�`, nothing): the last of a
+    row of them gets the character. Tokens behind the text, such as the end of a turn, get nothing.
+    """
     pieces: list[str] = []
     at = 0
     for token in tokens:

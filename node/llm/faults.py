@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import json
 import re
@@ -91,7 +92,7 @@ WORDS = 200
 
 
 def of_exception(error: openai.OpenAIError, url: str, key: str) -> Fault:
-    """What a failure of the client means. `key`: the environment variable that the key is from; empty: there is none."""
+    """What a failure of the client means. `key`: the variable that the key is from; empty: there is none."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):
@@ -162,10 +163,8 @@ def _message(body: str) -> str:
     if _is_html(body):
         return "a web page"
     found: object = body
-    try:
+    with contextlib.suppress(ValueError):
         found = json.loads(body)
-    except ValueError:
-        pass
     for name in ("error", "detail", "message"):
         if isinstance(found, dict) and name in found:
             found = found[name]

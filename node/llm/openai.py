@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import stamina
-import structlog
 
 from common.seeds import derive_seed
 from node.llm.address import ModelAddress, parse_address
@@ -31,10 +30,11 @@ from node.llm.usage import Usage
 # What is repeated is counted, and what fails for good is told in our words.
 stamina.instrumentation.set_on_retry_hooks(())
 
+Note = Callable[[str], None]
+"""Hears what a person should know of the servers."""
+
 LONGEST_WAIT = 30.0
 """Seconds between two tries."""
-
-log = structlog.get_logger()
 
 
 class AllRest(Exception):
@@ -45,12 +45,13 @@ class OpenAISampler:
     """`node.llm.sampling.Sampler` over servers that have the same model. Make it with `open_openai`."""
 
     def __init__(
-        self, address: ModelAddress, settings: ServerSettings, endpoints: Sequence[Endpoint], fleet: Fleet
+        self, address: ModelAddress, settings: ServerSettings, endpoints: Sequence[Endpoint], fleet: Fleet, note: Note
     ) -> None:
         self.address = address
         self.usage = Usage(address.model, settings)
         self._settings = settings
         self._fleet = fleet
+        self._note = note
         self._endpoints = {each.place.url: each for each in endpoints}
 
     @property
@@ -155,7 +156,7 @@ class OpenAISampler:
         except RequestFailed as error:
             outcome = error.fault.outcome
             if outcome is Outcome.REFUSED and (left_out := end.known.forget(error.fault.body, several=count > 1)):
-                log.info("llm_left_out", url=end.place.url, what=left_out, said=error.fault.text)
+                self._note(f"{error.fault.text}; asking without `{left_out}` from now on")
                 outcome = Outcome.ADAPTED
                 raise RequestFailed(dataclasses.replace(error.fault, outcome=outcome)) from error
             raise
@@ -165,7 +166,7 @@ class OpenAISampler:
         finally:
             self.usage.ended(outcome, time.perf_counter() - began)
         if count > 1 and end.known.n and completion.choices == 1:
-            log.info("llm_left_out", url=end.place.url, what="n", said="one sample came")
+            self._note(f"{end.place.url} gives one sample a request; asking as often as needed")
             end.known.n = False
         return completion
 
@@ -186,8 +187,9 @@ class OpenAISampler:
         if fault.outcome is Outcome.LIMITED:
             self._fleet.asked_to_wait(place, now, fault.wait or 0.0, fault.text)
         elif fault.outcome in REPEATED:
-            if self._fleet.failed(place, now, fault.text):
-                log.warning("llm_server_rests", url=place.url, seconds=round(place.free_at - now, 1), why=fault.text)
+            rested = place.rests > 0
+            if self._fleet.failed(place, now, fault.text) and not rested:
+                self._note(f"{fault.text}; it rests after {place.failures} failures in a row")
             if fault.wait:
                 self._fleet.asked_to_wait(place, now, fault.wait, fault.text)
 
@@ -197,10 +199,10 @@ async def open_openai(
     address: str | ModelAddress,
     settings: ServerSettings | None = None,
     *,
-    note: Callable[[str], None] = lambda text: None,
+    note: Note = lambda text: None,
 ) -> AsyncIterator[OpenAISampler]:
     """A sampler over the servers of an address, for as long as the block lasts. `note` hears of servers that do not
-    answer yet while others do.
+    answer, and of what they do not know.
 
     Raises BadModel: what was asked for is not there; SamplerError: no server answers.
     """
@@ -215,4 +217,4 @@ async def open_openai(
             endpoints.append(endpoint(place))
             stack.push_async_callback(endpoints[-1].client.close)
         await check_servers(endpoints, address.model, note)
-        yield OpenAISampler(address, settings, endpoints, fleet)
+        yield OpenAISampler(address, settings, endpoints, fleet, note)
