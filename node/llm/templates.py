@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Literal
@@ -37,7 +37,7 @@ class _Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """A part of a template's file."""
 
 
-class StatementForm(_Record):
+class StatementForm(_Record, frozen=True):
     """How a whole-proof family wants a statement written."""
 
     header: str = ""
@@ -46,7 +46,7 @@ class StatementForm(_Record):
     """What stands behind the statement, one space after it."""
 
 
-class OutputForm(_Record):
+class OutputForm(_Record, frozen=True):
     """What a family's answers look like."""
 
     prefix: str = ""
@@ -62,7 +62,7 @@ class OutputForm(_Record):
     it. `last`: the answer is prose with blocks of code, and the last complete one with a theorem counts."""
 
 
-class Sampling(_Record):
+class Sampling(_Record, frozen=True):
     """How the family's authors sample."""
 
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)]
@@ -72,7 +72,7 @@ class Sampling(_Record):
     """Published with beam search of this width; 0: sampled."""
 
 
-class Limits(_Record):
+class Limits(_Record, frozen=True):
     """Lengths that the family was made for, in tokens."""
 
     prompt: _Tokens
@@ -81,7 +81,7 @@ class Limits(_Record):
     """UTF-8 bytes of a token, to estimate a prompt's length without a tokenizer. Lean's signs have three bytes."""
 
 
-class ChatText(_Record):
+class ChatText(_Record, frozen=True):
     """A conversation as one text, where the model's chat template is known."""
 
     message: str
@@ -92,7 +92,7 @@ class ChatText(_Record):
     """What stands before the first message."""
 
 
-class Template(_Record):
+class Template(_Record, frozen=True):
     """How a family is asked, and what it answers."""
 
     title: str
@@ -183,7 +183,7 @@ def fill(template: str, fields: Mapping[str, str]) -> str:
     return "".join(text + (fields[field] if field is not None else "") for text, field, _, _ in parts)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _known(name: str) -> Template:
     return _read(FAMILIES / f"{name}.toml")
 
