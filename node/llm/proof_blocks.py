@@ -18,6 +18,8 @@ TAB = 2
 _LEAN = frozenset({"", "lean", "lean4", "Lean", "Lean4", "lean3"})
 """Languages of blocks that may hold a proof: Kimina's thoughts have ```tactics."""
 
+_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f\u200b\ufeff]")
+_SPACE = re.compile(r"[^\S\n]")
 _FENCE = re.compile(r"```([^\n`]*)")
 _DECLARATION = re.compile(
     r"^[ \t]*(?:@\[[^\]]*\]\s*)*(?:(?:private|protected|noncomputable|nonrec|public)\s+)*"
@@ -62,8 +64,9 @@ class Found:
 
 
 def plain(text: str) -> str:
-    """A text with one kind of line break, and without tabs and zero bytes."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").expandtabs(TAB)
+    """A text with one kind of line break and of space, and without tabs and characters that nobody sees."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(TAB)
+    return _SPACE.sub(" ", _UNSEEN.sub("", lines))
 
 
 def without_thoughts(text: str) -> tuple[str | None, bool]:
@@ -183,8 +186,7 @@ def before_command(code: str) -> str:
 
 def same_text(written: str, theorem: Theorem) -> bool:
     """Whether a statement is ours, but for white space, comments and the name."""
-    _, _, ours = theorem.signature.partition(theorem.name)
-    return _squeezed(written) == _squeezed(ours)
+    return _squeezed(written) == _squeezed(f"{theorem.binders}:{theorem.conclusion}")
 
 
 def _squeezed(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The compiler's errors in the form of Goedel-Prover-V2; the expected texts follow `get_error_str` of its src/utils.py."""
+"""The compiler's errors in the form of Goedel-Prover-V2; expected: what `get_error_str` of its src/utils.py writes."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

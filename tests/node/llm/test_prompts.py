@@ -1,4 +1,4 @@
-"""Prompts of every family, to the byte: the expected bytes are written here from the sources that the templates name."""
+"""Prompts of every family, to the byte: expected: written here from the sources that the templates name."""
 
 import pytest
 
@@ -91,7 +91,9 @@ set_option maxHeartbeats 0
 
 open BigOperators Real Nat Topology Rat
 
-/-- The second and fourth terms of a geometric sequence are $2$ and $6$. Which of the following is a possible first term?
+"""
+        r"/-- The second and fourth terms of a geometric sequence are $2$ and $6$. Which of the following is a "
+        r"""possible first term?
 Show that it is $\frac{2\sqrt{3}}{3}$.-/
 theorem amc12b_2003_p6 (a r : ℝ) (u : ℕ → ℝ) (h₀ : ∀ k, u k = a * r ^ k) (h₁ : u 1 = 2)
   (h₂ : u 3 = 6) : u 0 = 2 / Real.sqrt 3 ∨ u 0 = -(2 / Real.sqrt 3) := by
@@ -117,7 +119,8 @@ def test_stp_to_the_byte():
 def test_deepseek_prover_v2_to_the_byte():
     # From the quick start of the repository's README.
     user = (
-        "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib\nimport Aesop\n\nset_option maxHeartbeats 0\n\n"
+        "Complete the following Lean 4 code:\n\n```lean4\n"
+        "import Mathlib\nimport Aesop\n\nset_option maxHeartbeats 0\n\n"
         "open BigOperators Real Nat Topology Rat\n\n"
         r"/-- What is the positive difference between $120\%$ of 30 and $130\%$ of 20? Show that it is 10.-/"
         "\ntheorem mathd_algebra_10 : abs ((120 : ℝ) / 100 * 30 - 130 / 100 * 20) = 10 := by\n  sorry\n```\n\n"
@@ -129,7 +132,8 @@ def test_deepseek_prover_v2_to_the_byte():
 GOEDEL_USER = (
     "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib\nimport Aesop\n\nset_option maxHeartbeats 0\n\n"
     "open BigOperators Real Nat Topology Rat\n\n\n"
-    "theorem square_equation_solution {x y : ℝ} (h : x^2 + y^2 = 2*x - 4*y - 5) : x + y = -1 := by\n  sorry```\n\n" + PLAN
+    "theorem square_equation_solution {x y : ℝ} (h : x^2 + y^2 = 2*x - 4*y - 5) : x + y = -1 := by\n  sorry```\n\n"
+    + PLAN
 )
 
 

@@ -1,4 +1,4 @@
-"""Templates of prover families: every published one loads, models find theirs, and wrong files are refused in a line."""
+"""Templates of prover families: published ones load, models find theirs, and wrong files are refused in a line."""
 
 import pytest
 
@@ -114,9 +114,9 @@ def test_an_unknown_model_asks_for_a_template():
         ("{state} => ", "{name} => ", "`template` has no field {state}"),
         ("{state} => ", "{state => ", "`template`: expected '}' before end of string (write {{ and }} for braces"),
         ("{state} => ", "{state!r} => ", "`template`: a field is a name in braces, without `:` or `!`"),
-        ('kind = "raw"', 'kind = "raw"\nsystem = "x"', "`system`, `correction` and `chat_text` need `kind = \"chat\"`"),
+        ('kind = "raw"', 'kind = "raw"\nsystem = "x"', '`system`, `correction` and `chat_text` need `kind = "chat"`'),
         ('mode = "tactic"', 'mode = "whole-proof"', "`template` has a field {state}; did you mean `statement`?"),
-        ("[limits]", '[output]\ncode = "last"\n[limits]', "`output.code` must be \"plain\" where `mode = \"tactic\"`"),
+        ("[limits]", '[output]\ncode = "last"\n[limits]', '`output.code` must be "plain" where `mode = "tactic"`'),
         ('title = "Mine"', 'title = "Mine"\nname = "x"', "`name` is no key: a template is called as its file"),
         ('title = "Mine"', 'title = "Mine', "not TOML: "),
     ],
