@@ -17,27 +17,34 @@ from node.llm.templates import Template
 
 
 class Problem(enum.StrEnum):
-    """What is wrong with a sample. The first two are noted only: a text is kept all the same."""
+    """What is wrong with a sample; `explanation` says it to a person."""
 
     STATEMENT_CHANGED = "statement changed"
-    """It proves another statement than ours; its proof is tried on ours."""
     SEVERAL_TACTICS = "several tactics"
-    """It went on behind its first tactic; that one is kept."""
     EMPTY = "empty"
-    """Nothing but white space, comments, or what belongs to the form."""
     CUT = "cut"
-    """It ended because it was too long."""
     UNFINISHED = "unfinished"
-    """It ends in `by` or `:=`."""
     SORRY = "sorry"
-    """It leaves something without a proof."""
     NO_CODE_BLOCK = "no code block"
-    """Prose without a complete block of code."""
     NO_PROOF = "no proof"
-    """Code without a proof of a theorem."""
     HELPER_LEMMAS = "helper lemmas"
-    """The proof uses declarations made before the theorem: a tactic block has no place for them."""
 
+    @property
+    def explanation(self) -> str:
+        return _EXPLANATIONS[self]
+
+
+_EXPLANATIONS = {
+    Problem.STATEMENT_CHANGED: "it proves another statement than ours; its proof is tried on ours",
+    Problem.SEVERAL_TACTICS: "it went on behind its first tactic; that one is kept",
+    Problem.EMPTY: "nothing but white space, comments, or what belongs to the form",
+    Problem.CUT: "it ended because it was too long: the rest is missing",
+    Problem.UNFINISHED: "it ends in `by`, `:=`, `=>` or `<;>`",
+    Problem.SORRY: "it leaves something without a proof (sorry, admit)",
+    Problem.NO_CODE_BLOCK: "prose without a block of Lean",
+    Problem.NO_PROOF: "code that states a theorem, and no proof behind `:=`",
+    Problem.HELPER_LEMMAS: "the proof uses what is declared before the theorem: a tactic block has no place for that",
+}
 
 NOTED = frozenset({Problem.STATEMENT_CHANGED, Problem.SEVERAL_TACTICS})
 """Problems that drop nothing."""

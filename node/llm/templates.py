@@ -122,7 +122,7 @@ class Template(_Record, frozen=True):
     output: OutputForm = OutputForm()
     chat_text: ChatText | None = None
     name: str = ""
-    """The name of the file, without its ending; no field of the file."""
+    """The name of the file, without its ending; no key of the file."""
 
     @property
     def decoding(self) -> Decoding:
@@ -154,11 +154,11 @@ def names() -> tuple[str, ...]:
 
 def load(name_or_path: str) -> Template:
     """The template of a name, or of a .toml file. Raises TemplateError."""
+    if name_or_path in names():
+        return _known(name_or_path)
     path = Path(name_or_path)
     if path.suffix == ".toml" or path.is_file():
         return _read(path)
-    if name_or_path in names():
-        return _known(name_or_path)
     raise TemplateError(f"no template `{name_or_path}`{_meant(name_or_path, names())}")
 
 
@@ -175,6 +175,25 @@ def for_model(model: str) -> Template:
         known = ", ".join(names())
         raise TemplateError(f"no template is known for the model `{model}`: name one ({known}) or a .toml file")
     return found
+
+
+def find(text: str) -> Template:
+    """The template of a name or a .toml file, or the one for a model's id. Raises TemplateError."""
+    try:
+        return load(text)
+    except TemplateError as unknown:
+        if text.endswith(".toml"):
+            raise
+        try:
+            return for_model(text)
+        except TemplateError:
+            raise unknown from None
+
+
+def text_of(text: str, template: Template) -> str:
+    """The file of the template that `find` has found for a text."""
+    path = FAMILIES / f"{template.name}.toml"
+    return (path if template.name in names() and not text.endswith(".toml") else Path(text)).read_text("utf-8")
 
 
 def fill(template: str, fields: Mapping[str, str]) -> str:
