@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args, get_type_hints
 
 import msgspec
 
@@ -73,7 +73,7 @@ class Sampling(_Record, frozen=True):
 
 
 class Limits(_Record, frozen=True):
-    """Lengths that the family was made for, in tokens."""
+    """Lengths that the family was made for, in tokens; where its authors name none, what the model's context leaves."""
 
     prompt: _Tokens
     output: _Tokens
@@ -232,20 +232,24 @@ def _in_words(problem: str) -> str:
         return f"[{section or 'top'}] unknown key `{unknown[1]}`{_meant(unknown[1], _keys(section))}"
     if missing := re.fullmatch(r"Object missing required field `(.*)`", message):
         return f"[{section or 'top'}] the key `{missing[1]}` is missing"
-    return f"`{section}`: {message[0].lower()}{message[1:]}"
+    outer, _, key = section.rpartition(".")
+    choices = get_args(get_type_hints(_SECTIONS[outer]).get(key)) if message.startswith("Invalid enum") else ()
+    allowed = f"; it is one of {', '.join(choices)}" if choices else ""
+    return f"`{section}`: {message[0].lower()}{message[1:]}{allowed}"
+
+
+_SECTIONS: dict[str, type[msgspec.Struct]] = {
+    "": Template,
+    "statement": StatementForm,
+    "output": OutputForm,
+    "sampling": Sampling,
+    "limits": Limits,
+    "chat_text": ChatText,
+}
 
 
 def _keys(section: str) -> tuple[str, ...]:
-    sections: dict[str, type[msgspec.Struct]] = {
-        "": Template,
-        "statement": StatementForm,
-        "output": OutputForm,
-        "sampling": Sampling,
-        "limits": Limits,
-        "chat_text": ChatText,
-    }
-    fields = sections[section].__struct_fields__
-    return tuple(field for field in fields if section or field != "name")
+    return tuple(field for field in _SECTIONS[section].__struct_fields__ if section or field != "name")
 
 
 def _check(template: Template, path: Path) -> None:
