@@ -141,8 +141,7 @@ def list_all() -> int:
 def show(settings: ShowSettings) -> int:
     """Print a template, or a prompt's bytes."""
     from node.lean.text.statement import StatementError
-    from node.llm.faults import PromptTooLong
-    from node.llm.prompts import raw_text
+    from node.llm.prompts import PromptTooLong, raw_text
     from node.llm.templates import TemplateError, find, text_of
 
     try:

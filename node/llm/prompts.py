@@ -12,12 +12,15 @@ from dataclasses import dataclass
 
 from common.lean import Theorem
 from node.lean.text.goals import split_goals
-from node.llm.faults import PromptTooLong
 from node.llm.sampling import ChatMessage, Prompt
 from node.llm.shortening import shorten_state
 from node.llm.templates import Template, TemplateError, fill
 
 CountTokens = Callable[[str], int]
+
+
+class PromptTooLong(ValueError):
+    """The prompt is over the family's length, also without what can be left out."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from node.lean.text.statement import StatementError, parse_statement
 from node.llm.address import PREFIX, BadModel
 from node.llm.command import DONE, NOTHING, TrySettings, as_json, given, prompt_for, unusable
 from node.llm.outputs import Parsed, parse_proof, parse_tactic, score
+from node.llm.prompts import PromptTooLong
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.templates import Template, TemplateError, find
 
@@ -32,7 +33,7 @@ def try_model(settings: TrySettings) -> int:
         prompt = prompt_for(template, settings, text)
         theorem = parse_statement(text, settings.header) if template.mode == "whole-proof" else None
         samples = asyncio.run(_ask(settings, prompt, _decoding(settings, template)))
-    except (TemplateError, StatementError, BadModel, SamplerError) as error:
+    except (TemplateError, StatementError, PromptTooLong, BadModel, SamplerError) as error:
         return unusable(str(error))
     print(f"prompt ({template.name})".ljust(78, "─"))
     print(_printable(prompt.text or as_json(prompt)))

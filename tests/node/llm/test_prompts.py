@@ -3,8 +3,7 @@
 import pytest
 
 from node.lean.text.statement import parse_statement
-from node.llm.faults import PromptTooLong
-from node.llm.prompts import Premise, correction_prompt, proof_prompt, raw_text, tactic_prompt
+from node.llm.prompts import Premise, PromptTooLong, correction_prompt, proof_prompt, raw_text, tactic_prompt
 from node.llm.sampling import ChatMessage, Prompt
 from node.llm.templates import TemplateError, load
 
