@@ -21,6 +21,7 @@ _LEAN = frozenset({"", "lean", "lean4", "Lean", "Lean4", "lean3"})
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f\u200b\ufeff]")
 _SPACE = re.compile(r"[^\S\n]")
 _FENCE = re.compile(r"```([^\n`]*)")
+_LEAN_FENCE = re.compile(r"```lean[34]?\b")
 _DECLARATION = re.compile(
     r"^[ \t]*(?:@\[[^\]]*\]\s*)*(?:(?:private|protected|noncomputable|nonrec|public)\s+)*"
     r"(?P<kind>theorem|lemma|example|def|abbrev|axiom|instance|structure|inductive|opaque|class)\b[ \t]*"
@@ -91,7 +92,10 @@ def ended(text: str, stops: Sequence[str]) -> bool:
 
 
 def code_blocks(text: str) -> list[Block]:
-    """The blocks of Lean in prose, in their order. The fence may follow the code without a line break."""
+    """The blocks of Lean in prose, in their order. The fence may follow the code without a line break.
+
+    A fence that names Lean always begins a block: one before it that was never closed must not swallow it.
+    """
     found: list[Block] = []
     at = 0
     while opening := _FENCE.search(text, at):
@@ -100,11 +104,13 @@ def code_blocks(text: str) -> list[Block]:
         if len(words) == 2 and words[0] in _LEAN:  # code on the line of the fence
             language, start = words[0], opening.start() + 3 + opening[1].find(words[1])
         closing = text.find("```", start)
+        begins_another = closing >= 0 and _LEAN_FENCE.match(text, closing) is not None
         if language in _LEAN:
-            found.append(Block(text[start : closing if closing >= 0 else len(text)].strip("\n"), closing >= 0))
+            code = text[start : closing if closing >= 0 else len(text)].strip("\n")
+            found.append(Block(code, closing >= 0 and not begins_another))
         if closing < 0:
             break
-        at = closing + 3
+        at = closing if begins_another else closing + 3
     return found
 
 

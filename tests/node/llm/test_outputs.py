@@ -174,6 +174,8 @@ def test_a_proof_goes_on_with_the_open_block(text):
         f"```lean4\n{BLOCK}\n```\nA lemma that helps elsewhere:\n```lean4\nlemma other : 1 = 1 := by rfl\n```",
         f"<think>First\n```lean4\n{STATED}\n  simp\n```\nno.</think>\n\n```lean4\n{BLOCK}\n```",
         f"First ```tactics\nsimp\n```\nno.</think>\n\n```lean4\n{BLOCK}\n```",
+        f"A stray ```\nin prose.\n```lean4\n{BLOCK}\n```",
+        f"A block without an end:\n```lean4\n{STATED}\n  simp\nNo:\n```lean4\n{BLOCK}\n```",
         f"```lean4\n{BLOCK}\n\nend Swapping\n```",
         f"```lean4\n{BLOCK}\n\nexample : 1 = 1 := by rfl\n```",
         f"```lean4\nlemma unused : 1 = 1 := by\n  rfl\n\n{STATED}\n  obtain ⟨a, b⟩ := h\n  exact ⟨b, a⟩\n```",
