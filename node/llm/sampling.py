@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 
@@ -22,6 +22,8 @@ class Prompt:
     text: str = ""
     messages: tuple[ChatMessage, ...] = ()
     """Of a chat model; `text` is empty then."""
+    dropped: int = field(default=0, compare=False)
+    """Hypotheses that were left out of the state, so that it is not too long for the model."""
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
         call.note(f"no --policy is given: evaluating {policy}")
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.workers)
     toolchain = await confined_toolchain(settings.lean)
-    yield LoneVenue(toolchain, processes, policy, searches=settings.searches, note=call.note)
+    yield LoneVenue(toolchain, processes, policy, searches=settings.searches, servers=settings.models, note=call.note)
 
 
 def unread_in_words(benchmark: Benchmark) -> str:

@@ -1,22 +1,26 @@
-"""What proposes tactics, as a person names it: `own:PATH`, `tactics`, `tactics:FILE`, mixtures `own:PATH+tactics`."""
+"""What proposes tactics, as a person names it: `own:PATH`, `openai:URL#MODEL`, `tactics:FILE`, and mixtures."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from common.sampling import PLAIN, Sampling
+from node.llm.settings import ServerSettings
 from node.prover import policy_names
-from node.prover.attempt_policy import LIST_SHARE, combined, tactics_policy
+from node.prover.attempt_policy import combined, share_of, tactics_policy
 from node.prover.fixed_policy import CLOSING
 from node.prover.mixture import Part
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Policy
-from node.prover.policy_names import INFERENCE, OWN, PolicyName, has_network
+from node.prover.policy_names import INFERENCE, OPENAI, OWN, TACTICS, PolicyName, has_network
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
+
+_WORDS = {OWN: "network", INFERENCE: "network", OPENAI: "language model", TACTICS: "list of tactics"}
+_ORDER = list(dict.fromkeys(_WORDS.values()))
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class OpenedPolicy:
     """Whether a network is part of it."""
     label: str
     """What it is, in words."""
+    trouble: Callable[[], str] = lambda: ""
+    """What is wrong with servers that it asks at present; empty: nothing."""
 
 
 def parse(text: str) -> list[PolicyName]:
@@ -41,6 +47,10 @@ def check(text: str, note: Callable[[str], None] = lambda text: None) -> None:
     for name in parse(text):
         if name.is_network:
             weights_at(Path(name.where), note)
+        elif name.is_model:
+            from node.proving.llm_policy import check_model
+
+            check_model(name)
         elif name.where:
             read_tactics(Path(name.where))
 
@@ -65,24 +75,47 @@ async def open_policy(
     threads: int = 1,
     closing: Sequence[str] = CLOSING,
     sampling: Sampling = PLAIN,
+    servers: ServerSettings | None = None,
     strict: bool = False,
     note: Callable[[str], None] = lambda text: None,
 ) -> AsyncIterator[OpenedPolicy]:
     """The policy, for as long as the block lasts. `threads`: of a network's forward passes; `closing`: what the fixed
-    list tries first; `sampling`: how networks draw tactics; `strict`: see MixturePolicy. Raises BadPolicy."""
+    list tries first; `sampling`: how networks draw tactics; `servers`: how those with language models are asked;
+    `strict`: see MixturePolicy. Raises BadPolicy; ProvingFailed: no server answers."""
     parts: list[Part] = []
+    troubles: list[Callable[[], str]] = []
     async with AsyncExitStack() as stack:
         for name in names:
             if name.is_network:
                 weights = weights_at(Path(name.where), note)
-                parts.append(Part(await _network(stack, weights, threads, sampling), has_values=True))
+                policy = await _network(stack, weights, threads, sampling)
+                parts.append(Part(policy, share_of(name), has_values=True))
+            elif name.is_model:
+                from node.proving.llm_policy import model_policy
+
+                opening = model_policy(name, servers=servers, sampling=sampling, note=note)
+                policy, trouble = await stack.enter_async_context(opening)
+                parts.append(Part(policy, share_of(name)))
+                troubles.append(trouble)
             else:
-                parts.append(Part(tactics_policy(name, closing), LIST_SHARE))
+                parts.append(Part(tactics_policy(name, closing), share_of(name)))
         network = has_network(names)
         parameters = SearchParameters().beside(network=network)
-        policy = combined(parts, strict=strict)
-        label = "list of tactics" if not network else "network" if len(parts) == 1 else "network and list"
-        yield OpenedPolicy(policy, parameters, network, label)
+        yield OpenedPolicy(
+            combined(parts, strict=strict),
+            parameters,
+            network,
+            label_of(names),
+            lambda: "; ".join(filter(None, (trouble() for trouble in troubles))),
+        )
+
+
+def label_of(names: Iterable[PolicyName]) -> str:
+    """A policy in words."""
+    kinds = list(dict.fromkeys(_WORDS[name.kind] for name in names))
+    if kinds == [_WORDS[TACTICS]]:
+        return kinds[0]
+    return " and ".join("list" if kind == _WORDS[TACTICS] else kind for kind in sorted(kinds, key=_ORDER.index))
 
 
 async def _network(stack: AsyncExitStack, weights: Path, threads: int, sampling: Sampling) -> Policy:

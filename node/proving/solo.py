@@ -136,6 +136,8 @@ class SoloProver:
             proof = await self._portfolio(task)
         except BadStatement as error:
             return Found(AttemptOutcome.BAD_STATEMENT, reason=str(error), seconds=time.monotonic() - began)
+        if proof is None and (trouble := self._trouble()):
+            raise ProvingFailed(f"the search was cut short: {trouble}")
         if proof is None:
             reason = task.reason or f"no proof within {budget.seconds:g} s"
             return self._failed(task, reason, time.monotonic() - began)
@@ -279,7 +281,15 @@ class SoloProver:
     async def _open(self, policy: str) -> OpenedPolicy:
         # Closing tactics of a library that is loaded (grind, aesop, ...) help everywhere, not only at the beginning.
         first = [*LIST_CLOSING, *(tactic for tactic in self._closing.known() if tactic not in (*LIST_CLOSING, "omega"))]
-        return await self._stack.enter_async_context(open_policy(parse(policy), closing=first, note=self._note))
+        opening = open_policy(parse(policy), closing=first, servers=self._settings.models, note=self._note)
+        return await self._stack.enter_async_context(opening)
+
+    def _trouble(self) -> str:
+        """What is wrong with servers that policies ask; empty: nothing."""
+        opened = [
+            each for each in self._policies.values() if each.done() and not each.cancelled() and not each.exception()
+        ]
+        return "; ".join(filter(None, (each.result().trouble() for each in opened)))
 
 
 async def _proposition(environment: LocalEnvironment, theorem: Theorem, state: str) -> None:

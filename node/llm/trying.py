@@ -1,0 +1,85 @@
+"""`proofmesh models try`: asks a model, and shows what it answers and what is taken out of that."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from node.lean.text.statement import StatementError, parse_statement
+from node.llm.address import PREFIX, BadModel
+from node.llm.command import DONE, NOTHING, TrySettings, as_json, given, prompt_for, unusable
+from node.llm.outputs import Parsed, parse_proof, parse_tactic, score
+from node.llm.prompts import PromptTooLong
+from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
+from node.llm.templates import Template, TemplateError, find
+
+if TYPE_CHECKING:
+    from common.lean import Theorem
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal would obey."""
+
+
+def try_model(settings: TrySettings) -> int:
+    """Ask, print, and return the exit code."""
+    if not settings.policy.startswith(PREFIX):
+        return unusable(f"`{settings.policy}` cannot be tried: write --policy openai:URL#MODEL")
+    try:
+        template = find(settings.id)
+        text = given(settings.text)
+        prompt = prompt_for(template, settings, text)
+        theorem = parse_statement(text, settings.header) if template.mode == "whole-proof" else None
+        samples = asyncio.run(_ask(settings, prompt, _decoding(settings, template)))
+    except (TemplateError, StatementError, PromptTooLong, BadModel, SamplerError) as error:
+        return unusable(str(error))
+    print(f"prompt ({template.name})".ljust(78, "─"))
+    print(_printable(prompt.text or as_json(prompt)))
+    kept = [_show(number, sample, template, theorem) for number, sample in enumerate(samples, 1)]
+    print(f"{sum(kept)} of {len(kept)} answers kept")
+    return DONE if any(kept) else NOTHING
+
+
+async def _ask(settings: TrySettings, prompt: Prompt, decoding: Decoding) -> Sequence[Sample]:
+    """Raises BadModel, SamplerError."""
+    from node.llm.openai import open_openai
+
+    async with open_openai(settings.policy, settings.server, note=_note) as sampler:
+        return await sampler.sample(prompt, settings.samples, settings.seed, decoding)
+
+
+def _decoding(settings: TrySettings, template: Template) -> Decoding:
+    decoding = template.decoding
+    if settings.temperature is not None:
+        decoding = replace(decoding, temperature=settings.temperature)
+    return replace(decoding, max_tokens=settings.max_tokens or decoding.max_tokens)
+
+
+def _show(number: int, sample: Sample, template: Template, theorem: Theorem | None) -> bool:
+    """Print an answer; returns whether something was kept of it."""
+    length = f"{sample.token_count:,} tokens{', cut' if sample.cut else ''}"
+    print(f"answer {number} ({length})".ljust(78, "─"))
+    print(_printable(sample.text))
+    parsed = parse_tactic(template, sample) if theorem is None else parse_proof(template, sample, theorem)
+    what = "tactic" if theorem is None else "proof"
+    print(f"{what if parsed.text else 'dropped'} of answer {number}{_why(parsed)}".ljust(78, "─"))
+    if parsed.text:
+        print(_printable(parsed.text))
+    known = score(template, sample, parsed) if theorem is None else None
+    if known is not None:
+        print(f"log-probability ({template.score} over tokens): {known:.4g}")
+    return bool(parsed.text)
+
+
+def _why(parsed: Parsed) -> str:
+    return f" ({parsed.problem}: {parsed.problem.explanation})" if parsed.problem is not None else ""
+
+
+def _note(text: str) -> None:
+    unusable(text)
+
+
+def _printable(text: str) -> str:
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="replace").decode()

@@ -1,0 +1,146 @@
+"""`proofmesh models`: the list, exact prompts on standard output, and a model on a server that is tried."""
+
+import asyncio
+import io
+import json
+import sys
+
+import pytest
+
+from node.llm.command import main
+from tests.node.llm.server import Server, running
+
+STATE = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
+STATEMENT = "theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := by sorry"
+PROOF = "theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := by\n  exact ⟨h.2, h.1⟩"
+
+
+@pytest.fixture(autouse=True)
+def no_key_of_this_machine(monkeypatch):
+    for name in ("OPENAI_API_KEY", "PROOFMESH_OPENAI_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_the_list_has_every_family(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out
+    assert "bfs-prover-v2" in out and "ByteDance-Seed/BFS-Prover-V2-*" in out and "stp" in out
+
+
+def test_a_template_is_shown_as_its_file(capsysbinary, tmp_path):
+    assert main(["show", "Goedel-LM/Goedel-Prover-V2-8B"]) == 0
+    shown = capsysbinary.readouterr().out
+    assert b'title = "Goedel-Prover-V2"' in shown and b"sources = [" in shown
+    mine = tmp_path / "stp.toml"  # named as one that comes with proofmesh
+    mine.write_bytes(shown)
+    assert main(["show", str(mine)]) == 0
+    assert capsysbinary.readouterr().out == shown
+
+
+def test_a_prompt_is_printed_alone_and_to_the_byte(capsysbinary):
+    assert main(["show", "bfs-prover-v2", "--prompt", STATE]) == 0
+    captured = capsysbinary.readouterr()
+    assert (captured.out, captured.err) == (f"{STATE}:::".encode(), b"")
+
+
+def test_what_a_step_prover_reads_can_be_given(capsysbinary):
+    arguments = ["--prompt", STATE, "--name", "swap", "--steps", "intro p", "intro q"]
+    assert main(["show", "internlm2.5-step-prover", *arguments]) == 0
+    assert b"NAME: swap\n\n---\nPROOF_BEFORE: intro p\nintro q\n\n" in capsysbinary.readouterr().out
+
+
+def test_a_conversation_is_printed_as_its_messages(capsysbinary):
+    assert main(["show", "AI-MO/Kimina-Prover-RL-1.7B", "--prompt", STATEMENT, "--problem", "Swap."]) == 0
+    messages = json.loads(capsysbinary.readouterr().out)
+    assert [message["role"] for message in messages] == ["system", "user"]
+    assert (
+        "# Problem:\nSwap.\n\n# Formal Statement:\n```lean4\nimport Mathlib\n\ntheorem swap" in messages[1]["content"]
+    )
+
+
+def test_a_conversation_is_printed_as_the_model_reads_it(capsysbinary):
+    assert main(["show", "goedel-prover-v2", "--raw", "--prompt", STATEMENT, "--header", "import Mathlib"]) == 0
+    out = capsysbinary.readouterr().out.decode()
+    assert out.startswith(
+        "<|im_start|>user\nComplete the following Lean 4 code:\n\n```lean4\nimport Mathlib\n\ntheorem"
+    )
+    assert out.endswith("final formal proof.<|im_end|>\n<|im_start|>assistant\n")
+
+
+def test_a_state_comes_from_the_standard_input(capsysbinary, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{STATE}\n"))
+    assert main(["show", "reprover", "--prompt", "-"]) == 0
+    assert capsysbinary.readouterr().out == STATE.encode()
+
+
+def test_what_was_left_out_is_said_beside_the_prompt(capsys):
+    state = "\n".join([*(f"h{number} : {number} = {number}" for number in range(300)), "⊢ True"])
+    assert main(["show", "reprover", "--prompt", state]) == 0
+    captured = capsys.readouterr()
+    left_out = 300 - captured.out.count("h")
+    assert captured.err == f"{left_out} hypotheses left out: reprover reads 2,048 tokens\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["shw"], "no command `shw`; there are list, show and try"),
+        (["show", "stpp"], "no template `stpp`; did you mean `stp`?"),
+        (["show", "nowhere/mine.toml"], "nowhere/mine.toml: cannot be read (No such file or directory)"),
+        (["show", "stp", "--prompt", STATE], "a statement begins with `theorem NAME`"),
+        (["show", "reprover", "--prompt", STATEMENT], "`reprover` reads proof states"),
+        (["show", "reprover", "--prompt", "⊢ " + "x" * 3000], "the goals make a prompt of 3,004 tokens"),
+        (["show", "deepseek-prover-v2", "--raw", "--prompt", STATEMENT], "the chat template of `deepseek-prover-v2`"),
+        (
+            ["try", "stp", STATEMENT, "--policy", "own:net"],
+            "`own:net` cannot be tried: write --policy openai:URL#MODEL",
+        ),
+        (["try", "stp", STATEMENT, "--policy", "openai:http://localhost:1"], "`openai:http://localhost:1` names no"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(arguments, message, capsys):
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"proofmesh models: {message}") and captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+async def tried(server, *arguments):
+    """The exit code of `try` on a server; the command has an event loop of its own."""
+    return await asyncio.to_thread(main, ["try", *arguments, "--policy", f"openai:{server.url}#prover"])
+
+
+async def test_a_tried_model_shows_its_answer_and_the_proof(capsys):
+    answer = f"### Plan\n\n```lean4\nimport Mathlib\n\n{PROOF}\n```\nDone."
+    async with running(Server(texts=lambda payload, chance: answer)) as server:
+        assert await tried(server, "goedel-prover-v2", STATEMENT) == 0
+    out = capsys.readouterr().out
+    assert server.paths == ["/v1/chat/completions"] and server.sent[0]["temperature"] == 1.0
+    assert server.sent[0]["messages"][0]["content"].startswith("Complete the following Lean 4 code:")
+    assert "### Plan" in out and "\nexact ⟨h.2, h.1⟩\n1 of 1 answers kept\n" in out
+
+
+async def test_a_tried_model_shows_why_an_answer_is_dropped(capsys):
+    async with running(Server(texts=lambda payload, chance: "I would \x1b[2Jrather not.")) as server:
+        assert await tried(server, "goedel-prover-v2", STATEMENT, "--samples", "2", "--max-tokens", "99") == 1
+    out = capsys.readouterr().out
+    assert "dropped of answer 2 (no code block: prose without a block of Lean)" in out
+    assert "0 of 2 answers kept" in out and "\x1b" not in out
+    assert server.sent[0]["max_tokens"] == 99
+
+
+async def test_a_tried_step_prover_shows_the_tactic_and_its_score(capsys):
+    async with running(Server(texts=lambda payload, chance: "PROOFSTEP simp")) as server:
+        assert await tried(server, "internlm2-step-prover", STATE, "--temperature", "0.5") == 0
+    out = capsys.readouterr().out
+    assert "PROOFSTEP simp\n" in out and "\nsimp\nlog-probability (mean over tokens): -" in out
+    assert server.sent[0]["prompt"].startswith("<|im_start|>user\nDECL theorem_1\nGOAL p q : Prop\n")
+    assert (server.sent[0]["temperature"], server.sent[0]["stop"]) == (0.5, ["<|im_end|>"])
+
+
+async def test_a_server_without_the_model_is_told_in_one_line(capsys):
+    async with running(Server(model="other")) as server:
+        assert await tried(server, "stp", STATEMENT) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("proofmesh models: ") and "other" in captured.err and captured.out == ""
