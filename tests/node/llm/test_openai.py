@@ -14,7 +14,7 @@ from aiohttp import web
 
 from common import metrics
 from node.llm.address import BadModel
-from node.llm.faults import Outcome, ContextExceeded
+from node.llm.faults import ContextExceeded, Outcome
 from node.llm.openai import OpenAISampler, open_openai
 from node.llm.sampling import ChatMessage, Decoding, Prompt, SamplerError
 from node.llm.settings import ServerSettings
