@@ -146,7 +146,8 @@ def template_of(address: ModelAddress) -> Template:
     try:
         return templates.load(address.template) if address.template else templates.for_model(address.model)
     except TemplateError as error:
-        raise BadPolicy(f"`{address}`: {error}; write it behind the model: MODEL@TEMPLATE") from error
+        where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
+        raise BadPolicy(f"`{address}`: {error}{where}") from error
 
 
 def identity(name: PolicyName) -> tuple[str, str]:

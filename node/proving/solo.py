@@ -285,11 +285,14 @@ class SoloProver:
         return await self._stack.enter_async_context(opening)
 
     def _trouble(self) -> str:
-        """What is wrong with servers that policies ask; empty: nothing."""
-        opened = [
-            each for each in self._policies.values() if each.done() and not each.cancelled() and not each.exception()
-        ]
-        return "; ".join(filter(None, (each.result().trouble() for each in opened)))
+        """What is wrong with the servers of language models; empty: nothing."""
+        found = []
+        for policy, opening in self._policies.items():
+            if opening.done():
+                found.append(opening.result().trouble() if not opening.exception() else "")
+            elif any(name.is_model for name in parse(policy)):
+                found.append(f"no answer yet from {policy}")
+        return "; ".join(filter(None, found))
 
 
 async def _proposition(environment: LocalEnvironment, theorem: Theorem, state: str) -> None:
