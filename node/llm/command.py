@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from common.limits import Natural, Positive
+from common.limits import Factor, Natural, Positive
 from node.llm.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class TrySettings:
     seed: Natural = 0
     """Where the server knows seeds, equal ones give equal answers."""
 
-    temperature: float | None = None
+    temperature: Factor | None = None
     """Instead of the family's."""
 
     max_tokens: Natural = 0

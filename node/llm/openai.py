@@ -83,12 +83,19 @@ class OpenAISampler:
     async def _repeated(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> tuple[Sample, ...]:
         """Samples of one request, at least one and at most `count`, sent again until it is answered or patience is
         over. Raises SamplerError."""
-        patience, wait = self._settings.patience, self._settings.wait
-        end = time.monotonic() + patience
+        wait = self._settings.wait
+        end = float("inf")
+
+        def decide(error: Exception) -> bool | float:
+            nonlocal end
+            # From the first failure on: an answer may take longer than patience lasts.
+            end = min(end, time.monotonic() + self._settings.patience)
+            return self._wait(error, end)
+
         retries = stamina.retry_context(
-            on=lambda error: self._wait(error, end),
-            attempts=None if patience else 1,
-            timeout=patience or None,
+            on=decide,
+            attempts=None,
+            timeout=None,
             wait_initial=wait,
             wait_max=max(wait, LONGEST_WAIT),
             wait_jitter=wait,
@@ -100,7 +107,9 @@ class OpenAISampler:
         except RequestFailed as error:
             raise self._error(error.fault) from error
         except AllRest as error:
-            raise SamplerError(f"{self.address.model}: no answer within {patience:g} s: {error}") from error
+            raise SamplerError(
+                f"{self.address.model}: no answer within {self._settings.patience:g} s: {error}"
+            ) from error
         raise AssertionError("stamina ends with a result or an error")
 
     def _wait(self, error: Exception, end: float) -> bool | float:

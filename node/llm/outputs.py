@@ -39,7 +39,7 @@ _EXPLANATIONS = {
     Problem.SEVERAL_TACTICS: "it went on behind its first tactic; that one is kept",
     Problem.EMPTY: "nothing but white space, comments, or what belongs to the form",
     Problem.CUT: "it ended because it was too long: the rest is missing",
-    Problem.UNFINISHED: "it ends in `by`, `:=`, `=>` or `<;>`",
+    Problem.UNFINISHED: "it ends in `by`, `:=`, `=>` or `<;>`, or inside comments",
     Problem.SORRY: "it leaves something without a proof (sorry, admit)",
     Problem.NO_CODE_BLOCK: "prose without a block of Lean",
     Problem.NO_PROOF: "code that states a theorem, and no proof behind `:=`",
@@ -70,12 +70,19 @@ _CONTINUES = re.compile(r"\s|\||[)\]}⟩]|<;>|(?:at|with|using|from|then|else|ge
 """How a line in the first column begins that still belongs to the tactic before it."""
 
 
+OPEN_COMMENTS = 50
+"""Comments without an end, at which an answer is given up: each is looked for to the end of the text. Models that have
+lost their thread write thousands."""
+
+
 def parse_tactic(template: Template, sample: Sample) -> Parsed:
     """The tactic of a sample from a step prover."""
     form = template.output
     body, _ = blocks.without_thoughts(blocks.plain(sample.text))
     if body is None:
         return Parsed(problem=Problem.CUT)
+    if _is_lost(body):
+        return Parsed(problem=Problem.UNFINISHED)
     cut = sample.cut and not any(stop in body for stop in form.stops)
     if form.echo and form.echo in body:
         body = body.partition(form.echo)[2]
@@ -97,6 +104,8 @@ def parse_proof(template: Template, sample: Sample, theorem: Theorem) -> Parsed:
     answer, thought = blocks.without_thoughts(text)
     if answer is None:
         return Parsed(problem=Problem.CUT)
+    if _is_lost(answer):
+        return Parsed(problem=Problem.UNFINISHED)
     is_open = template.output.code == "open"
     if is_open and not thought and not answer.lstrip().startswith("```"):
         rest, fence, _ = blocks.before(answer, template.output.stops).partition("```")
@@ -169,6 +178,10 @@ def _finished(proof: str, note: Problem | None = None) -> Parsed:
         return Parsed(problem=Problem.EMPTY)
     problem = _left_open(proof)
     return Parsed(problem=problem) if problem else Parsed(proof, note)
+
+
+def _is_lost(text: str) -> bool:
+    return text.count("/-") > text.count("-/") + OPEN_COMMENTS
 
 
 def _left_open(text: str) -> Problem | None:

@@ -27,6 +27,8 @@ def try_model(settings: TrySettings) -> int:
     """Ask, print, and return the exit code."""
     if not settings.policy.startswith(PREFIX):
         return unusable(f"`{settings.policy}` cannot be tried: write --policy openai:URL#MODEL")
+    if settings.temperature is not None and not 0 <= settings.temperature <= 2:
+        return unusable(f"--temperature {settings.temperature:g}: it is between 0 and 2")
     try:
         template = find(settings.id)
         text = given(settings.text)

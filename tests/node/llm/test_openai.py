@@ -174,6 +174,20 @@ async def test_a_prompt_over_the_length_is_told_apart_and_not_repeated() -> None
         assert len(await sampler.sample(Prompt("⊢ True"), 4, 7, SHORT)) == 4
 
 
+async def test_patience_begins_with_the_first_failure() -> None:
+    settings = ServerSettings(patience=0.3, timeout=0.5, wait=0.01)
+    async with running(Server(fault=in_turn(["hang"]))) as server, open_openai(address(server), settings) as sampler:
+        assert len(await sampler.sample(PROMPT, 2, 7, SHORT)) == 2
+    assert sampler.usage.requests == {Outcome.TIMEOUT: 1, Outcome.ANSWERED: 1}
+
+
+async def test_a_prompt_that_is_no_text_is_an_error_of_its_own() -> None:
+    async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
+        with pytest.raises(SamplerError, match="the prompt is no text"):
+            await sampler.sample(Prompt("\ud800"), 2, 7, SHORT)
+        assert not sampler.trouble
+
+
 async def test_requests_go_to_the_server_with_the_least_to_do_and_a_dead_one_is_left_out() -> None:
     async with AsyncExitStack() as stack:
         alive = await stack.enter_async_context(running(Server()))
@@ -218,6 +232,7 @@ async def test_a_search_that_ends_takes_its_request_with_it() -> None:
     assert sampler.usage.requests == {Outcome.LEFT: 1, Outcome.ANSWERED: 1} and not sampler.trouble
 
 
+@pytest.mark.compute
 async def test_a_thousand_requests_to_servers_that_fail_in_every_way_lose_nothing() -> None:
     chance = random.Random(5)
     often = [fault for fault in FAULTS if fault not in ("hang", "drip")]

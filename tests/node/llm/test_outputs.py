@@ -279,6 +279,12 @@ def test_an_open_block_may_hold_no_proof(text):
     assert proof("stp", text).text == ""
 
 
+def test_an_answer_that_opens_thousands_of_comments_is_given_up():
+    text = f"```lean4\n{STATED}\n{'/- ' * 30_000}\n```"
+    assert proof("goedel-prover-v2", text) == dropped(Problem.UNFINISHED)
+    assert tactic("bfs-prover-v2", "/- " * 30_000) == dropped(Problem.UNFINISHED)
+
+
 FRAGMENTS = [
     "```", "```lean4\n", "```lean\n", "\n", "  ", "\t", "\r\n", "theorem swap", "lemma x", " : ", ":=", " by", "sorry",
     "/-", "-/", "--", '"', "'", "«", "»", "⟨", "⟩", "(", ")", "<think>", "</think>", "simp", "let x := 1", "· ", "| ",
