@@ -7,9 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from common.messages import Ended
-from node.eval.plan import Budgets
-from node.eval.records import AttemptRecord, Standing
+from node.eval.known import exact_until, spent_of
 from node.eval.results import Results, StatementResult, solved_at
 
 KINDS = {"simulations": "simulations", "lean_attempts": "Lean attempts", "seconds": "seconds"}
@@ -56,8 +54,8 @@ def curve_of(results: Results, kind: str, label: str = "") -> Curve:
     """The curve of an evaluation for one of KINDS; without points where no statement counts."""
     counted = [row for row in results.statements if row.counts]
     steps = sorted(_steps(counted, kind))
-    given = _given(results.plan.budgets, kind)
-    spent = (_spent(each, kind) for row in counted for each in row.decided)
+    given = float(getattr(results.plan.budgets, kind))
+    spent = (float(spent_of(each, kind)) for row in counted for each in row.decided)
     end = given or max(itertools.chain(spent, (budget for budget, _ in steps)), default=0.0)
     points: list[tuple[float, float]] = []
     for budget, solved in _summed(steps):
@@ -71,7 +69,7 @@ def curve_of(results: Results, kind: str, label: str = "") -> Curve:
         points,
         [low for low, _ in intervals],
         [high for _, high in intervals],
-        min((_spent(each, kind, given) for each in _given_up(counted)), default=math.inf),
+        exact_until(counted, results.plan, kind),
     )
 
 
@@ -95,29 +93,3 @@ def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     if len(points) <= MOST_POINTS:
         return points
     return [points[round(index * (len(points) - 1) / (MOST_POINTS - 1))] for index in range(MOST_POINTS)]
-
-
-def _given_up(counted: Sequence[StatementResult]) -> Iterator[AttemptRecord]:
-    """Attempts that more of a budget might have helped: not those that had nothing left to try."""
-    for row in counted:
-        for attempt in row.decided:
-            if attempt.standing is Standing.UNSOLVED and attempt.ended != Ended.EXHAUSTED:
-                yield attempt
-
-
-def _spent(record: AttemptRecord, kind: str, given: float = 0.0) -> float:
-    """How much of a budget an attempt has had; `given` where that is what ended it."""
-    if given and record.ended.replace("-", "_") == kind:
-        return given
-    found = record.statistics
-    if kind == "seconds":
-        return max(0.0, found.seconds - found.seconds_verify)
-    return float(found.simulations if kind == "simulations" else found.lean_attempts)
-
-
-def _given(budgets: Budgets, kind: str) -> float:
-    return {
-        "simulations": float(budgets.simulations),
-        "lean_attempts": float(budgets.lean_attempts),
-        "seconds": budgets.seconds,
-    }[kind]

@@ -11,16 +11,16 @@ from node.bank.bank import BankTheorem, BankTransition
 
 @dataclass
 class Apart:
-    """What evaluations have, and what was left out of training because of it."""
+    """What is held out for evaluations, and what was left out of training because of it."""
 
-    scored: list[BankTheorem]
+    held_out: list[BankTheorem]
     train: list[str] = field(default_factory=list)
     """Names of train statements that were left out."""
     transitions: int = 0
 
     def __post_init__(self) -> None:
-        self._stated = {each.theorem.stated for each in self.scored}
-        self._states = {state for each in self.scored for state in root_states(each.theorem)}
+        self._stated = {each.theorem.stated for each in self.held_out}
+        self._states = {state for each in self.held_out for state in root_states(each.theorem)}
 
     def kept_train(self, train: Iterable[BankTheorem]) -> list[BankTheorem]:
         """Train statements, without those that state what an evaluation states, under whatever name."""

@@ -71,6 +71,9 @@ class BankContent:
     train: list[tuple[BankTheorem, int]] = field(default_factory=list)
     """Statements, with the number of the bank that they are from."""
     scored: list[BankTheorem] = field(default_factory=list)
+    held_out: list[BankTheorem] = field(default_factory=list)
+    """Statements of all splits but `train`. No training has them, whichever split is scored: the test statements stay
+    unseen where settings are chosen on `valid`."""
     transitions: list[BankTransition] = field(default_factory=list)
     digest: str = ""
     notes: list[str] = field(default_factory=list)
@@ -83,7 +86,7 @@ def load(parts: Sequence[BankPart], split: str, *, scored: bool) -> BankContent:
     Of several banks each may lack a split; a single one must have what is asked for. Raises BankError.
     """
     contents = [_single(part.directory, split, scored, alone=len(parts) == 1) for part in parts]
-    apart = Apart([each for content in contents for each in content.scored])
+    apart = Apart([each for content in contents for each in content.held_out])
     for content in contents:
         _keep_apart(content, apart)
     found = contents[0] if len(contents) == 1 else _mixed(parts, contents)
@@ -102,15 +105,16 @@ def _single(directory: Path, split: str, scored: bool, *, alone: bool) -> BankCo
         found.train = [(each, 0) for each in bank.load_statements("train", directory)]
     if split in there or (alone and scored):
         found.scored = bank.load_statements(split, directory)
+    found.held_out = [each for name in there if name != "train" for each in bank.load_statements(name, directory)]
     found.transitions = bank.load_transitions(directory, warm_start=True)
     return found
 
 
 def _keep_apart(content: BankContent, apart: Apart) -> None:
-    """Take from one bank's training what the evaluations of all have."""
+    """Take from one bank's training what the splits of all have that are held out."""
     known = len(apart.train)
     content.train = [(each, 0) for each in apart.kept_train(each for each, _ in content.train)]
-    left_out = {*apart.train[known:], *(each.theorem.name for each in content.scored)}
+    left_out = {*apart.train[known:], *(each.theorem.name for each in content.held_out)}
     content.transitions = apart.kept_transitions(content.transitions, left_out)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from itertools import groupby
+from typing import TypeVar
 
 from common import evaluations
 from common.curves import append_line
@@ -14,6 +15,8 @@ from node.learner.run.run import Run, now
 from node.learner.store.records import EvaluationRow, Tried
 from node.learner.store.store import Store
 from node.learner.tally import solved
+
+K = TypeVar("K", int, str)
 
 
 class EvaluationHistory:
@@ -76,7 +79,7 @@ def evaluated(row: EvaluationRow, tried: list[Tried], costs: dict[str, float]) -
         simulations_used=int(costs["simulations"]),
         lean_attempts=int(costs["lean_attempts"]),
         tokens=int(costs["tokens"]) or None,
-        levels=_parts(tried, lambda each: f"{each.level:09d}"),
+        levels=_parts(tried, lambda each: each.level),
         families=_parts(tried, lambda each: each.family),
     )
 
@@ -89,6 +92,6 @@ def part(tried: Iterable[Tried]) -> Part:
     return Part(statements=len(found), solved=found.count(True), undecided=undecided, share=share)
 
 
-def _parts(tried: Iterable[Tried], name: Callable[[Tried], str]) -> dict[str, Part]:
-    groups = groupby(sorted(tried, key=name), name)
-    return {key.lstrip("0") or "0": part(group) for key, group in groups}
+def _parts(tried: Iterable[Tried], group: Callable[[Tried], K]) -> dict[str, Part]:
+    groups = groupby(sorted(tried, key=group), group)
+    return {str(name): part(some) for name, some in groups}

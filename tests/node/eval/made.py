@@ -46,6 +46,7 @@ def solved(name: str, at: int, number: int = 0, script: str = "  trivial") -> At
     statistics = AttemptStatistics(
         simulations=at,
         lean_attempts=6 * at,
+        tactics_tried=6 * at,
         seconds=at / 10 + 1.0,
         seconds_verify=1.0,
         solved_at_simulations=at,
@@ -63,7 +64,11 @@ def solved(name: str, at: int, number: int = 0, script: str = "  trivial") -> At
 def unsolved(name: str, simulations: int = 256, number: int = 0, ended: str = Ended.SIMULATIONS) -> AttemptRecord:
     """An attempt without a proof."""
     statistics = AttemptStatistics(
-        simulations=simulations, lean_attempts=4 * simulations, seconds=simulations / 10, tokens=40 * simulations
+        simulations=simulations,
+        lean_attempts=4 * simulations + 6,  # of which one expansion was lost
+        tactics_tried=4 * simulations,
+        seconds=simulations / 10,
+        tokens=40 * simulations,
     )
     return AttemptRecord(name=name, number=number, standing=Standing.UNSOLVED, ended=ended, statistics=statistics)
 

@@ -85,7 +85,8 @@ def write_bank(folder: Path, train: int = 24, test: int = 8) -> Path:
             for index in range(count)
         ]
 
-    splits = {"train": statements("train", train, 100), "valid": statements("valid", 4, 200)}
+    splits = {"train": statements("train", train, 100)}
+    splits["valid"] = [row | {"conclusion": f"True ∧ ({row['conclusion']})"} for row in statements("valid", 4, 200)]
     splits["test"] = [row | {"conclusion": f"({row['conclusion']}) ∧ True"} for row in statements("test", test, 300)]
     for split, rows in splits.items():
         _write(folder / f"{split}.jsonl.gz", rows)

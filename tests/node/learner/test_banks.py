@@ -147,6 +147,15 @@ def test_no_bank_trains_on_what_another_is_scored_on(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("split", ["test", "valid"])
+def test_no_split_that_is_held_out_is_trained_on_whichever_is_scored(tmp_path: Path, split: str) -> None:
+    one = write(tmp_path / "one", train=[("a", "1 = 1"), ("b", "2 = 2"), ("c", "3 = 3")], valid=[("v", "4 = 4")])
+    two = write(tmp_path / "two", train=[("d", "5 = 5")], valid=[("w", "1 = 1")], test=[("t", "2 = 2")])
+    loaded = load_banks([BankPart(str(one)), BankPart(str(two))], split, scored=True)
+    assert [each.theorem.name for each, _ in loaded.train] == ["c", "d"]
+    assert {each.theorem.name for each in loaded.scored} == ({"t"} if split == "test" else {"v", "w"})
+
+
 def test_a_bank_of_a_mixture_that_is_not_there_is_named(tmp_path: Path) -> None:
     one = write(tmp_path / "one", train=[("a", "1 = 1")])
     with pytest.raises(DataError, match=r"nowhere/train\.jsonl\.gz: no such file"):

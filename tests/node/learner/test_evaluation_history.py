@@ -20,8 +20,8 @@ SOLVED, UNSOLVED, LOST = AttemptOutcome.PROVED, AttemptOutcome.FAILED, AttemptOu
 
 def test_shares_are_of_the_decided_statements_by_level_and_family() -> None:
     tried = [
-        Tried("a", "nat", 2, (SOLVED,)),
-        Tried("b", "nat", 10, (UNSOLVED,)),
+        Tried("a", "00nat", 2, (SOLVED,)),
+        Tried("b", "00nat", 10, (UNSOLVED,)),
         Tried("c", "logic", 2, (LOST, UNSOLVED)),
         Tried("d", "logic", 10, (LOST, LOST)),
     ]
@@ -35,6 +35,7 @@ def test_shares_are_of_the_decided_statements_by_level_and_family() -> None:
         ("2", part(statements=2, solved=1, undecided=0, share=0.5)),
         ("10", part(statements=2, solved=0, undecided=1, share=0.0)),
     ]
+    assert list(found.families) == ["00nat", "logic"]  # by name, as it is
     assert found.families["logic"] == part(statements=2, solved=0, undecided=1, share=0.0)
 
 
