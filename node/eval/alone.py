@@ -27,6 +27,7 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import VerificationFailed
 from node.llm.settings import ServerSettings
 from node.prover.agent import Agent
+from node.prover.settings import ProverSettings
 from node.proving.local_lean import LocalLean, local_lean
 from node.proving.policies import OpenedPolicy, open_policy, parse
 from node.proving.prover import ProvingFailed
@@ -42,6 +43,7 @@ class LoneVenue:
     """`Venue` in this process."""
 
     mesh = ""
+    sampling = None
 
     def __init__(
         self,
@@ -68,6 +70,7 @@ class LoneVenue:
         self._settings = settings
         self.parts = parse(policy)
         self._servers = servers
+        self.leaves = ProverSettings().leaves
         self.searches = searches or sizes(read_machine()).searches
         self._note = note
 

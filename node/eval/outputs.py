@@ -112,7 +112,7 @@ def _budget_table(results: Results) -> Table:
     budgets = results.plan.budgets
     given = [kind for kind in KINDS if getattr(budgets, kind)] or ["simulations"]
     table = _table("within", "", "solved", "share", "95% interval")
-    for kind in given:
+    for kind in given if results.total.statements else ():
         complete_until = curve_of(results, kind).complete_until
         for limit, tally in results.budgets[kind]:
             low, high = wilson(tally.solved, tally.statements)

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
+
 from common import subjects
 from common.bus import Bus, BusError, BusSettings, RemoteFailure, persistently
 from common.gathering import Gathering
@@ -27,12 +29,14 @@ from common.messages import (
     ResultPart,
 )
 from common.parts import Parts
+from common.sampling import Sampling
 from node.eval.plan import LeanFacts, Plan
 from node.eval.player import Slot, Slots, attempt_of, record_of
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.weights import label_of
 from node.lean.text.script import proof_script
 from node.prover.policy_names import INFERENCE, BadPolicy, has_network, parse
+from node.prover.settings import ProverSettings
 from node.proving.policies import check_for_mesh
 
 CONNECT_SECONDS = 3.0
@@ -200,15 +204,23 @@ class MeshVenue:
     toolchain = None
 
     def __init__(
-        self, bus: Bus, run: str, policy: str, lean: LeanFacts, searches: int, weights: dict[str, str]
+        self,
+        bus: Bus,
+        run: str,
+        policy: str,
+        lean: LeanFacts,
+        searches: int,
+        weights: dict[str, str],
+        played: tuple[int, Sampling],
     ) -> None:
         """`policy`: what attempts ask for. `searches`: as for `MeshPlayer`; `weights`: digests of what inference nodes
-        serve."""
+        serve; `played`: expansions in flight within a search of its provers, and how they sample."""
         self.lean = lean
         self.mesh = run
         self.policy = policy
         self.label = label_of(parse(policy, INFERENCE))
         self.weights = weights
+        self.leaves, self.sampling = played
         self._bus = bus
         self._searches = searches
 
@@ -255,7 +267,7 @@ async def mesh_venue(
                 f"run {run!r} has a learner, which goes on changing the network: evaluate it beside training "
                 "([learner.evaluation] every), or serve one network with `proofmesh up --policy own:PATH`"
             )
-        yield MeshVenue(bus, run, policy, _lean(nodes), searches, _weights(nodes) if network else {})
+        yield MeshVenue(bus, run, policy, _lean(nodes), searches, _weights(nodes) if network else {}, _played(nodes))
     finally:
         await bus.close()
 
@@ -308,6 +320,17 @@ def _policy(nodes: Sequence[NodeInfo]) -> str:
     if len(played) > 1:
         raise BadPolicy(f"the provers play different policies ({', '.join(sorted(played))}): name one with --policy")
     return played.pop()
+
+
+def _played(nodes: Sequence[NodeInfo]) -> tuple[int, Sampling]:
+    """How the provers search. Raises BadPolicy: not all in the same way."""
+    facts = [node.facts for node in nodes if node.role == "prover"]
+    played = {(each.get("leaves", ""), each.get("sampling", "")) for each in facts}
+    if len(played) > 1:
+        raise BadPolicy("the provers search in different ways ([prover] leaves and sampling): let them be the same")
+    leaves, sampling = played.pop()
+    settings = ProverSettings()
+    return int(leaves or settings.leaves), msgspec.json.decode(sampling or "{}", type=Sampling)
 
 
 def _weights(nodes: Sequence[NodeInfo]) -> dict[str, str]:

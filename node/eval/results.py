@@ -151,7 +151,7 @@ class Results:
 
 
 def results_of(evaluation: Evaluation, passes_wanted: int = 0) -> Results:
-    """What came of it so far. `passes_wanted`: passes that were asked for; 0: those of the plan."""
+    """What came of it so far, in all passes. `passes_wanted`: those of the plan, unless more were asked for."""
     by_name: dict[str, dict[int, AttemptRecord]] = defaultdict(dict)
     for record in evaluation.attempts:
         by_name[record.name][record.number] = record
@@ -160,7 +160,7 @@ def results_of(evaluation: Evaluation, passes_wanted: int = 0) -> Results:
         for each in evaluation.statements
     )
     begun = 1 + max((record.number for record in evaluation.attempts), default=-1)
-    wanted = passes_wanted or max(evaluation.plan.passes, begun)
+    wanted = max(passes_wanted, evaluation.plan.passes, begun)
     counted = [row for row in rows if row.counts]
     latest = [attempt for row in rows for attempt in row.attempts]
     solid = [row for row in counted if not row.statement.flaw]

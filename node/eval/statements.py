@@ -36,7 +36,10 @@ def with_refusals(statements: Sequence[StatementRecord], errors: Mapping[str, st
 
 
 def facts_of(benchmark: Benchmark, statements: Sequence[StatementRecord]) -> BenchmarkFacts:
-    """What the plan says of a benchmark."""
+    """What the plan says of a benchmark. Of a sample nobody knows which rows would have been in it but for being no
+    statements: they are left out."""
+    whole = len(statements) == len(benchmark.statements)
+    sample = f"{len(statements)} of its {len(benchmark.statements)} statements are evaluated"
     return BenchmarkFacts(
         spec=benchmark.spec,
         name=benchmark.name,
@@ -44,11 +47,11 @@ def facts_of(benchmark: Benchmark, statements: Sequence[StatementRecord]) -> Ben
         digest=benchmark.digest,
         rows=benchmark.rows,
         statements=len(statements),
-        unread=tuple((each.name, each.reason) for each in benchmark.unread),
+        unread=tuple((each.name, each.reason) for each in benchmark.unread) if whole else (),
         source=benchmark.source,
         revision=benchmark.revision,
         licence=benchmark.licence,
         homepage=benchmark.homepage,
         paper=benchmark.paper,
-        notes=benchmark.notes,
+        notes=benchmark.notes if whole else (*benchmark.notes, sample),
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from common.sampling import Sampling
 from node.eval.plan import LeanFacts, Plan
 from node.eval.player import Player
 from node.eval.records import StatementRecord
@@ -33,6 +34,14 @@ class Venue(Protocol):
     @property
     def weights(self) -> dict[str, str]:
         """Digests of what the policy is made of."""
+
+    @property
+    def leaves(self) -> int:
+        """Expansions in flight within one search."""
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """How networks draw tactics there; None: as it is asked for."""
 
     @property
     def mesh(self) -> str:

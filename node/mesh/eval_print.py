@@ -10,6 +10,9 @@ from rich.console import Console
 from node.eval.outputs import PICTURE, PROOFS, REPORT, RESULTS, summary_lines
 from node.eval.results import Results
 
+MANY = 4
+"""Files of proofs from which on they are counted."""
+
 
 def printed(results: Results, folder: Path, *, json: bool) -> None:
     """Print the results, which have been written to the folder."""
@@ -18,5 +21,6 @@ def printed(results: Results, folder: Path, *, json: bool) -> None:
         return
     console = Console()
     console.print(summary_lines(results))
-    names = [name for name in (REPORT, PICTURE, RESULTS, PROOFS) if (folder / name).exists()]
-    console.print(f"in {folder}: {', '.join(names)}", markup=False, highlight=False)
+    further = sorted(file.name for file in folder.glob(f"{Path(PROOFS).stem}-*.lean"))
+    shown = [PROOFS, *further] if len(further) < MANY else [f"{PROOFS} and {len(further)} more files of proofs"]
+    console.print(f"in {folder}: {', '.join([REPORT, PICTURE, RESULTS, *shown])}", markup=False, highlight=False)

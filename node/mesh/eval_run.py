@@ -31,7 +31,6 @@ from node.eval.venue import Venue
 from node.mesh.eval import DONE, EVALUATIONS, INTERRUPTED, EvalSettings
 from node.mesh.eval_print import printed
 from node.prover.service import GC_THRESHOLDS
-from node.prover.settings import ProverSettings
 
 SESSION_EVERY = 5.0
 """Seconds between notes of what this process has spent: what a kill takes of these counts."""
@@ -79,7 +78,8 @@ class _Call:
                 folder.write(plan, statements)
                 evaluation = Evaluation(folder.path, plan, tuple(statements), ())
             await self._play(venue, folder, evaluation)
-            results = write_outputs(read(folder.path), settings.passes)
+            # In a thread: drawing takes seconds, and a second Ctrl-C should be heard.
+            results = await asyncio.to_thread(write_outputs, read(folder.path), settings.passes)
         printed(results, folder.path, json=settings.json)
         if self.stopping.is_set():
             self.note(f"interrupted; {results.missing} attempts are missing, and the same command goes on with them")
@@ -167,8 +167,8 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
             simulations=settings.simulations, lean_attempts=settings.lean_attempts, seconds=settings.seconds
         ),
         samples=settings.samples,
-        sampling=settings.sampling,
-        leaves=ProverSettings().leaves,
+        sampling=venue.sampling or settings.sampling,
+        leaves=venue.leaves,
         seed=settings.seed,
         passes=settings.passes,
         mesh=venue.mesh,

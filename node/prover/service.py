@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from common.settings import NodeSettings
 from node.prover.settings import ProverSettings
 
@@ -25,6 +27,8 @@ def main(settings: ProverSettings, node: NodeSettings) -> int:
 
         gc.set_threshold(*GC_THRESHOLDS)
         context.facts["policy"] = settings.policy
+        context.facts["leaves"] = str(settings.leaves)
+        context.facts["sampling"] = msgspec.json.encode(settings.sampling).decode()
         context.changed.set()
         await Prover(context.bus, settings, context.id, context.report).run(context.stopping)
 

@@ -50,7 +50,7 @@ def info(role: str, searches: int = 0, **facts: str) -> NodeInfo:
 @pytest.fixture
 async def prover(bus: Bus, lean_proxy: object) -> AsyncIterator[Prover]:
     """A prover with the fixed list of tactics, registered on the run beside a lean-proxy."""
-    await bus.register(info("prover", searches=2, policy="tactics"))
+    await bus.register(info("prover", searches=2, policy="tactics", leaves="3", sampling='{"temperature": 0.5}'))
     work = Prover(bus, ProverSettings(policy="tactics", searches=2, poll_seconds=0.05), "prover-1")
     stopping = asyncio.Event()
     proving = asyncio.create_task(work.run(stopping))
@@ -75,7 +75,7 @@ async def test_a_mesh_evaluates_as_one_process_does(
 ) -> None:
     async with mesh_venue(broker.url, bus.run, "", 0, print) as venue:
         assert venue.lean.version.startswith("4.")
-        assert (venue.mesh, venue.policy) == (bus.run, "tactics")
+        assert (venue.mesh, venue.policy, venue.leaves) == (bus.run, "tactics", 3)
         found = await evaluated(venue, tmp_path)
     assert {name: each.standing for name, each in found.items()} == {
         "swap": Standing.SOLVED,

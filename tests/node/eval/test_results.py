@@ -140,3 +140,9 @@ def test_without_a_single_attempt_there_are_no_results():
 )
 def test_time_that_was_used_up_is_a_budget_and_a_lost_expansion_is_not(outcome, statistics, expected):
     assert standing(outcome, msgspec.structs.replace(AttemptStatistics(), **statistics)) is expected
+
+
+def test_fewer_passes_than_were_played_hide_none_of_them():
+    attempts = [solved("a", number=0), unsolved("a", number=1)]
+    found = results_of(evaluation([statement("a")], attempts), 1)
+    assert (found.passes, found.missing, [each.k for each in found.pass_at]) == (2, 0, [1, 2])
