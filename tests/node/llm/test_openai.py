@@ -80,6 +80,15 @@ async def test_a_server_without_n_and_logprobs_is_asked_as_often_as_needed(promp
     assert all(sample.logprob(sample.text) is None and sample.token_count > 0 for sample in first)
 
 
+async def test_a_server_that_takes_the_likeliest_whatever_the_temperature_is_told_once() -> None:
+    notes: list[str] = []
+    greedy = Server(knows_n=False, texts=lambda payload, chance: "simp")
+    async with running(greedy) as server, open_openai(address(server), QUICK, note=notes.append) as sampler:
+        for seed in range(12):
+            await sampler.sample(PROMPT, 3, seed, SHORT)
+    assert len([note for note in notes if '"do_sample": true' in note]) == 1
+
+
 @pytest.mark.parametrize("field", ["n", "logprobs", "seed", "stop", "top_k", "repetition_penalty"])
 async def test_what_a_server_refuses_is_left_out_from_then_on(field: str) -> None:
     strict = Server(refuses=(field,))
@@ -306,10 +315,11 @@ async def test_models_that_a_server_does_not_have_are_told_at_once() -> None:
     async with running(Server()) as server:
         with pytest.raises(BadModel, match="does not have the model `gpt`; it has `prover`"):
             await opened(address(server, model="gpt"))
-    async with running(Server(lists=False)) as server:
-        with pytest.raises(BadModel, match="does not have the model `gpt` "):
-            await opened(address(server, model="gpt"))
-        await opened(address(server))
+    for status in (404, 500):
+        async with running(Server(lists=status)) as server:
+            with pytest.raises(BadModel, match="does not have the model `gpt` "):
+                await opened(address(server, model="gpt"))
+            await opened(address(server))
 
 
 async def test_a_web_page_and_a_server_that_is_not_there_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
