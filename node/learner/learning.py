@@ -81,7 +81,7 @@ class Learning:
         async with self._holder.held() as ours:
             first = self._trainer.step_number
             while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
-                metrics = await self._trainer.step(self._batch(window), factor) or metrics
+                metrics = await self._trainer.step(self._batch(window), factor, average=True) or metrics
             done = self._trainer.step_number - first
         paused = time.monotonic() - started
         self.pauses.saw(paused, done)
@@ -114,7 +114,7 @@ class Learning:
         metrics: dict[str, float] = {}
         while self._trainer.step_number < first + steps and not self._run.stopping:
             refs = epochs(self._run.data.supervised, settings.trainer.batch, settings.seed, self._trainer.step_number)
-            metrics = await self._trainer.step(refs, self._factor(progress)) or metrics
+            metrics = await self._trainer.step(refs, self._factor(progress), average=True) or metrics
         await self._point(metrics)
         return self._trainer.step_number - first
 

@@ -92,9 +92,10 @@ class TrainerGroup:
         processes, self._processes = self._processes, []
         await asyncio.gather(*(kill_group(process, grace=0) for process in processes))
 
-    async def step(self, refs: Sequence[Ref], factor: float = 1.0) -> dict[str, float]:
-        """One optimizer step; returns the metrics of the batch. Raises TrainerFailed."""
-        return (await self._command("step", refs, factor=factor)).metrics
+    async def step(self, refs: Sequence[Ref], factor: float = 1.0, *, average: bool = False) -> dict[str, float]:
+        """One optimizer step; returns the metrics of the batch. `average`: from now on the average of the weights is
+        written, not the latest. Raises TrainerFailed."""
+        return (await self._command("step", refs, factor=factor, average=average)).metrics
 
     async def evaluate(self, refs: Sequence[Ref]) -> dict[str, float]:
         """Metrics without a step. Raises TrainerFailed."""
@@ -160,6 +161,7 @@ class TrainerGroup:
         refs: Sequence[Ref] = (),
         *,
         factor: float = 1.0,
+        average: bool = False,
         path: str = "",
         information: dict[str, str] | None = None,
     ) -> RankAnswer:
@@ -167,7 +169,7 @@ class TrainerGroup:
             if not self._processes:
                 raise TrainerFailed("the trainer group is not running")
             self._commands += 1
-            command = RankCommand(op, self._commands, by_segment(refs), factor, path, information or {})
+            command = RankCommand(op, self._commands, by_segment(refs), factor, average, path, information or {})
             await self._write(msgspec.json.encode(command))
             return await self._answer(self.settings.timeout, op)
 
@@ -248,4 +250,5 @@ def start_config(settings: TrainerSettings, checkpoint: Path) -> StartConfig:
         rate=settings.rate,
         warmup=settings.warmup,
         value_weight=settings.value_weight,
+        average_steps=settings.average_steps,
     )

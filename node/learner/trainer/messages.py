@@ -35,6 +35,8 @@ class StartConfig(msgspec.Struct, frozen=True):
     rate: float
     warmup: int
     value_weight: float
+    average_steps: float = 0.0
+    """Steps over which the weights that act are averaged; 0: the latest act."""
 
 
 class CreateConfig(msgspec.Struct, frozen=True):
@@ -58,6 +60,8 @@ class RankCommand(msgspec.Struct, frozen=True, omit_defaults=True):
     picks: Picks = []
     factor: float = 1.0
     """Of the learning rates."""
+    average: bool = False
+    """Of a step: take the weights after it into the average, and let that act from now on."""
     path: str = ""
     information: dict[str, str] = {}
 

@@ -163,7 +163,7 @@ def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document
         if unreadable:
             pass
         elif command.op == "step":
-            metrics = worker.step(documents, command.factor)
+            metrics = worker.step(documents, command.factor, average=command.average)
         elif command.op == "evaluate":
             metrics = worker.evaluate(documents)
         elif command.op == "checkpoint" and first:

@@ -42,10 +42,13 @@ class ResilientTrainer:
         if not self.group.running:
             await self._again(self._begin)
 
-    async def step(self, refs: Sequence[Ref], factor: float = 1.0) -> dict[str, float] | None:
-        """One step; None when the group failed and was started again: look at `step_number`. Raises LearnerError."""
+    async def step(self, refs: Sequence[Ref], factor: float = 1.0, *, average: bool = False) -> dict[str, float] | None:
+        """One step (`TrainerGroup.step`); None when the group failed and was started again: look at `step_number`.
+
+        Raises LearnerError.
+        """
         try:
-            metrics = await self.group.step(refs, factor)
+            metrics = await self.group.step(refs, factor, average=average)
         except TrainerFailed as error:
             await self._failed(error)
             return None

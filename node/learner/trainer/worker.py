@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import cachetools
@@ -19,6 +20,7 @@ from node.model import checkpoint, weights
 from node.model.checkpoint import Checkpoint
 from node.model.config import ModelConfig
 from node.model.optimizer import OptimizerSettings
+from node.training.average import WeightAverage, put, weights_of
 from node.training.device import RankDevice
 from node.training.documents import Document, transition_document
 from node.training.loader import batches
@@ -33,6 +35,9 @@ ROW = 256
 """Tokens of a row that transitions are packed into, unless one is longer. Shorter rows are filled less well, longer
 ones spend more on attention across documents that is masked out."""
 
+LATEST = "latest"
+"""In a checkpoint's optimizer state: the weights that training goes on with, where the network is an average."""
+
 ROUNDED = 64
 """Longer rows have a multiple of this: few shapes, for what is compiled."""
 
@@ -46,8 +51,13 @@ class RankWorker:
         self.tokenizer, self.run_config = loaded.tokenizer, loaded.config
         self.trainer = Trainer(loaded.model, step_settings(config), device)
         self.trainer.step_number = loaded.step
+        self._average_steps = config.average_steps
+        self._average: WeightAverage | None = None
         if loaded.optimizer is not None:
             self.trainer.optimizer.load_state_dict(loaded.optimizer)
+            if LATEST in loaded.optimizer:  # what the checkpoint holds as its network is the average
+                self._average = WeightAverage(self.trainer.model, config.average_steps)
+                put(self.trainer.model, loaded.optimizer[LATEST])
         self._token_budget = config.token_budget
         self._readers: dict[str, SegmentReader] = {}
         self._documents: cachetools.LRUCache[tuple[str, int], Document] = cachetools.LRUCache(CACHED_DOCUMENTS)
@@ -77,8 +87,9 @@ class RankWorker:
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
-    def step(self, documents: Sequence[Document], factor: float) -> dict[str, float]:
+    def step(self, documents: Sequence[Document], factor: float, *, average: bool = False) -> dict[str, float]:
         """One optimizer step on all documents, over all ranks; returns the metrics of the whole batch before it.
+        `average`: from the first such step on, files hold the average of the weights, not the latest.
 
         Raises ValueError for fewer documents than ranks, NotFinite; then nothing has changed.
         """
@@ -86,7 +97,12 @@ class RankWorker:
             raise ValueError(
                 f"a batch of {len(documents)} transitions cannot be divided among {self.device.ranks} ranks"
             )
-        return self.trainer.step(self._share(documents), factor)
+        if average and self._average_steps and self._average is None:
+            self._average = WeightAverage(self.trainer.model, self._average_steps)
+        metrics = self.trainer.step(self._share(documents), factor)
+        if self._average is not None:
+            self._average.update(self.trainer.model)
+        return metrics
 
     def evaluate(self, documents: Sequence[Document]) -> dict[str, float]:
         """Metrics of the documents, over all ranks."""
@@ -95,19 +111,28 @@ class RankWorker:
     # --- files ------------------------------------------------------------------------------------------------------
 
     def save(self, directory: Path) -> None:
-        """Write a checkpoint (first rank). Raises OSError."""
-        checkpoint.save(
-            directory,
-            self.trainer.model,
-            self.tokenizer,
-            step=self.step_number,
-            optimizer=self.trainer.optimizer.state_dict(),
-            config=self.run_config,
-        )
+        """Write a checkpoint (first rank): the network that acts, and what training goes on with. Raises OSError."""
+        state = self.trainer.optimizer.state_dict()
+        if self._average is not None:
+            state[LATEST] = weights_of(self.trainer.model)
+        with self._acting():
+            checkpoint.save(
+                directory,
+                self.trainer.model,
+                self.tokenizer,
+                step=self.step_number,
+                optimizer=state,
+                config=self.run_config,
+            )
 
     def write_weights(self, path: Path, information: dict[str, str]) -> str:
-        """Write a weights file (first rank); returns its digest. Raises OSError."""
-        return weights.write(path, self.trainer.model, self.tokenizer, information)
+        """Write a file of the weights that act (first rank); returns its digest. Raises OSError."""
+        with self._acting():
+            return weights.write(path, self.trainer.model, self.tokenizer, information)
+
+    def _acting(self) -> AbstractContextManager[None]:
+        """The network has the weights that act, for as long as the block lasts."""
+        return self._average.acting(self.trainer.model) if self._average is not None else nullcontext()
 
 
 def share(documents: Sequence[Document], rank: int, ranks: int) -> list[Document]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from common import faults
 from common.ports import listenable
@@ -20,6 +21,7 @@ from node.learner.replay.replay import Ref
 from node.learner.replay.segments import SegmentWriter
 from node.learner.settings import TrainerSettings
 from node.learner.trainer.group import TrainerGroup
+from node.model import checkpoint, weights
 from node.model.config import ModelConfig
 from tests.node.learner.builders import examples
 
@@ -70,6 +72,38 @@ def alone(fresh: Path, refs: list[Ref], tmp_path_factory: pytest.TempPathFactory
         return found
 
     return asyncio.run(train())
+
+
+async def test_files_hold_the_average_and_a_group_that_starts_again_goes_on_with_the_latest(
+    fresh: Path, refs: list[Ref], tmp_path: Path
+) -> None:
+    """Two groups take the same steps, one of them in two parts: losses and both networks are the same."""
+    group = TrainerGroup(settings(), tmp_path / "logs")
+    await group.start(fresh)
+    await group.step(batch(refs, 0))  # not averaged: as in the warm start
+    losses = [(await group.step(batch(refs, number), average=True))["loss"] for number in range(1, 5)]
+    await group.write_weights(tmp_path / "whole.safetensors", {})
+    await group.stop()
+
+    again = TrainerGroup(settings(), tmp_path / "logs-2")
+    await again.start(fresh)
+    await again.step(batch(refs, 0))
+    parts = [(await again.step(batch(refs, number), average=True))["loss"] for number in range(1, 3)]
+    await again.checkpoint(tmp_path / "step-000003")
+    await again.stop()
+    await again.start(tmp_path / "step-000003")
+    parts += [(await again.step(batch(refs, number), average=True))["loss"] for number in range(3, 5)]
+    await again.write_weights(tmp_path / "parts.safetensors", {})
+    await again.stop()
+
+    assert parts == pytest.approx(losses, abs=1e-6)
+    whole, found = weights.read(tmp_path / "whole.safetensors"), weights.read(tmp_path / "parts.safetensors")
+    for (name, one), other in zip(whole.model.named_parameters(), found.model.parameters(), strict=True):
+        assert torch.allclose(one, other, atol=1e-6), name
+    acting = checkpoint.load(tmp_path / "step-000003")
+    assert acting.optimizer is not None
+    latest = acting.optimizer["latest"]
+    assert any(not torch.equal(each, latest[name]) for name, each in acting.model.named_parameters())
 
 
 async def test_two_ranks_train_as_one_does_and_write_weights(
