@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.config import ConfigError
-from node.prover.policy_names import INFERENCE, OWN, BadPolicy, PolicyName, joined, parse
+from node.prover.policy_names import INFERENCE, NO_MODELS_IN_A_MESH, OWN, BadPolicy, PolicyName, joined, parse
 from node.prover.tactic_list import read_tactics
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def served_policy(text: str, note: Callable[[str], None] = lambda text: None) ->
         if len(networks) > 1:
             raise BadPolicy(f"a mesh has one network, not `{joined(networks)}`")
         for name in names:
+            if name.is_model:
+                raise BadPolicy(NO_MODELS_IN_A_MESH.format(name=name))
             if name.where and not name.is_network:
                 read_tactics(Path(name.where))
         weights = weights_at(Path(networks[0].where), note).absolute() if networks else None
@@ -70,7 +72,7 @@ def _check_weights_file(file: Path) -> None:
 def _of_the_mesh(name: PolicyName) -> PolicyName:
     """A part of the policy as a prover names it."""
     if name.is_network:
-        return PolicyName(INFERENCE)
+        return PolicyName(INFERENCE, share=name.share)
     return replace(name, where=str(Path(name.where).absolute())) if name.where else name
 
 

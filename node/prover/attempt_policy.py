@@ -30,6 +30,13 @@ def tactics_policy(name: PolicyName, closing: Sequence[str] = CLOSING) -> Policy
     return ListedTactics(read_tactics(Path(name.where))) if name.where else FixedPolicy(closing)
 
 
+def share_of(name: PolicyName) -> float:
+    """Of the prior mass, relative to the other parts' shares."""
+    if name.share is not None:
+        return name.share
+    return Part.share if name.is_network or name.is_model else LIST_SHARE
+
+
 def combined(parts: Sequence[Part], *, strict: bool) -> Policy:
     """One policy of its parts. `strict`: see MixturePolicy."""
     return parts[0].policy if len(parts) == 1 else MixturePolicy(parts, strict=strict)
@@ -73,7 +80,7 @@ class AttemptPolicies:
 
     def _part(self, name: PolicyName, attempt: Attempt) -> Part:
         if not name.is_network:
-            return Part(self._files.get(name) or tactics_policy(name), LIST_SHARE)
+            return Part(self._files.get(name) or tactics_policy(name), share_of(name))
         settings = self._settings
         policy = InferencePolicy(
             self._bus,
@@ -82,4 +89,4 @@ class AttemptPolicies:
             patience=settings.policy_patience,
             sampling=settings.sampling,
         )
-        return Part(policy, has_values=True)
+        return Part(policy, share_of(name), has_values=True)

@@ -1,21 +1,24 @@
-"""Policies as a person names them: a network, `tactics`, `tactics:FILE`, and mixtures of these, joined by `+`.
+"""Policies as a person names them: a network, a language model, `tactics`, `tactics:FILE`, mixtures joined by `+`.
 
 What runs in one process has its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
-`inference`.
+`inference`. Language models are on servers: `openai:URL#MODEL`. In a mixture `*0.5` behind a part is its share.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-OWN, INFERENCE, TACTICS = "own", "inference", "tactics"
+OWN, INFERENCE, TACTICS, OPENAI = "own", "inference", "tactics", "openai"
 
 NETWORKS = (OWN, INFERENCE)
 
+MODELS = (OPENAI,)
+"""Language models of other people. They have no values that are learned."""
+
 KINDS = {
-    OWN: "`own:PATH`, `tactics` and `tactics:FILE`, and mixtures such as `own:PATH+tactics`",
+    OWN: "`own:PATH`, `openai:URL#MODEL`, `tactics` and `tactics:FILE`, and mixtures such as `own:PATH+tactics`",
     INFERENCE: "`inference`, `tactics` and `tactics:FILE`, and mixtures such as `inference+tactics`",
 }
 """All policies, by the network that can be part of them."""
@@ -29,7 +32,19 @@ _ELSEWHERE = {
 
 _ALSO = {"fixed": TACTICS}
 
-_BEGINS_A_PART = re.compile(r"\+(?=\w+:|(?:tactics|fixed|inference)(?:\+|$))")
+_NEEDS = {
+    OWN: ("checkpoint", "own:PATH"),
+    TACTICS: ("file", "tactics:PATH"),
+    OPENAI: ("server and model", "openai:URL#MODEL"),
+}
+"""What stands behind the colon, and how it is written."""
+
+NO_MODELS_IN_A_MESH = (
+    "a mesh does not ask language models on servers yet; `prove` and `eval` do so without --url: --policy {name}"
+)
+
+_BEGINS_A_PART = re.compile(r"\+(?=\w+:|(?:tactics|fixed|inference)(?:\*[^+*]*)?(?:\+|$))")
+_SHARE = re.compile(r"\*\s*(\d+\.?\d*|\.\d+)$")
 
 
 class BadPolicy(ValueError):
@@ -41,16 +56,24 @@ class PolicyName:
     """One part of what was asked for."""
 
     kind: str
-    """`own`, `inference` or `tactics`."""
+    """`own`, `inference`, `openai` or `tactics`."""
     where: str = ""
-    """The path behind the colon."""
+    """What stands behind the colon: a path, or a server and its model."""
+    share: float | None = field(default=None, compare=False)
+    """Of the prior mass, relative to the other parts' shares; None: as is usual for its kind."""
 
     @property
     def is_network(self) -> bool:
         return self.kind in NETWORKS
 
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a language model of other people."""
+        return self.kind in MODELS
+
     def __str__(self) -> str:
-        return f"{self.kind}:{self.where}" if self.where else self.kind
+        share = "" if self.share is None else f"*{self.share:g}"
+        return f"{self.kind}:{self.where}{share}" if self.where else f"{self.kind}{share}"
 
 
 def parse(text: str, network: str) -> list[PolicyName]:
@@ -73,14 +96,21 @@ def has_network(names: Iterable[PolicyName]) -> bool:
 
 def _part(part: str, network: str) -> PolicyName:
     """Raises BadPolicy."""
-    kind, colon, where = (piece.strip() for piece in part.partition(":"))
+    shared = _SHARE.search(part)
+    kind, colon, where = (piece.strip() for piece in part[: shared.start() if shared else None].partition(":"))
     kind = _ALSO.get(kind, kind)
     if kind in NETWORKS and kind != network:
         raise BadPolicy(_ELSEWHERE[kind])
-    if kind not in (network, TACTICS):
+    if kind in MODELS and network != OWN:
+        raise BadPolicy(NO_MODELS_IN_A_MESH.format(name=part))
+    if kind not in (network, TACTICS, *MODELS):
         raise BadPolicy(f"there is no policy `{part}`; there are {KINDS[network]}")
     if kind == INFERENCE and colon:
         raise BadPolicy(f"`{part}`: a mesh has one network; write `{INFERENCE}`")
-    if (colon or kind == OWN) and not where:
-        raise BadPolicy(f"`{part}` names no {'checkpoint' if kind == OWN else 'file'}; write `{kind}:PATH`")
-    return PolicyName(kind, where)
+    if (colon or kind in (OWN, *MODELS)) and not where:
+        what, form = _NEEDS[kind]
+        raise BadPolicy(f"`{part}` names no {what}; write `{form}`")
+    share = float(shared[1]) if shared else None
+    if share == 0:
+        raise BadPolicy(f"`{part}`: a part with share 0 proposes nothing; leave it out")
+    return PolicyName(kind, where, share)
