@@ -1,16 +1,18 @@
 """Policies as a person names them: a network, a language model, `tactics`, `tactics:FILE`, mixtures joined by `+`.
 
 What runs in one process has its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
-`inference`. Language models are on servers: `openai:URL#MODEL`. In a mixture `*0.5` behind a part is its share.
+`inference`. Language models are on servers: `openai:URL#MODEL`. Whole proofs may be those of a file: `proofs:FILE`. In a mixture `*0.5` behind a part is its share.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-OWN, INFERENCE, TACTICS, OPENAI = "own", "inference", "tactics", "openai"
+from common.messages import Method
+
+OWN, INFERENCE, TACTICS, OPENAI, PROOFS = "own", "inference", "tactics", "openai", "proofs"
 
 NETWORKS = (OWN, INFERENCE)
 
@@ -18,8 +20,10 @@ MODELS = (OPENAI,)
 """Language models of other people. They have no values that are learned."""
 
 KINDS = {
-    OWN: "`own:PATH`, `openai:URL#MODEL`, `tactics` and `tactics:FILE`, and mixtures such as `own:PATH+tactics`",
-    INFERENCE: "`inference`, `tactics` and `tactics:FILE`, and mixtures such as `inference+tactics`",
+    OWN: "`own:PATH`, `openai:URL#MODEL`, `tactics` and `tactics:FILE`, mixtures such as `own:PATH+tactics`, and whole "
+    "proofs from `proofs:FILE`",
+    INFERENCE: "`inference`, `tactics` and `tactics:FILE`, mixtures such as `inference+tactics`, and whole proofs from "
+    "`proofs:FILE`",
 }
 """All policies, by the network that can be part of them."""
 
@@ -36,6 +40,7 @@ _NEEDS = {
     OWN: ("checkpoint", "own:PATH"),
     TACTICS: ("file", "tactics:PATH"),
     OPENAI: ("server and model", "openai:URL#MODEL"),
+    PROOFS: ("file", "proofs:FILE.jsonl"),
 }
 """What stands behind the colon, and how it is written."""
 
@@ -56,7 +61,7 @@ class PolicyName:
     """One part of what was asked for."""
 
     kind: str
-    """`own`, `inference`, `openai` or `tactics`."""
+    """`own`, `inference`, `openai`, `tactics` or `proofs`."""
     where: str = ""
     """What stands behind the colon: a path, or a server and its model."""
     share: float | None = field(default=None, compare=False)
@@ -70,6 +75,11 @@ class PolicyName:
     def is_model(self) -> bool:
         """Whether it is a language model of other people."""
         return self.kind in MODELS
+
+    @property
+    def is_proofs(self) -> bool:
+        """Whether it is a file of whole proofs. It proposes no tactics."""
+        return self.kind == PROOFS
 
     def __str__(self) -> str:
         share = "" if self.share is None else f"*{self.share:g}"
@@ -94,6 +104,21 @@ def has_network(names: Iterable[PolicyName]) -> bool:
     return any(name.is_network for name in names)
 
 
+def check_method(names: Sequence[PolicyName], method: str) -> None:
+    """Whether the parts of a policy give what a method plays with: whole proofs, or tactics. Raises BadPolicy."""
+    whole = method == Method.WHOLE_PROOF
+    for name in names:
+        if whole and not (name.is_proofs or name.is_model):
+            raise BadPolicy(
+                f"`{name}` proposes tactics, and the method {method} needs whole proofs: name a policy that writes them, "
+                "such as `proofs:FILE`, or another method"
+            )
+        if not whole and name.is_proofs:
+            raise BadPolicy(f"`{name}` holds whole proofs: they go with --method {Method.WHOLE_PROOF}")
+    if whole and len(names) > 1:
+        raise BadPolicy(f"`{joined(names)}`: the method {method} takes its proofs from one policy")
+
+
 def _part(part: str, network: str) -> PolicyName:
     """Raises BadPolicy."""
     shared = _SHARE.search(part)
@@ -103,11 +128,11 @@ def _part(part: str, network: str) -> PolicyName:
         raise BadPolicy(_ELSEWHERE[kind])
     if kind in MODELS and network != OWN:
         raise BadPolicy(NO_MODELS_IN_A_MESH.format(name=part))
-    if kind not in (network, TACTICS, *MODELS):
+    if kind not in (network, TACTICS, PROOFS, *MODELS):
         raise BadPolicy(f"there is no policy `{part}`; there are {KINDS[network]}")
     if kind == INFERENCE and colon:
         raise BadPolicy(f"`{part}`: a mesh has one network; write `{INFERENCE}`")
-    if (colon or kind in (OWN, *MODELS)) and not where:
+    if (colon or kind in (OWN, PROOFS, *MODELS)) and not where:
         what, form = _NEEDS[kind]
         raise BadPolicy(f"`{part}` names no {what}; write `{form}`")
     share = float(shared[1]) if shared else None
