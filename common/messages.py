@@ -304,7 +304,8 @@ class Attempt(Message, frozen=True):
     weights: int | None = None
     """Pinned weight version (evaluation); None is the latest."""
     samples: int = SAMPLES
-    """K: tactics sampled per expansion, or whole proofs that are asked for at once. Every prover keeps to it, so that evaluations can be compared."""
+    """K: tactics sampled per expansion, or whole proofs that are asked for at once. Every prover keeps to it, so that
+    evaluations can be compared."""
     explore: int = 0
     """Candidates of the prover's fixed list that join the samples of an expansion."""
     method: str = Method.MCTS
@@ -316,6 +317,9 @@ class Attempt(Message, frozen=True):
     correct: Count = 0
     """Of `whole-proof`: how often a proof that Lean refuses goes back to its author, with Lean's errors. Attempts from
     before this field ask for none, and provers from before it do not see it."""
+    first: Count = 0
+    """Of `whole-proof`: proofs of this theorem that earlier attempts have asked for. A source with a fixed stock of
+    them goes on behind these. Attempts and provers from before this field begin at the first."""
     policy: str = ""
     """What proposes tactics: `inference`, `tactics`, or a mixture such as `inference+tactics`; empty: what the prover
     is configured with. A name, so that a prover that does not know it can say so: the attempt ends in an error.

@@ -64,6 +64,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     method: str = Method.MCTS
     budgets: Budgets
     samples: int
+    correct: int = 0
+    """Of whole proofs: how often one that Lean refuses goes back to its author."""
     sampling: Sampling
     leaves: int
     """Expansions in flight within one search."""

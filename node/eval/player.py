@@ -83,6 +83,8 @@ def attempt_of(plan: Plan, statement: StatementRecord, number: int, attempt_id: 
         seed=seed_of(plan.seed, statement.name, number),
         samples=plan.samples,
         method=plan.method,
+        correct=plan.correct,
+        first=number * plan.budgets.simulations,
         lean_attempts=plan.budgets.lean_attempts,
         seconds=plan.budgets.seconds,
         **more,  # type: ignore[arg-type]

@@ -20,8 +20,8 @@ DIGITS = 16
 
 
 def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
-    """By part of a policy: the digest of its weights, or of its list of tactics. `note` hears which checkpoint a run's
-    folder means, and of damaged ones that are passed over. Raises BadPolicy."""
+    """By part of a policy: the digest of its weights, or of its list of tactics or proofs. `note` hears which
+    checkpoint a run's folder means, and of damaged ones that are passed over. Raises BadPolicy."""
     found = {}
     for part in parse(policy):
         if part.is_network:
@@ -29,6 +29,8 @@ def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
             if path != Path(part.where):
                 note(f"own:{part.where} is {path}")
             found[f"own:{part.where}"] = _digest(path / WEIGHTS if path.is_dir() else path)
+        elif part.is_proofs:
+            found[f"proofs:{part.where}"] = _digest(Path(part.where))
         elif part.where:
             lines = "\n".join(read_tactics(Path(part.where)))
             found[f"tactics:{part.where}"] = hashlib.blake2b(lines.encode()).hexdigest()[:DIGITS]
@@ -37,7 +39,9 @@ def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
 
 def label_of(parts: Iterable[PolicyName]) -> str:
     """A policy in words."""
-    words = ("network" if part.is_network else "list of tactics" for part in parts)
+    words = (
+        "network" if part.is_network else "list of proofs" if part.is_proofs else "list of tactics" for part in parts
+    )
     return " and ".join(dict.fromkeys(words))
 
 

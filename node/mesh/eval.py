@@ -47,19 +47,23 @@ class EvalSettings:
     policy: str = ""
     """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `tactics` (a fixed list),
     `tactics:FILE` (one a line), or several, as in `own:PATH+tactics`. Empty: the newest checkpoint of runs/demo, or the
-    list if there is none."""
+    list if there is none. Whole proofs: `proofs:FILE`, rows {"name", "proof"} that somebody's prover has written."""
 
     checkpoint: str = ""
     """A weights file, a checkpoint or a run's folder: short for `--policy own:PATH`."""
 
     method: Annotated[Method, tyro.conf.EnumChoicesFromValues] = Method.MCTS
-    """How to search."""
+    """How to search. `whole-proof` does not: it samples whole proofs, and Lean tries each."""
+
+    correct: Natural = 0
+    """Of `whole-proof`: so often a proof that Lean refuses goes back to the model, with Lean's errors. A correction
+    counts as a proof that is sampled."""
 
     simulations: Natural = 512
-    """Budget of an attempt: expansions of proof states; 0: no limit."""
+    """Budget of an attempt: expansions of proof states, or whole proofs that are sampled; 0: no limit."""
 
     lean_attempts: Natural = 0
-    """Budget of an attempt: tactics that Lean tries; 0: no limit."""
+    """Budget of an attempt: tactics, or whole proofs, that Lean tries; 0: no limit."""
 
     seconds: Duration = 0.0
     """Budget of an attempt: seconds; 0: no limit. What it solves depends on the machine and on what else that does."""
@@ -74,7 +78,7 @@ class EvalSettings:
     """Evaluate so many statements, spread over families and levels, always the same ones; 0: all."""
 
     samples: Positive = SAMPLES
-    """Tactics that a network samples in an expansion."""
+    """Tactics that a network samples in an expansion; whole proofs that a model is asked for at once."""
 
     sampling: Sampling = field(default_factory=Sampling)
     """How it samples them."""
@@ -160,6 +164,12 @@ def check(settings: EvalSettings) -> None:
     """Raises UsageProblem."""
     if settings.checkpoint and settings.policy:
         raise UsageProblem("--checkpoint and --policy both name a policy: use one of them")
+    if settings.correct and settings.method is not Method.WHOLE_PROOF:
+        raise UsageProblem(f"--correct is of whole proofs: it goes with --method {Method.WHOLE_PROOF}")
+    if settings.method is Method.WHOLE_PROOF and settings.passes > 1 and not settings.simulations:
+        raise UsageProblem(
+            "several --passes of whole proofs need --simulations, the proofs of a pass: each pass goes on behind them"
+        )
     if not (settings.simulations or settings.lean_attempts or settings.seconds):
         raise UsageProblem(
             "an attempt without any budget would not end: give --simulations, --lean-attempts or --seconds"

@@ -120,7 +120,9 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
         return
     from node.eval.alone import LoneVenue
     from node.lean.settings import LeanProcessSettings
+    from node.prover.policy_names import check_method
     from node.proving.checkpoints import of_the_demo
+    from node.proving.policies import parse
     from node.proving.starting import confined_toolchain
 
     policy = settings.policy or (f"own:{settings.checkpoint}" if settings.checkpoint else "")
@@ -128,6 +130,7 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
         demo = of_the_demo(call.note)
         policy = f"own:{demo}" if demo else "tactics"
         call.note(f"no --policy is given: evaluating {policy}")
+    check_method(parse(policy), settings.method)
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.workers)
     toolchain = await confined_toolchain(settings.lean)
     yield LoneVenue(toolchain, processes, policy, searches=settings.searches, note=call.note)
@@ -157,6 +160,7 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
             simulations=settings.simulations, lean_attempts=settings.lean_attempts, seconds=settings.seconds
         ),
         samples=settings.samples,
+        correct=settings.correct,
         sampling=settings.sampling,
         leaves=ProverSettings().leaves,
         seed=settings.seed,

@@ -15,8 +15,8 @@ from node.prover.policy import Policy
 from node.prover.whole_proof import WholeProofAgent
 
 NO_PROOFS = (
-    f"the method {Method.WHOLE_PROOF} needs a policy that writes whole proofs, such as `proofs:FILE`; this one proposes "
-    "tactics"
+    f"the method {Method.WHOLE_PROOF} needs a policy that writes whole proofs, such as `proofs:FILE`; this one "
+    "proposes tactics"
 )
 
 
@@ -36,7 +36,6 @@ def agent_of(
     *,
     prover_id: str,
     leaves: int,
-    first: int = 0,
     on_simulation: Callable[[], None] = lambda: None,
     on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
     parameters: SearchParameters | None = None,
@@ -44,14 +43,13 @@ def agent_of(
     on_expansion: Callable[[ProofSearch, int, Expansion], None] | None = None,
 ) -> Agent | WholeProofAgent:
     """What plays an attempt by its method. An attempt at whole proofs where there is no source of them ends in an
-    error that says so; `first` is for such attempts alone, all else as in `Agent`."""
+    error that says so. The parameters are those of `Agent`."""
     if attempt.method == Method.WHOLE_PROOF:
         return WholeProofAgent(
             attempt,
             proofs or NoProofs(),
             environment,
             prover_id=prover_id,
-            first=first,
             on_simulation=on_simulation,
             on_outcomes=on_outcomes,
             verify=verify,

@@ -1,7 +1,8 @@
 """Policies as a person names them: a network, a language model, `tactics`, `tactics:FILE`, mixtures joined by `+`.
 
 What runs in one process has its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
-`inference`. Language models are on servers: `openai:URL#MODEL`. Whole proofs may be those of a file: `proofs:FILE`. In a mixture `*0.5` behind a part is its share.
+`inference`. Language models are on servers: `openai:URL#MODEL`. Whole proofs may be those of a file:
+`proofs:FILE`. In a mixture `*0.5` behind a part is its share.
 """
 
 from __future__ import annotations
@@ -110,8 +111,8 @@ def check_method(names: Sequence[PolicyName], method: str) -> None:
     for name in names:
         if whole and not (name.is_proofs or name.is_model):
             raise BadPolicy(
-                f"`{name}` proposes tactics, and the method {method} needs whole proofs: name a policy that writes them, "
-                "such as `proofs:FILE`, or another method"
+                f"`{name}` proposes tactics, and the method {method} needs whole proofs: name a policy that writes "
+                "them, such as `proofs:FILE`, or another method"
             )
         if not whole and name.is_proofs:
             raise BadPolicy(f"`{name}` holds whole proofs: they go with --method {Method.WHOLE_PROOF}")

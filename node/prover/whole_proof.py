@@ -73,13 +73,12 @@ class WholeProofAgent:
         environment: Environment,
         *,
         prover_id: str,
-        first: int = 0,
         on_simulation: Callable[[], None] = lambda: None,
         on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
         verify: Verify | None = None,
     ) -> None:
-        """`first`: proofs of this theorem that earlier attempts have asked for. `verify` is asked about every proof
-        that is found, and about those that workers did not finish; without it these count as failed."""
+        """`verify` is asked about every proof that is found, and about those that workers did not finish; without it
+        these count as failed."""
         self.attempt = attempt
         self.account = Account()
         self.statistics = SearchStatistics()
@@ -87,7 +86,6 @@ class WholeProofAgent:
         self._source = source
         self._environment = environment
         self._prover_id = prover_id
-        self._first = first
         self._on_simulation = on_simulation
         self._on_outcomes = on_outcomes
         self._verify = verify
@@ -207,7 +205,7 @@ class WholeProofAgent:
 
     def _ask(self, count: int) -> asyncio.Task[Sequence[Draft]]:
         """Begin to sample first proofs."""
-        attempt, first = self.attempt, self._first + self._asked
+        attempt, first = self.attempt, self.attempt.first + self._asked
         seed = derive_seed(attempt.seed, identity(attempt), "proofs", self._asked)
         self._asked += count
         request = ProofRequest(attempt.theorem, attempt.theorem_id, count, first, seed)
@@ -365,7 +363,9 @@ class WholeProofAgent:
         """Take what Lean has said into the statistics."""
         statistics = self.statistics
         self.account.expansions += 1
-        statistics.expansions_lost += sum(not outcomes[sample.script].is_tactic_outcome for sample in new)
+        lost = sum(not outcomes[sample.script].is_tactic_outcome for sample in new)
+        statistics.expansions_lost += lost
+        self._budget.give_back(lost)
         statistics.tactics_tried += len(new)
         statistics.tactics_failed += sum(bool(sample.errors) for sample in new)
 

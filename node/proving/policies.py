@@ -1,4 +1,5 @@
-"""What proposes tactics, as a person names it: `own:PATH`, `tactics`, `tactics:FILE`, mixtures `own:PATH+tactics`."""
+"""What proposes tactics, as a person names it: `own:PATH`, `tactics`, `tactics:FILE`, mixtures `own:PATH+tactics`. And
+what writes whole proofs: `proofs:FILE`."""
 
 from __future__ import annotations
 
@@ -7,14 +8,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.messages import Method
 from common.sampling import PLAIN, Sampling
 from node.prover import policy_names
-from node.prover.attempt_policy import LIST_SHARE, combined, tactics_policy
+from node.prover.attempt_policy import LIST_SHARE, combined, proofs_of, tactics_policy
+from node.prover.drafts import ProofSource
 from node.prover.fixed_policy import CLOSING
 from node.prover.mixture import Part
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Policy
-from node.prover.policy_names import INFERENCE, OWN, PolicyName, has_network
+from node.prover.policy_names import INFERENCE, OWN, PolicyName, check_method, has_network
+from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
 
@@ -29,6 +33,8 @@ class OpenedPolicy:
     """Whether a network is part of it."""
     label: str
     """What it is, in words."""
+    proofs: ProofSource | None = None
+    """What writes whole proofs; None: it proposes tactics alone."""
 
 
 def parse(text: str) -> list[PolicyName]:
@@ -36,11 +42,18 @@ def parse(text: str) -> list[PolicyName]:
     return policy_names.parse(text, OWN)
 
 
-def check(text: str, note: Callable[[str], None] = lambda text: None) -> None:
-    """Whether a policy can be opened, as far as that can be seen without loading a network. Raises BadPolicy."""
-    for name in parse(text):
+def check(text: str, method: str = Method.MCTS, note: Callable[[str], None] = lambda text: None) -> None:
+    """Whether a policy can be opened and goes with a method, as far as that can be seen without loading a network.
+
+    Raises BadPolicy.
+    """
+    names = parse(text)
+    check_method(names, method)
+    for name in names:
         if name.is_network:
             weights_at(Path(name.where), note)
+        elif name.is_proofs:
+            read_proofs(Path(name.where))
         elif name.where:
             read_tactics(Path(name.where))
 
@@ -71,18 +84,21 @@ async def open_policy(
     """The policy, for as long as the block lasts. `threads`: of a network's forward passes; `closing`: what the fixed
     list tries first; `sampling`: how networks draw tactics; `strict`: see MixturePolicy. Raises BadPolicy."""
     parts: list[Part] = []
+    proofs: ProofSource | None = None
     async with AsyncExitStack() as stack:
         for name in names:
             if name.is_network:
                 weights = weights_at(Path(name.where), note)
                 parts.append(Part(await _network(stack, weights, threads, sampling), has_values=True))
+            elif name.is_proofs:
+                proofs = proofs_of(name)
             else:
                 parts.append(Part(tactics_policy(name, closing), LIST_SHARE))
         network = has_network(names)
         parameters = SearchParameters().beside(network=network)
         policy = combined(parts, strict=strict)
         label = "list of tactics" if not network else "network" if len(parts) == 1 else "network and list"
-        yield OpenedPolicy(policy, parameters, network, label)
+        yield OpenedPolicy(policy, parameters, network, label if parts else "list of proofs", proofs)
 
 
 async def _network(stack: AsyncExitStack, weights: Path, threads: int, sampling: Sampling) -> Policy:

@@ -156,6 +156,7 @@ class MeshProver:
             samples=self._settings.samples,
             seconds=budget.seconds,
             method=self._settings.method,
+            correct=self._settings.correct,
             lean_attempts=budget.lean_attempts,
             policy=self._settings.policy,
         )

@@ -12,7 +12,8 @@ import textwrap
 from node.lean.text.lexing import blanked, outside_brackets
 
 _DECLARATION = re.compile(
-    r"^[ \t]*(?:@\[[^\]]*\]\s*)*(?:(?:private|protected|nonrec)\s+)*(?:theorem|lemma|example)\b[ \t]*([^\s:(){}\[\]⦃⦄]*)",
+    r"^[ \t]*(?:@\[[^\]]*\]\s*)*(?:(?:private|protected|nonrec)\s+)*"
+    r"(?:theorem|lemma|example)\b[ \t]*([^\s:(){}\[\]⦃⦄]*)",
     re.MULTILINE,
 )
 _NEXT_COMMAND = re.compile(
