@@ -22,6 +22,8 @@ class Prompt:
     text: str = ""
     messages: tuple[ChatMessage, ...] = ()
     """Of a chat model; `text` is empty then."""
+    dropped: int = 0
+    """Hypotheses that were left out of the state, so that it is not too long for the model."""
 
 
 @dataclass(frozen=True)

@@ -184,11 +184,21 @@ def outside_brackets(code: str, start: int = 0, end: int | None = None) -> Itera
 
 def blanked(text: str) -> str:
     """A text with comments, strings and characters blanked, at the same places, whatever else is wrong with it."""
+    return "".join(_scanned(text).code)
+
+
+def uncommented(text: str) -> str:
+    """A text with comments blanked only, at the same places, whatever else is wrong with it."""
+    return "".join(_scanned(text).bare)
+
+
+def _scanned(text: str) -> _Scanner:
+    """The text read to its end; what is wrong with it counts as code."""
     scanner = _Scanner(text)
     while scanner.run() and scanner.at < len(text):
         scanner.keep(scanner.at + 1)
         scanner.stack.clear()
-    return "".join(scanner.code)
+    return scanner
 
 
 _PLAIN_STRING = re.compile(r"""(?<![\w'!#»\\"])"[^"\\{}«»'\n]*"(?!['"])""")

@@ -1,0 +1,307 @@
+"""What is taken out of a model's answers, and why something is dropped, in every form that models are known for."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from node.lean.text.rules import proof_problem
+from node.lean.text.statement import parse_statement
+from node.llm.outputs import NOTED, Parsed, Problem, parse_proof, parse_tactic, score
+from node.llm.sampling import Sample, Token
+from node.llm.templates import families, load
+
+THEOREM = parse_statement("theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := by sorry")
+STATED = "theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := by"
+BLOCK = f"import Mathlib\n\n{STATED}\n  obtain ⟨a, b⟩ := h\n  exact ⟨b, a⟩"
+PROOF = "obtain ⟨a, b⟩ := h\nexact ⟨b, a⟩"
+
+
+def tactic(name, text, **more):
+    return parse_tactic(load(name), Sample(text, **more))
+
+
+def proof(name, text, **more):
+    return parse_proof(load(name), Sample(text, **more), THEOREM)
+
+
+def dropped(problem):
+    return Parsed(problem=problem)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("bfs-prover-v2", "simp [h]", "simp [h]"),
+        ("bfs-prover-v2", " simp [h]\n", "simp [h]"),
+        ("bfs-prover-v2", "p : Prop\n⊢ p:::simp [h]", "simp [h]"),
+        ("internlm2-step-prover", "PROOFSTEP simp [h]", "simp [h]"),
+        ("internlm2-step-prover", "simp [h]", "simp [h]"),
+        ("internlm2.5-step-prover", "simp [h]<|im_end|>\n<|im_start|>user", "simp [h]"),
+        ("reprover-retriever", "rw [<a>Nat.add_comm</a>]", "rw [Nat.add_comm]"),
+        ("reprover-causal", "[GOAL]\n⊢ p\n[PROOFSTEP]\nsimp [h]", "simp [h]"),
+        ("bfs-prover-v2", "```lean4\nsimp [h]\n```", "simp [h]"),
+        ("bfs-prover-v2", "```lean\nsimp [h]\n```\nThis works.", "simp [h]"),
+        ("bfs-prover-v2", "```\nsimp [h]\n```", "simp [h]"),
+        ("bfs-prover-v2", "```lean4 simp [h]```", "simp [h]"),
+        ("bfs-prover-v2", "by simp [h]", "simp [h]"),
+        ("bfs-prover-v2", "by\n  simp [h]", "simp [h]"),
+        ("bfs-prover-v2", "by_contra h'", "by_contra h'"),
+        ("bfs-prover-v2", "have k : q := by\r\n\tsimp\r\n\tring", "have k : q := by\n  simp\n  ring"),
+        ("bfs-prover-v2", "-- we simplify\nsimp [h] -- done", "simp [h]"),
+        ("bfs-prover-v2", "<think>simp?</think>\nsimp [h]", "simp [h]"),
+        (
+            "bfs-prover-v2",
+            "have k : x ≤ ∑ i ∈ s, f i := by\n    intro y\n\n    exact ⟨y, ‹_›⟩",
+            "have k : x ≤ ∑ i ∈ s, f i := by\n    intro y\n    exact ⟨y, ‹_›⟩",
+        ),
+        (
+            "bfs-prover-v2",
+            "induction n with\n| zero => simp\n| succ n ih => simp [ih]",
+            "induction n with\n| zero => simp\n| succ n ih => simp [ih]",
+        ),
+        ("bfs-prover-v2", "calc a = b := by simp\n_ = c := k", "calc a = b := by simp\n_ = c := k"),
+        ("bfs-prover-v2", "exact sorry_free", "exact sorry_free"),
+        ("bfs-prover-v2", "\ufeffsimp\u00a0[h]", "simp [h]"),
+        ("bfs-prover-v2", "  constructor <;>\n    simp", "constructor <;>\n  simp"),
+    ],
+)
+def test_a_tactic_is_taken_out(name, text, expected):
+    parsed = tactic(name, text)
+    assert (parsed.text, parsed.problem) == (expected, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", Problem.EMPTY),
+        (" \r\n\t", Problem.EMPTY),
+        ("-- nothing comes to mind", Problem.EMPTY),
+        ("```lean4\n```", Problem.EMPTY),
+        ("by", Problem.EMPTY),
+        ("sorry", Problem.SORRY),
+        ("have k : q := by sorry", Problem.SORRY),
+        ("admit", Problem.SORRY),
+        ("exact foo.trans (by simp; sorry)", Problem.SORRY),
+        ("have k : q := by", Problem.UNFINISHED),
+        ("refine fun x =>", Problem.UNFINISHED),
+        ("have k : q :=", Problem.UNFINISHED),
+        ("<think>What about simp", Problem.CUT),
+    ],
+)
+def test_a_tactic_is_dropped(text, problem):
+    assert tactic("bfs-prover-v2", text) == dropped(problem)
+
+
+@pytest.mark.parametrize("text", ["simp [Nat.add", "", "```lean4\nsimp [Nat.add"])
+def test_a_cut_tactic_is_no_tactic(text):
+    assert tactic("bfs-prover-v2", text, cut=True) == dropped(Problem.CUT)
+
+
+def test_what_ended_before_the_cut_is_a_tactic():
+    assert tactic("internlm2-step-prover", "PROOFSTEP simp<|im_end|>\nand on and", cut=True).text == "simp"
+    assert tactic("bfs-prover-v2", "```lean\nsimp\n```\nThis is becau", cut=True).text == "simp"
+    assert tactic("bfs-prover-v2", "intro x\nexact fo", cut=True).text == "intro x"
+
+
+@pytest.mark.parametrize("text", ["intro x\nexact h x", "by\n  intro x\n  exact h x", "intro x\n· exact h x"])
+def test_the_first_of_several_tactics_is_kept(text):
+    parsed = tactic("bfs-prover-v2", text)
+    assert (parsed.text, parsed.problem) == ("intro x", Problem.SEVERAL_TACTICS)
+
+
+def sampled(*tokens, **more):
+    pairs = [Token(text, logprob) for text, logprob in tokens]
+    return Sample("".join(token.text for token in pairs), tokens=tuple(pairs), **more)
+
+
+def test_a_score_is_of_the_tokens_that_are_kept():
+    sample = sampled(("intro", -1.0), (" x", -2.0), ("\nexact", -4.0), (" h", -8.0))
+    for name, expected in (("bfs-prover-v1", -3.0), ("bfs-prover-v2", -1.5)):
+        parsed = parse_tactic(load(name), sample)
+        assert parsed.kept == "intro x"
+        assert score(load(name), sample, parsed) == expected
+
+
+def test_a_prefix_belongs_to_what_is_kept():
+    sample = sampled(("PROOF", -1.0), ("STEP ", -1.0), ("simp", -4.0), ("\n", -9.0))
+    parsed = parse_tactic(load("internlm2-step-prover"), sample)
+    assert parsed == Parsed("simp", None, "PROOFSTEP simp")
+    assert score(load("internlm2-step-prover"), sample, parsed) == -2.0
+
+
+def test_without_log_probabilities_there_is_no_score():
+    template = load("bfs-prover-v1")
+    assert score(template, Sample("simp"), parse_tactic(template, Sample("simp"))) is None
+    marked = sampled(("rw [<a>x", -1.0), ("</a>]", -1.0))
+    template = load("reprover")
+    assert parse_tactic(template, marked) == Parsed("rw [x]", None, "")
+    assert score(template, marked, parse_tactic(template, marked)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  obtain ⟨a, b⟩ := h\n  exact ⟨b, a⟩\n",
+        "\n  obtain ⟨a, b⟩ := h\n  exact ⟨b, a⟩",
+        "  obtain ⟨a, b⟩ := h\r\n  exact ⟨b, a⟩\r\n```",
+        "\tobtain ⟨a, b⟩ := h\n\texact ⟨b, a⟩\n```\n",
+        "  -- the parts\n  obtain ⟨a, b⟩ := h\n  /- and\n  back -/\n  exact ⟨b, a⟩\n```\nThis proves it.",
+        "  obtain ⟨a, b⟩ := h\n  exact ⟨b, a⟩\n\ntheorem next : 1 = 1 := by\n  rfl\n",
+        "  obtain ⟨a, b⟩ := h\n  exact ⟨b, a⟩\n\n#print axioms swap",
+        " by\n  obtain ⟨a, b⟩ := h\n  exact ⟨b, a⟩",
+        BLOCK,
+        f"```lean4\n{BLOCK}\n```",
+        f"```lean4\n{BLOCK}",
+    ],
+)
+def test_a_proof_goes_on_with_the_open_block(text):
+    for name in ("stp", "deepseek-prover-v1.5", "goedel-prover-sft"):
+        parsed = proof(name, text)
+        assert (parsed.text, parsed.problem) == (PROOF, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```lean4\n{BLOCK}\n```",
+        f"### Plan\nSplit and join.\n\n```lean4\n{BLOCK}\n```\n\nThis is complete.",
+        f"```lean\n{BLOCK}\n```",
+        f"```\n{BLOCK}\n```",
+        f"```lean4\n{BLOCK}```",
+        f"```lean4\r\n{BLOCK.replace(chr(10), chr(13) + chr(10))}\r\n```\r\n",
+        f"Sketch:\n```lean4\n{STATED}\n  sorry\n```\nProof:\n```lean4\n{BLOCK}\n```",
+        f"```lean4\n{BLOCK}\n```\nwhere we use\n```lean4\nobtain ⟨a, b⟩ := h\n```",
+        f"```lean4\n{BLOCK}\n```\nA lemma that helps elsewhere:\n```lean4\nlemma other : 1 = 1 := by rfl\n```",
+        f"<think>First\n```lean4\n{STATED}\n  simp\n```\nno.</think>\n\n```lean4\n{BLOCK}\n```",
+        f"First ```tactics\nsimp\n```\nno.</think>\n\n```lean4\n{BLOCK}\n```",
+        f"```lean4\n{BLOCK}\n\nend Swapping\n```",
+        f"```lean4\n{BLOCK}\n\nexample : 1 = 1 := by rfl\n```",
+        f"```lean4\nlemma unused : 1 = 1 := by\n  rfl\n\n{STATED}\n  obtain ⟨a, b⟩ := h\n  exact ⟨b, a⟩\n```",
+        "```lean4\n/-- Swaps. -/\n@[simp]\ntheorem swap (p q : Prop) (h : p ∧ q) :\n    q ∧ p -- back\n  := by\n"
+        "    obtain ⟨a, b⟩ := h\n    exact ⟨b, a⟩\n```",
+        "```lean4\nobtain ⟨a, b⟩ := h\nexact ⟨b, a⟩\n```",
+        "```lean4\nby\n  obtain ⟨a, b⟩ := h\n  exact ⟨b, a⟩\n```",
+    ],
+)
+def test_a_proof_is_the_last_complete_block_with_the_theorem(text):
+    for name in ("deepseek-prover-v2", "goedel-prover-v2", "kimina-prover", "kimina-prover-preview"):
+        parsed = proof(name, text)
+        assert (parsed.text, parsed.problem) == (PROOF, None)
+
+
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        (":= ⟨h.2, h.1⟩", "exact ⟨h.2, h.1⟩"),
+        (":=\n  ⟨h.2,\n   h.1⟩", "exact ⟨h.2,\n   h.1⟩"),
+        (":= by exact ⟨h.2, h.1⟩", "exact ⟨h.2, h.1⟩"),
+        ("\n:= by constructor; exact h.2\n      exact h.1", "constructor; exact h.2\nexact h.1"),
+        (":= by simp [And.comm,\n    h]", "simp [And.comm,\n  h]"),
+        (
+            ":= by\n  constructor\n  · have k : q := by\n      exact h.2\n    exact k\n\n  · exact h.1",
+            "constructor\n· have k : q := by\n    exact h.2\n  exact k\n\n· exact h.1",
+        ),
+        (":= by\n  have k := h\n  exact ⟨k.2, k.1⟩", "have k := h\nexact ⟨k.2, k.1⟩"),
+        (':= by\n  trace "-- by := sorry"\n  exact h.symm', 'trace "-- by := sorry"\nexact h.symm'),
+    ],
+)
+def test_the_shape_of_a_proof_is_kept(behind, expected):
+    text = f"```lean4\ntheorem swap (p q : Prop) (h : p ∧ q) : q ∧ p {behind}\n```"
+    assert proof("goedel-prover-v2", text) == Parsed(expected)
+
+
+def test_a_let_in_the_statement_does_not_begin_the_proof():
+    theorem = parse_statement("theorem t : let x := 3; x = 3 := by sorry")
+    text = "```lean4\ntheorem t : let x := 3; x = 3 := by\n  rfl\n```"
+    assert parse_proof(load("goedel-prover-v2"), Sample(text), theorem) == Parsed("rfl")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "theorem swap (p q : Prop) (h : p ∧ q) : q ∨ p := by",
+        "theorem swapped (p q : Prop) (h : q) : q ∧ p := by",
+        "lemma swap (h : p ∧ q) : q ∧ p := by",
+    ],
+)
+def test_a_changed_statement_is_noted_and_the_proof_kept(statement):
+    parsed = proof("goedel-prover-v2", f"```lean4\n{statement}\n  simp_all\n```")
+    assert parsed == Parsed("simp_all", Problem.STATEMENT_CHANGED)
+
+
+def test_white_space_comments_and_names_do_not_change_a_statement():
+    text = "```lean4\ntheorem  Foo.swap (p q: Prop)\n  (h : p ∧ q) -- both\n  : q ∧ p := by\n  simp_all\n```"
+    assert proof("goedel-prover-v2", text) == Parsed("simp_all")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", Problem.EMPTY),
+        ("\n\t \r\n", Problem.EMPTY),
+        (f"```lean4\n{STATED}\n```", Problem.EMPTY),
+        (f"```lean4\n{STATED}\n  sorry\n```", Problem.SORRY),
+        (f"```lean4\n{STATED}\n  constructor\n  · admit\n  · exact h.1\n```", Problem.SORRY),
+        (f"```lean4\n{STATED}\n  have k : q := by sorry\n  exact ⟨k, h.1⟩\n```", Problem.SORRY),
+        (f"```lean4\n{STATED}\n  have k : q := by\n```", Problem.UNFINISHED),
+        (f"```lean4\n{STATED}\n  -- by the lemma above\n```", Problem.EMPTY),
+        (f"```lean4\n{STATED.removesuffix(' := by')}\n```", Problem.NO_PROOF),
+        ("The statement is true since conjunction commutes.", Problem.NO_CODE_BLOCK),
+        ("```python\nprint(1)\n```", Problem.NO_CODE_BLOCK),
+        (f"```lean4\n{STATED}\n  obtain", Problem.CUT),
+        ("<think>Let us see. ```lean4\nsimp\n```", Problem.CUT),
+        ("```lean4\ntheorem swap (p q : Prop) (h : p ∧ q) : q ∧ p\n  | _ => h\n```", Problem.NO_PROOF),
+        (
+            f"```lean4\nlemma back (h : p ∧ q) : q ∧ p := by\n  simp_all\n\n{STATED}\n  exact back h\n```",
+            Problem.HELPER_LEMMAS,
+        ),
+        (f"```lean4\ndef n := 2\n\n{STATED}\n  simp [n, h]\n```", Problem.HELPER_LEMMAS),
+    ],
+)
+def test_a_proof_is_dropped(text, problem):
+    assert proof("goedel-prover-v2", text) == dropped(problem)
+
+
+@pytest.mark.parametrize("text", ["  obtain ⟨a, b", "", BLOCK, f"```lean4\n{BLOCK}"])
+def test_a_cut_proof_is_no_proof(text):
+    assert proof("stp", text, cut=True) == dropped(Problem.CUT)
+
+
+@pytest.mark.parametrize("name", ["stp", "goedel-prover-v2"])
+def test_a_block_that_ended_before_the_cut_is_a_proof(name):
+    assert proof(name, f"```lean4\n{BLOCK}\n```\nThis shows th", cut=True) == Parsed(PROOF)
+
+
+@pytest.mark.parametrize("text", ["```\n", "  sorry\n```", "  -- hm\n```"])
+def test_an_open_block_may_hold_no_proof(text):
+    assert proof("stp", text).text == ""
+
+
+FRAGMENTS = [
+    "```", "```lean4\n", "```lean\n", "\n", "  ", "\t", "\r\n", "theorem swap", "lemma x", " : ", ":=", " by", "sorry",
+    "/-", "-/", "--", '"', "'", "«", "»", "⟨", "⟩", "(", ")", "<think>", "</think>", "simp", "let x := 1", "· ", "| ",
+    "PROOFSTEP ", ":::", "<a>", "</a>", "<|im_end|>", "p ∧ q", "\x00", "\ud800", "😀", "end", "exact h", "@[simp]",
+]  # fmt: skip
+
+ANSWERS = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=30).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(ANSWERS, st.booleans(), st.sampled_from(families()))
+def test_no_answer_makes_the_parser_fail(text, cut, template):
+    sample = Sample(text, cut)
+    is_tactic = template.mode == "tactic"
+    parsed = parse_tactic(template, sample) if is_tactic else parse_proof(template, sample, THEOREM)
+    assert bool(parsed.text) == (parsed.problem is None or parsed.problem in NOTED)
+    assert text.startswith(parsed.kept)
+    assert not parsed.text[:1].isspace()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sampled_from(["  intro x", "  · simp", "    exact h", "", "  exact ⟨x, h⟩"]), min_size=1))
+def test_a_proof_survives_its_block(lines):
+    """Whatever the tactics, the block around them changes nothing but the first column."""
+    lines = ["  skip", *lines, "  done"]
+    parsed = proof("goedel-prover-v2", "\n".join(["```lean4", STATED, *lines, "```"]))
+    assert parsed.text.split("\n") == [line[2:] for line in lines]
+    assert proof_problem(parsed.text) == ""

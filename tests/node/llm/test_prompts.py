@@ -1,0 +1,302 @@
+"""Prompts of every family, to the byte: expected: written here from the sources that the templates name."""
+
+import pytest
+
+from node.lean.text.statement import parse_statement
+from node.llm.prompts import Premise, PromptTooLong, correction_prompt, proof_prompt, raw_text, tactic_prompt
+from node.llm.sampling import ChatMessage, Prompt
+from node.llm.templates import TemplateError, load
+
+STATE = "a b : ℕ\nh : a = b\n⊢ b = a"
+TWO_GOALS = "case inl\np q : Prop\nh : p\n⊢ q ∨ p\n\np q : Prop\nh : q\n⊢ q ∨ p"
+
+DEEPSEEK_HEADER = (
+    "import Mathlib\nimport Aesop\n\nset_option maxHeartbeats 0\n\nopen BigOperators Real Nat Topology Rat\n\n"
+)
+TEN = "theorem mathd_algebra_10 : abs ((120 : ℝ) / 100 * 30 - 130 / 100 * 20) = 10 := by"
+TEN_IN_WORDS = r"What is the positive difference between $120\%$ of 30 and $130\%$ of 20? Show that it is 10."
+PLAN = (
+    "Before producing the Lean 4 code to formally prove the given theorem, provide a detailed proof plan outlining the "
+    "main proof steps and strategies.\n"
+    "The plan should highlight key ideas, intermediate lemmas, and proof structures that will guide the construction "
+    "of the final formal proof."
+)
+
+
+def ten(header=""):
+    return parse_statement(TEN, header)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("bfs-prover-v1", "a b : ℕ\nh : a = b\n⊢ b = a:::"),
+        ("bfs-prover-v2", "a b : ℕ\nh : a = b\n⊢ b = a:::"),
+        (
+            "internlm2.5-step-prover",
+            "<|im_start|>user\n---\nNAME: Eq.back\n\n---\nPROOF_BEFORE: intro a b\nintro h\n\n---\nSTATE_BEFORE: "
+            "a b : ℕ\nh : a = b\n⊢ b = a\n\n---\nTACTIC: <|im_end|>\n<|im_start|>assistant\n",
+        ),
+        (
+            "internlm2-step-prover",
+            "<|im_start|>user\nDECL Eq.back\nGOAL a b : ℕ\nh : a = b\n⊢ b = a\n<|im_end|>\n<|im_start|>assistant\n",
+        ),
+        ("reprover", "a b : ℕ\nh : a = b\n⊢ b = a"),
+        (
+            "reprover-retriever",
+            "theorem <a>Nat.add_comm</a> : ∀ (n m : ℕ), n + m = m + n\n\n"
+            "theorem <a>Eq.symm</a> {α : Sort u} {a b : α} (h : a = b) : b = a\n\n"
+            "a b : ℕ\nh : a = b\n⊢ b = a",
+        ),
+        ("reprover-causal", "[GOAL]\na b : ℕ\nh : a = b\n⊢ b = a\n[PROOFSTEP]\n"),
+    ],
+)
+def test_a_tactic_prompt_to_the_byte(name, text):
+    premises = [
+        Premise("Eq.symm", "theorem Eq.symm {α : Sort u} {a b : α} (h : a = b) : b = a"),
+        Premise("Nat.add_comm", "theorem add_comm : ∀ (n m : ℕ), n + m = m + n"),
+    ]
+    prompt = tactic_prompt(load(name), STATE, name="Eq.back", steps=["intro a b", "intro h"], premises=premises)
+    assert prompt == Prompt(text)
+
+
+def test_the_first_step_has_no_proof_before_it():
+    text = tactic_prompt(load("internlm2.5-step-prover"), STATE, name="t").text
+    assert "---\nPROOF_BEFORE: \n\n---\nSTATE_BEFORE: a b" in text
+
+
+def test_a_family_may_read_only_the_first_goal():
+    assert tactic_prompt(load("bfs-prover-v2"), TWO_GOALS).text == "case inl\np q : Prop\nh : p\n⊢ q ∨ p:::"
+    assert tactic_prompt(load("bfs-prover-v1"), TWO_GOALS).text == f"{TWO_GOALS}:::"
+
+
+def test_deepseek_prover_v1_5_to_the_byte():
+    # From quick_start.py of the repository.
+    theorem = parse_statement(
+        "theorem amc12b_2003_p6 (a r : ℝ) (u : ℕ → ℝ) (h₀ : ∀ k, u k = a * r ^ k) (h₁ : u 1 = 2)\n"
+        "  (h₂ : u 3 = 6) : u 0 = 2 / Real.sqrt 3 ∨ u 0 = -(2 / Real.sqrt 3) := by"
+    )
+    words = (
+        "The second and fourth terms of a geometric sequence are $2$ and $6$. Which of the following is a possible "
+        "first term?\nShow that it is $\\frac{2\\sqrt{3}}{3}$."
+    )
+    assert proof_prompt(load("deepseek-prover-v1.5"), theorem, problem=words).text == (
+        r"""Complete the following Lean 4 code:
+
+```lean4
+import Mathlib
+import Aesop
+
+set_option maxHeartbeats 0
+
+open BigOperators Real Nat Topology Rat
+
+"""
+        r"/-- The second and fourth terms of a geometric sequence are $2$ and $6$. Which of the following is a "
+        r"""possible first term?
+Show that it is $\frac{2\sqrt{3}}{3}$.-/
+theorem amc12b_2003_p6 (a r : ℝ) (u : ℕ → ℝ) (h₀ : ∀ k, u k = a * r ^ k) (h₁ : u 1 = 2)
+  (h₂ : u 3 = 6) : u 0 = 2 / Real.sqrt 3 ∨ u 0 = -(2 / Real.sqrt 3) := by
+"""
+    )
+
+
+@pytest.mark.parametrize("name", ["deepseek-prover-v1.5-cot", "goedel-prover-sft"])
+def test_prompts_for_code_with_comments_to_the_byte(name):
+    assert proof_prompt(load(name), ten()).text == (
+        "Complete the following Lean 4 code with explanatory comments preceding each line of code:\n\n```lean4\n"
+        f"{DEEPSEEK_HEADER}{TEN}\n"
+    )
+
+
+def test_stp_to_the_byte():
+    assert proof_prompt(load("stp"), ten(), problem="ignored").text == (
+        "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib\nimport Aesop\nset_option maxHeartbeats 0\n"
+        f"open BigOperators Real Nat Topology Rat\n\n{TEN}"
+    )
+
+
+def test_deepseek_prover_v2_to_the_byte():
+    # From the quick start of the repository's README.
+    user = (
+        "Complete the following Lean 4 code:\n\n```lean4\n"
+        "import Mathlib\nimport Aesop\n\nset_option maxHeartbeats 0\n\n"
+        "open BigOperators Real Nat Topology Rat\n\n"
+        r"/-- What is the positive difference between $120\%$ of 30 and $130\%$ of 20? Show that it is 10.-/"
+        "\ntheorem mathd_algebra_10 : abs ((120 : ℝ) / 100 * 30 - 130 / 100 * 20) = 10 := by\n  sorry\n```\n\n"
+    )
+    prompt = proof_prompt(load("deepseek-prover-v2"), ten(), problem=TEN_IN_WORDS)
+    assert prompt == Prompt(messages=(ChatMessage("user", user + PLAN),))
+
+
+GOEDEL_USER = (
+    "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib\nimport Aesop\n\nset_option maxHeartbeats 0\n\n"
+    "open BigOperators Real Nat Topology Rat\n\n\n"
+    "theorem square_equation_solution {x y : ℝ} (h : x^2 + y^2 = 2*x - 4*y - 5) : x + y = -1 := by\n  sorry```\n\n"
+    + PLAN
+)
+
+
+def goedel_prompt():
+    # From the quick start of the repository's README, whose example has a header with one more empty line.
+    theorem = parse_statement(
+        "theorem square_equation_solution {x y : ℝ} (h : x^2 + y^2 = 2*x - 4*y - 5) : x + y = -1 := by sorry",
+        f"{DEEPSEEK_HEADER}\n",
+    )
+    return proof_prompt(load("goedel-prover-v2"), theorem)
+
+
+def test_goedel_prover_v2_to_the_byte():
+    assert goedel_prompt() == Prompt(messages=(ChatMessage("user", GOEDEL_USER),))
+    assert raw_text(load("goedel-prover-v2"), goedel_prompt()) == (
+        f"<|im_start|>user\n{GOEDEL_USER}<|im_end|>\n<|im_start|>assistant\n"
+    )
+
+
+def test_corrections_go_on_with_the_conversation():
+    template = load("goedel-prover-v2")
+    first = correction_prompt(template, goedel_prompt(), "My {first} proof", "\nError 1:\n")
+    second = correction_prompt(template, first, "My second proof", "\nError 1: again\n")
+    assert second.messages == (
+        ChatMessage("user", GOEDEL_USER),
+        ChatMessage("assistant", "My {first} proof"),
+        ChatMessage(
+            "user",
+            "The proof (Round 0) is not correct. Following is the compilation error message, where we use "
+            "<error></error> to signal the position of the error.\n\n\nError 1:\n\n\nBefore producing the Lean 4 code "
+            "to formally prove the given theorem, provide a detailed analysis of the error message.",
+        ),
+        ChatMessage("assistant", "My second proof"),
+        ChatMessage(
+            "user",
+            "The proof (Round 1) is not correct. Following is the compilation error message, where we use "
+            "<error></error> to signal the position of the error.\n\n\nError 1: again\n\n\nBefore producing the Lean 4 "
+            "code to formally prove the given theorem, provide a detailed analysis of the error message.",
+        ),
+    )
+
+
+def test_kimina_prover_preview_to_the_byte():
+    user = (
+        "Think about and solve the following problem step by step in Lean 4.\n"
+        f"# Problem:{TEN_IN_WORDS}\n# Formal statement:\n```lean4\n{DEEPSEEK_HEADER}/-- {TEN_IN_WORDS}-/\n{TEN}\n```\n"
+    )
+    template = load("kimina-prover-preview")
+    prompt = proof_prompt(template, ten(), problem=TEN_IN_WORDS)
+    assert prompt.messages == (
+        ChatMessage("system", "You are an expert in mathematics and Lean 4."),
+        ChatMessage("user", user),
+    )
+    assert raw_text(template, prompt) == (
+        "<|im_start|>system\nYou are an expert in mathematics and Lean 4.<|im_end|>\n"
+        f"<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n"
+    )
+
+
+def test_kimina_prover_of_july_2025_to_the_byte():
+    # The example of the blog post on Kimina-Prover-RL.
+    theorem = parse_statement("theorem number_theory_4487 : {p : ℕ | p.Prime ∧ ∃ a b, p = a ^ 4 - b ^ 4} = ∅ := by")
+    words = "Find all primes that are the difference of the fourth powers of two integers."
+    assert proof_prompt(load("kimina-prover"), theorem, problem=words).messages == (
+        ChatMessage("system", "You are an expert in mathematics and proving theorems in Lean 4."),
+        ChatMessage(
+            "user",
+            "Think about and solve the following problems step by step in Lean 4.\n\n# Problem:\n"
+            "Find all primes that are the difference of the fourth powers of two integers.\n\n# Formal Statement:\n"
+            "```lean4\nimport Mathlib\n\n"
+            "theorem number_theory_4487 : {p : ℕ | p.Prime ∧ ∃ a b, p = a ^ 4 - b ^ 4} = ∅ := by\n```\n",
+        ),
+    )
+
+
+def test_a_statement_keeps_its_own_header():
+    text = proof_prompt(load("stp"), ten("import Mathlib.Data.Real.Basic\nopen Real")).text
+    assert text == (
+        "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib.Data.Real.Basic\nopen Real\n\n" + TEN
+    )
+
+
+def test_a_problem_cannot_end_its_comment():
+    text = proof_prompt(load("deepseek-prover-v1.5"), ten(), problem="a -/ b /- c").text
+    assert "/-- a - / b / - c-/\ntheorem" in text
+
+
+def long_state(count):
+    hypotheses = [f"h{number} : x = {number} ∧\n    x < {number + 1}" for number in range(count)]
+    return "\n".join(["x : ℕ", *hypotheses, "⊢ x = x"])
+
+
+def test_a_state_that_is_too_long_loses_its_oldest_hypotheses():
+    template = load("reprover")  # 2,048 tokens, which are bytes
+    prompt = tactic_prompt(template, long_state(100))
+    kept = 101 - prompt.dropped
+    expected = "\n".join([*[f"h{n} : x = {n} ∧\n    x < {n + 1}" for n in range(100 - kept, 100)], "⊢ x = x"])
+    assert prompt.text == expected
+    assert len(prompt.text.encode()) <= 2048
+    one_more = f"h{99 - kept} : x = {99 - kept} ∧\n    x < {100 - kept}\n"
+    assert len((one_more + prompt.text).encode()) > 2048
+
+
+def test_the_first_goal_keeps_its_hypotheses_longest():
+    template = load("reprover")
+    prompt = tactic_prompt(template, f"k : 1 = 1\n⊢ 2 = 2\n\n{long_state(100)}")
+    assert prompt.text.startswith("k : 1 = 1\n⊢ 2 = 2\n\nh")
+    assert prompt.text.endswith("⊢ x = x")
+
+
+def test_a_state_that_fits_stays_as_it_is():
+    assert tactic_prompt(load("reprover"), STATE).dropped == 0
+
+
+def test_a_tokenizer_counts_where_there_is_one():
+    state = long_state(3)
+    assert tactic_prompt(load("reprover"), state, count_tokens=lambda text: 1).dropped == 0
+    assert tactic_prompt(load("reprover"), state, count_tokens=lambda text: 1000 * text.count(" : ")).dropped == 2
+
+
+def test_goals_are_never_shortened():
+    with pytest.raises(PromptTooLong, match="the goals make a prompt of 3,004 tokens; reprover reads 2,048"):
+        tactic_prompt(load("reprover"), "h : p\n⊢ " + "x" * 3000)
+
+
+def test_premises_that_do_not_fit_leave_their_room_to_others():
+    premises = [
+        Premise("A", "theorem A : 1 = 1"),
+        Premise("B", "theorem B : " + "x" * 2048),
+        Premise("C", "theorem C : 2 = 2"),
+    ]
+    text = tactic_prompt(load("reprover-retriever"), STATE, premises=premises).text
+    assert text == f"theorem <a>C</a> : 2 = 2\n\ntheorem <a>A</a> : 1 = 1\n\n{STATE}"
+
+
+def test_a_long_problem_is_left_out():
+    short = proof_prompt(load("deepseek-prover-v1.5"), ten())
+    assert proof_prompt(load("deepseek-prover-v1.5"), ten(), problem="words " * 1000) == short
+
+
+def test_a_statement_over_the_length_is_refused():
+    theorem = parse_statement(f"theorem t : {'1 + ' * 2000}1 = 2001")
+    with pytest.raises(PromptTooLong, match=r"the statement makes a prompt of \d,\d+ tokens; stp reads 1,024"):
+        proof_prompt(load("stp"), theorem)
+
+
+def test_a_conversation_over_the_length_is_refused():
+    with pytest.raises(PromptTooLong, match="sample anew"):
+        correction_prompt(load("goedel-prover-v2"), goedel_prompt(), "x" * 100_000, "")
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: tactic_prompt(load("stp"), STATE), "the template `stp` is for whole-proof, not for tactic"),
+        (lambda: proof_prompt(load("reprover"), ten()), "the template `reprover` is for tactic, not for whole-proof"),
+        (lambda: correction_prompt(load("stp"), Prompt("x"), "", ""), "`stp` has no correction turn"),
+        (
+            lambda: raw_text(load("deepseek-prover-v2"), proof_prompt(load("deepseek-prover-v2"), ten())),
+            "the chat template of `deepseek-prover-v2` is not known here",
+        ),
+    ],
+)
+def test_a_template_is_asked_only_for_what_it_is_for(ask, message):
+    with pytest.raises(TemplateError, match=message):
+        ask()
