@@ -1,0 +1,217 @@
+"""A server on loopback that answers like the OpenAI-compatible servers of others, and fails like them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import platform
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+platform.platform()
+"""The client tells servers the platform. Python asks `uname` for it once: here, because unit tests start no program."""
+
+TACTICS = ("simp", "omega", "exact ⟨h.2, h.1⟩", "constructor")
+
+Payload = dict[str, Any]
+
+
+@dataclass
+class Server:
+    """What the server has, knows and does."""
+
+    model: str = "prover"
+    knows_n: bool = True
+    knows_logprobs: bool = True
+    refuses: tuple[str, ...] = ()
+    """Fields of a request that it answers with 400."""
+    key: str = ""
+    """That it wants."""
+    lists: bool = True
+    """Whether it has a list of its models."""
+    context: int = 10_000
+    """Characters that a prompt may have."""
+    texts: Callable[[Payload, random.Random], str] = lambda payload, chance: chance.choice(TACTICS)
+    """What it samples."""
+    fault: Callable[[int], str] = lambda number: ""
+    """By number of the request: how it fails; empty: it does not. The names are those of the methods below."""
+    url: str = ""
+    sent: list[Payload] = field(default_factory=list)
+    """Every request for samples, in order."""
+    paths: list[str] = field(default_factory=list)
+    did: Counter[str] = field(default_factory=Counter)
+    """What it did: `answered`, or the fault's name."""
+    samples: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    at_work: int = 0
+    most_at_work: int = 0
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+    """Lets go what hangs."""
+
+    async def models(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self._key(request)) is not None:
+            return refusal
+        if not self.lists:
+            return web.json_response({"detail": "Not Found"}, status=404)
+        return web.json_response({"object": "list", "data": [{"id": self.model, "object": "model"}]})
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self._key(request)) is not None:
+            return refusal
+        payload = json.loads(await request.read())
+        number = len(self.sent)
+        self.sent.append(payload)
+        self.paths.append(request.path)
+        self.at_work += 1
+        self.most_at_work = max(self.most_at_work, self.at_work)
+        try:
+            fault = self.fault(number)
+            self.did[fault or "answered"] += 1
+            if fault:
+                answer: web.StreamResponse = await getattr(self, fault)(request, payload)
+                return answer
+            return self._answer(request, payload)
+        finally:
+            self.at_work -= 1
+
+    async def limited(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        return web.json_response({"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "0.01"})
+
+    async def unavailable(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        return web.json_response({"error": {"message": "loading"}}, status=503)
+
+    async def broken(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        return web.Response(status=500, text="Internal Server Error")
+
+    async def reset(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    async def hang(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        await self.release.wait()
+        return web.Response()
+
+    async def drip(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        """Sends a byte now and then, so that no time limit between two bytes ever passes."""
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        while not self.release.is_set():
+            await response.write(b" ")
+            await asyncio.wait([asyncio.ensure_future(self.release.wait())], timeout=0.02)
+        return response
+
+    async def html(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        return web.Response(text="<!DOCTYPE html><html><body>Bad gateway</body></html>", content_type="text/html")
+
+    async def cut(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        return web.Response(body=b'{"choices": [{"text": "si', content_type="application/json")
+
+    async def cut_off(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        """Ends the connection before all that was announced is sent."""
+        response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
+        await response.prepare(request)
+        await response.write(b'{"choices": [')
+        return await self.reset(request, payload)
+
+    async def empty(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        return web.json_response({"model": self.model, "choices": [], "usage": None})
+
+    async def aborted(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        choice = {"index": 0, "text": "si", "finish_reason": "abort", "logprobs": None}
+        return web.json_response({"model": self.model, "choices": [choice]})
+
+    async def changed(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        choice = {"index": 0, "text": "simp", "finish_reason": "stop"}
+        return web.json_response({"model": "another", "choices": [choice]})
+
+    async def gone(self, request: web.Request, payload: Payload) -> web.StreamResponse:
+        return web.json_response({"error": {"message": f"The model `{payload['model']}` does not exist."}}, status=404)
+
+    def _key(self, request: web.Request) -> web.Response | None:
+        if not self.key or request.headers.get("Authorization") == f"Bearer {self.key}":
+            return None
+        return web.json_response({"error": "Unauthorized"}, status=401)
+
+    def _answer(self, request: web.Request, payload: Payload) -> web.Response:
+        if payload["model"] != self.model:
+            self.did["answered"] -= 1
+            message = f"The model `{payload['model']}` does not exist."
+            return web.json_response({"error": {"message": message, "code": 404}}, status=404)
+        if refused := [name for name in self.refuses if name in payload]:
+            self.did["answered"] -= 1
+            return web.json_response({"error": {"message": f"Unrecognized argument: '{refused[0]}'"}}, status=400)
+        chat = request.path.endswith("chat/completions")
+        prompt = "".join(each["content"] for each in payload["messages"]) if chat else payload["prompt"]
+        if len(prompt) > self.context:
+            self.did["answered"] -= 1
+            message = f"This model's maximum context length is {self.context} tokens."
+            return web.json_response({"error": {"message": message}}, status=400)
+        count = payload.get("n", 1) if self.knows_n else 1
+        chance = random.Random(payload.get("seed"))
+        texts = [self.texts(payload, chance) for _ in range(count)]
+        choices = [self._choice(text, index, payload, chat) for index, text in enumerate(texts)]
+        tokens = sum(len(tokens_of(text)) for text in texts)
+        usage = {"prompt_tokens": len(prompt.split()), "completion_tokens": tokens}
+        self.samples += count
+        self.tokens_in += usage["prompt_tokens"]
+        self.tokens_out += tokens
+        return web.json_response({"model": self.model, "choices": choices, "usage": usage})
+
+    def _choice(self, text: str, index: int, payload: Payload, chat: bool) -> Payload:
+        parts = tokens_of(text)
+        cut = len(parts) > payload["max_tokens"]
+        parts = parts[: payload["max_tokens"]]
+        text = "".join(parts)
+        logprobs: Payload | None = None
+        if self.knows_logprobs and payload.get("logprobs"):
+            values = [logprob_of(part) for part in parts]
+            if chat:
+                pairs = zip(parts, values, strict=True)
+                logprobs = {"content": [{"token": part, "logprob": value} for part, value in pairs]}
+            else:
+                logprobs = {"tokens": parts, "token_logprobs": values}
+        body = {"message": {"role": "assistant", "content": text}} if chat else {"text": text}
+        return {"index": index, "finish_reason": "length" if cut else "stop", "logprobs": logprobs, **body}
+
+
+def tokens_of(text: str) -> list[str]:
+    """Words, each with the space before it."""
+    words = text.split(" ")
+    return [words[0], *(f" {word}" for word in words[1:])]
+
+
+def logprob_of(token: str) -> float:
+    """Some number that belongs to the token."""
+    return -len(token) / 8
+
+
+@asynccontextmanager
+async def running(server: Server, port: int = 0) -> AsyncIterator[Server]:
+    """The server, for as long as the block lasts. `port`: of a server that starts again."""
+    app = web.Application()
+    app.router.add_get("/v1/models", server.models)
+    app.router.add_post("/v1/completions", server.complete)
+    app.router.add_post("/v1/chat/completions", server.complete)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", port, reuse_address=True)
+    await site.start()
+    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    try:
+        yield server
+    finally:
+        server.release.set()
+        await runner.cleanup()
+
+
+def in_turn(faults: Sequence[str]) -> Callable[[int], str]:
+    """A server that fails in these ways, one request after the other, and answers from then on."""
+    return lambda number: faults[number] if number < len(faults) else ""

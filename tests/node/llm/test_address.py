@@ -1,0 +1,47 @@
+"""Addresses of models on servers: what is understood, and what is refused with which words."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.llm.address import BadModel, ModelAddress, parse_address
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("openai:http://a:8000/v1#m", ModelAddress(("http://a:8000/v1",), "m")),
+        ("http://a:8000#org/m", ModelAddress(("http://a:8000/v1",), "org/m")),
+        (
+            "openai:http://a/v1/|https://b/x/v1#org/m@bfs",
+            ModelAddress(("http://a/v1", "https://b/x/v1"), "org/m", "bfs"),
+        ),
+        ("openai:http://[::1]:80/v1#m@1@my/own.toml", ModelAddress(("http://[::1]:80/v1",), "m@1", "my/own.toml")),
+    ],
+)
+def test_addresses_are_read_and_written(text: str, found: ModelAddress) -> None:
+    assert parse_address(text) == found
+    assert parse_address(str(found)) == found
+    assert found.identity == f"openai:{found.model}"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("openai:http://a/v1", "names no model; write openai:URL#MODEL"),
+        ("openai:http://a/v1#", "names no model"),
+        ("openai:http://a/v1#@bfs", "names no model"),
+        ("openai:http://a/v1#m@", "names no template behind `@`"),
+        ("openai:#m", "`` is no address of a server, such as http://localhost:8000/v1"),
+        ("openai:localhost:8000#m", "`localhost:8000` is no address"),
+        ("openai:http://a:port/v1#m", "is no address"),
+        ("openai:ftp://a/v1#m", "is no address"),
+        ("openai:http://a/v1|http://a#m", "names a server twice"),
+        ("openai:http://a/v1?key=x#m", "has a query"),
+        ("openai:http://user:key@a/v1#m", r"`a`: a key is taken from \$OPENAI_API_KEY"),
+    ],
+)
+def test_addresses_that_are_none_are_refused(text: str, says: str) -> None:
+    with pytest.raises(BadModel, match=says) as refused:
+        parse_address(text)
+    assert "key@" not in str(refused.value)

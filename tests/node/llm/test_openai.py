@@ -1,0 +1,316 @@
+"""The sampler over OpenAI-compatible servers: requests, answers, what servers do not know, and how they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from urllib.parse import urlsplit
+
+import pytest
+from aiohttp import web
+
+from common import metrics
+from node.llm.address import BadModel
+from node.llm.faults import Outcome, PromptTooLong
+from node.llm.openai import OpenAISampler, open_openai
+from node.llm.sampling import ChatMessage, Decoding, Prompt, SamplerError
+from node.llm.settings import ServerSettings
+from tests.node.llm.server import TACTICS, Payload, Server, in_turn, logprob_of, running, tokens_of
+from tests.waiting import eventually
+
+QUICK = ServerSettings(patience=20.0, timeout=0.3, wait=0.01, rest=0.02)
+PROMPT = Prompt("p q : Prop\n⊢ q ∧ p:::")
+CHAT = Prompt(messages=(ChatMessage("system", "You prove."), ChatMessage("user", "⊢ True")))
+SHORT = Decoding(max_tokens=4)
+
+
+@pytest.fixture(autouse=True)
+def no_key_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("OPENAI_API_KEY", "PROOFMESH_OPENAI_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    yield
+
+
+def address(*servers: Server, model: str = "prover") -> str:
+    return f"openai:{'|'.join(server.url for server in servers)}#{model}"
+
+
+async def test_all_that_decides_is_sent_and_samples_come_with_their_tokens() -> None:
+    decoding = Decoding(temperature=0.7, top_p=0.9, max_tokens=4, stop=("\n",))
+    async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
+        samples = await sampler.sample(PROMPT, 5, 7, decoding)
+        again = await sampler.sample(PROMPT, 5, 7, decoding)
+        other = await sampler.sample(PROMPT, 5, 8, decoding)
+    sent = server.sent[0]
+    assert sent["prompt"] == PROMPT.text and sent["model"] == "prover" and server.paths[0] == "/v1/completions"
+    assert (sent["temperature"], sent["top_p"], sent["max_tokens"], sent["stop"]) == (0.7, 0.9, 4, ["\n"])
+    assert (sent["n"], sent["logprobs"], sent["top_k"], sent["repetition_penalty"]) == (5, 1, -1, 1.0)
+    assert 0 <= sent["seed"] < 2**31
+    assert len(server.sent) == 3 and samples == again != other
+    for sample in samples:
+        assert sample.text in TACTICS and not sample.cut
+        assert sample.logprob(sample.text) == pytest.approx(sum(map(logprob_of, tokens_of(sample.text))))
+        assert sample.token_count == len(tokens_of(sample.text))
+
+
+async def test_a_conversation_goes_to_the_chat() -> None:
+    async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
+        (sample,) = await sampler.sample(CHAT, 1, 7, SHORT)
+    assert server.paths == ["/v1/chat/completions"]
+    assert server.sent[0]["messages"] == [
+        {"role": "system", "content": "You prove."},
+        {"role": "user", "content": "⊢ True"},
+    ]
+    assert sample.logprob(sample.text) == pytest.approx(sum(map(logprob_of, tokens_of(sample.text))))
+
+
+@pytest.mark.parametrize("prompt", [PROMPT, CHAT])
+async def test_a_server_without_n_and_logprobs_is_asked_as_often_as_needed(prompt: Prompt) -> None:
+    plain = Server(knows_n=False, knows_logprobs=False)
+    async with running(plain) as server, open_openai(address(server), QUICK) as sampler:
+        first = await sampler.sample(prompt, 6, 7, SHORT)
+        again = await sampler.sample(prompt, 6, 7, SHORT)
+        await sampler.sample(prompt, 1, 7, SHORT)
+    assert len(server.sent) == 13 and "n" not in server.sent[-1]
+    assert len({payload["seed"] for payload in server.sent[:6]}) == 6
+    assert first == again and len({sample.text for sample in first}) > 1
+    assert all(sample.logprob(sample.text) is None and sample.token_count > 0 for sample in first)
+
+
+@pytest.mark.parametrize("field", ["n", "logprobs", "seed", "stop", "top_k", "repetition_penalty"])
+async def test_what_a_server_refuses_is_left_out_from_then_on(field: str) -> None:
+    strict = Server(refuses=(field,))
+    decoding = Decoding(max_tokens=4, stop=("\n",))
+    async with running(strict) as server, open_openai(address(server), QUICK) as sampler:
+        first, second = await asyncio.gather(*(sampler.sample(PROMPT, 3, seed, decoding) for seed in (1, 2)))
+        refused = len([payload for payload in server.sent if field in payload])
+        third = await sampler.sample(PROMPT, 3, 3, decoding)
+    assert [len(samples) for samples in (first, second, third)] == [3, 3, 3]
+    assert refused == len([payload for payload in server.sent if field in payload]) <= 2
+    assert sampler.usage.requests[Outcome.ADAPTED] >= 1 and sampler.usage.samples == 9
+    assert set(sampler.usage.requests) <= {Outcome.ADAPTED, Outcome.ANSWERED, Outcome.REFUSED}
+
+
+async def test_at_temperature_0_one_sample_stands_for_all() -> None:
+    async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
+        assert len(await sampler.sample(PROMPT, 6, 7, Decoding(temperature=0.0, max_tokens=4))) == 1
+    assert server.sent[0]["n"] == 1
+
+
+async def test_what_is_cut_is_marked_and_stop_texts_are_taken_off() -> None:
+    long = Server(texts=lambda payload, chance: "rw [a] at b c d e")
+    async with running(long) as server, open_openai(address(server), QUICK) as sampler:
+        (cut,) = await sampler.sample(PROMPT, 1, 7, Decoding(max_tokens=3))
+        (stopped,) = await sampler.sample(PROMPT, 1, 7, Decoding(max_tokens=5, stop=(" at",)))
+    assert (cut.text, cut.cut) == ("rw [a] at", True)
+    assert (stopped.text, stopped.cut) == ("rw [a]", False)
+    assert stopped.logprob(stopped.text) == pytest.approx(logprob_of("rw") + logprob_of(" [a]"))
+
+
+FAULTS = {
+    "limited": Outcome.LIMITED,
+    "unavailable": Outcome.UNAVAILABLE,
+    "broken": Outcome.UNAVAILABLE,
+    "reset": Outcome.UNREACHABLE,
+    "hang": Outcome.TIMEOUT,
+    "drip": Outcome.TIMEOUT,
+    "html": Outcome.GARBLED,
+    "cut": Outcome.GARBLED,
+    "cut_off": Outcome.UNREACHABLE,
+    "empty": Outcome.EMPTY,
+    "aborted": Outcome.EMPTY,
+    "changed": Outcome.CHANGED,
+    "gone": Outcome.CHANGED,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_what_fails_is_asked_again(fault: str) -> None:
+    failing = Server(fault=in_turn(["", fault, fault]))
+    async with running(failing) as server, open_openai(address(server), QUICK) as sampler:
+        await sampler.sample(PROMPT, 1, 6, SHORT)
+        samples = await sampler.sample(PROMPT, 2, 7, SHORT)
+        assert not sampler.trouble
+    assert len(samples) == 2 and server.did == {"answered": 2, fault: 2}
+    assert server.sent[1] == server.sent[2] == server.sent[3]
+    assert sampler.usage.requests == {Outcome.ANSWERED: 2, FAULTS[fault]: 2}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_what_goes_on_failing_is_an_error_after_the_patience(fault: str) -> None:
+    settings = ServerSettings(patience=0.3, timeout=0.05, wait=0.01, rest=0.02)
+    failing = Server(fault=lambda number: fault if number else "")
+    async with running(failing) as server, open_openai(address(server), settings) as sampler:
+        await sampler.sample(PROMPT, 1, 6, Decoding(max_tokens=1))
+        with pytest.raises(SamplerError, match=r"prover: no answer within 0.3 s: .*127\.0\.0\.1"):
+            await sampler.sample(PROMPT, 1, 7, Decoding(max_tokens=1))
+        assert "127.0.0.1" in sampler.trouble
+
+
+async def test_retry_after_is_obeyed_but_not_beyond_the_patience() -> None:
+    times: list[float] = []
+
+    async def limited(request: web.Request, payload: Payload) -> web.StreamResponse:
+        times.append(asyncio.get_running_loop().time())
+        return web.json_response({}, status=429, headers={"Retry-After": "1" if len(times) == 1 else "3600"})
+
+    server = Server(fault=lambda number: "limited")
+    server.limited = limited  # type: ignore[method-assign]
+    settings = ServerSettings(patience=1.5, wait=0.01)
+    async with running(server), open_openai(address(server), settings) as sampler:
+        with pytest.raises(SamplerError, match="no answer within"):
+            await sampler.sample(PROMPT, 1, 7, SHORT)
+    assert len(times) == 2 and times[1] - times[0] >= 1.0
+
+
+async def test_a_prompt_over_the_length_is_told_apart_and_not_repeated() -> None:
+    async with running(Server(context=10)) as server, open_openai(address(server), QUICK) as sampler:
+        with pytest.raises(PromptTooLong, match="maximum context length is 10"):
+            await sampler.sample(PROMPT, 4, 7, SHORT)
+        assert len(server.sent) == 1 and not sampler.trouble
+        assert len(await sampler.sample(Prompt("⊢ True"), 4, 7, SHORT)) == 4
+
+
+async def test_requests_go_to_the_server_with_the_least_to_do_and_a_dead_one_is_left_out() -> None:
+    async with AsyncExitStack() as stack:
+        alive = await stack.enter_async_context(running(Server()))
+        dying = await stack.enter_async_context(running(Server(fault=lambda number: "reset" if number >= 20 else "")))
+        sampler = await stack.enter_async_context(open_openai(address(alive, dying), QUICK))
+        for begin in range(0, 200, 10):
+            tasks = [sampler.sample(PROMPT, 2, seed, SHORT) for seed in range(begin, begin + 10)]
+            assert [len(samples) for samples in await asyncio.gather(*tasks)] == [2] * 10
+        assert not sampler.trouble
+    assert dying.did["answered"] == 20 and alive.did["answered"] == 180
+    failed = sampler.usage.requests[Outcome.UNREACHABLE]
+    assert failed == dying.did["reset"] and sampler.usage.requests == {
+        Outcome.ANSWERED: 200,
+        Outcome.UNREACHABLE: failed,
+    }
+    assert failed < 60  # of 180 that it would have had a part of
+
+
+async def test_a_server_that_starts_again_is_found_again() -> None:
+    first = Server()
+    async with running(first):
+        port = urlsplit(first.url).port
+        assert port is not None
+        opened = open_openai(address(first), QUICK)
+        sampler = await opened.__aenter__()
+        await sampler.sample(PROMPT, 1, 7, SHORT)
+    waiting = asyncio.create_task(sampler.sample(PROMPT, 3, 7, SHORT))
+    await eventually(lambda: bool(sampler.trouble))
+    async with running(Server(), port):
+        assert len(await waiting) == 3 and not sampler.trouble
+    await opened.__aexit__(None, None, None)
+
+
+async def test_a_search_that_ends_takes_its_request_with_it() -> None:
+    hanging = Server(fault=in_turn(["hang"]))
+    settings = ServerSettings(timeout=60.0)
+    async with running(hanging) as server, open_openai(address(server), settings) as sampler:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await sampler.sample(PROMPT, 1, 7, SHORT)
+        assert len(await sampler.sample(PROMPT, 1, 7, SHORT)) == 1
+    assert sampler.usage.requests == {Outcome.LEFT: 1, Outcome.ANSWERED: 1} and not sampler.trouble
+
+
+async def test_a_thousand_requests_to_servers_that_fail_in_every_way_lose_nothing() -> None:
+    chance = random.Random(5)
+    often = [fault for fault in FAULTS if fault not in ("hang", "drip")]
+
+    def fails(number: int) -> str:
+        # What hangs costs its time limit.
+        if number in (20, 21):
+            return ("hang", "drip")[number % 2]
+        return chance.choice(often) if chance.random() < 0.3 else ""
+
+    before = counted()
+    settings = ServerSettings(patience=120.0, timeout=4.0, wait=0.01, rest=0.02, price_in=2.0, price_out=10.0)
+    async with AsyncExitStack() as stack:
+        servers = [await stack.enter_async_context(running(Server(fault=in_turn([""])))) for _ in range(2)]
+        sampler = await stack.enter_async_context(open_openai(address(*servers), settings))
+        for server in servers:
+            await sampler.sample(PROMPT, 1, 1, SHORT)  # each has told its model, before it can be another one
+            server.fault = fails
+        at_work = asyncio.Semaphore(16)
+
+        async def one(number: int) -> int:
+            async with at_work:
+                return len(await sampler.sample(CHAT if number % 2 else PROMPT, 3, number, Decoding(max_tokens=1)))
+
+        given = await asyncio.gather(*map(one, range(1000)))
+        cost = sampler.usage.cost
+    assert given == [3] * 1000
+    did = sum((server.did for server in servers), Counter[str]())
+    asked = Counter[Outcome]()
+    for what, count in did.items():
+        asked[FAULTS.get(what, Outcome.ANSWERED)] += count
+    assert sampler.usage.requests == asked
+    assert asked[Outcome.ANSWERED] == 1002 and set(asked) == {Outcome.ANSWERED, *FAULTS.values()}
+    # What a server with another model has sampled is paid for, and not used.
+    assert sampler.usage.samples == 1000 * 3 + 2 + did["changed"] == sum(s.samples for s in servers) + did["changed"]
+    tokens = (sum(s.tokens_in for s in servers), sum(s.tokens_out for s in servers))
+    assert (sampler.usage.tokens_in, sampler.usage.tokens_out) == tokens
+    assert cost == pytest.approx((2 * tokens[0] + 10 * tokens[1]) / 1e6)
+    assert counted() - before == Counter({outcome.value: count for outcome, count in asked.items()})
+    assert "1,002" not in str(sampler.usage) and f"{asked.total():,} requests" in str(sampler.usage)
+
+
+def counted() -> Counter[str]:
+    """Requests on the page of metrics, by what became of them."""
+    found = Counter[str]()
+    for metric in metrics.METRICS.registry.collect():
+        for sample in metric.samples:
+            if sample.name == "proofmesh_llm_requests_total" and sample.labels["model"] == "prover":
+                found[sample.labels["outcome"]] += int(sample.value)
+    return found
+
+
+async def test_a_key_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(Server(key="secret")) as server:
+        with pytest.raises(BadModel, match=r"wants a key: set \$PROOFMESH_OPENAI_KEY or \$OPENAI_API_KEY"):
+            await opened(address(server))
+        monkeypatch.setenv("OPENAI_API_KEY", "wrong")
+        with pytest.raises(BadModel, match=r"refuses the key in \$OPENAI_API_KEY"):
+            await opened(address(server))
+        monkeypatch.setenv("PROOFMESH_OPENAI_KEY", "secret")
+        async with open_openai(address(server), QUICK) as sampler:
+            assert len(await sampler.sample(PROMPT, 2, 1, SHORT)) == 2
+
+
+async def opened(text: str) -> OpenAISampler:
+    async with open_openai(text, QUICK) as sampler:
+        return sampler
+
+
+async def test_models_that_a_server_does_not_have_are_told_at_once() -> None:
+    async with running(Server()) as server:
+        with pytest.raises(BadModel, match="does not have the model `gpt`; it has `prover`"):
+            await opened(address(server, model="gpt"))
+    async with running(Server(lists=False)) as server:
+        with pytest.raises(BadModel, match="does not have the model `gpt` "):
+            await opened(address(server, model="gpt"))
+        await opened(address(server))
+
+
+async def test_a_web_page_and_a_server_that_is_not_there_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("node.llm.opening.PATIENCE", 0.0)
+    server = Server()
+
+    async def page(request: web.Request) -> web.StreamResponse:
+        return await server.html(request, {})
+
+    server.models = page  # type: ignore[method-assign]
+    async with running(server):
+        with pytest.raises(BadModel, match=r"answers with a web page, not with JSON; .* ends with /v1"):
+            await opened(address(server))
+    with pytest.raises(SamplerError, match=r"127\.0\.0\.1:\d+/v1 cannot be reached: "):
+        await opened(address(server))
+    notes: list[str] = []
+    async with running(Server()) as other, open_openai(address(server, other), QUICK, note=notes.append) as sampler:
+        assert len(await sampler.sample(PROMPT, 2, 1, SHORT)) == 2
+    assert len(notes) == 1 and "going on without it" in notes[0]
