@@ -33,8 +33,12 @@ class Failed:
     """A draft that Lean does not accept, and why."""
 
     draft: Draft
+    script: str
+    """What Lean was shown of it; empty where the text rules forbade that."""
     errors: str
     """Lean's words, or those of the text rules."""
+    line: int | None = None
+    """The line of the script (from 0) that they are about; None: all of it."""
 
 
 @dataclass(frozen=True, slots=True)

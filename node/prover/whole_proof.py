@@ -61,6 +61,8 @@ class _Sample:
     """What Lean is shown; empty: nothing."""
     errors: str = ""
     """Why it is no proof; empty: nothing is known, or nothing that its author could correct."""
+    line: int | None = None
+    """The script's line that the errors are about."""
 
 
 class WholeProofAgent:
@@ -235,7 +237,7 @@ class WholeProofAgent:
         requests = []
         for sample in failed:
             seed = derive_seed(attempt.seed, identity(attempt), "correction", sample.number, round)
-            history = (*sample.before, Failed(sample.draft, sample.errors))
+            history = (*sample.before, Failed(sample.draft, sample.script, sample.errors, sample.line))
             requests.append(ProofRequest(attempt.theorem, attempt.theorem_id, 1, 0, seed, history))
         asking = asyncio.gather(*map(self._propose, requests))
         given = await self._budget.in_time(asking)
@@ -322,7 +324,7 @@ class WholeProofAgent:
                     return sample
                 self.statistics.proofs_rejected += 1
             elif outcome.is_tactic_outcome:
-                sample.errors = words(outcome)
+                sample.errors, sample.line = words(outcome), outcome.line
         if self._verify is None:
             return None
         for position, sample in enumerate(new, 1):

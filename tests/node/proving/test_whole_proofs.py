@@ -152,7 +152,7 @@ def test_what_gives_no_whole_proofs_is_refused_before_anything_starts(tmp_path: 
         check("tactics", "whole-proof")
     with pytest.raises(BadPolicy, match="holds whole proofs: they go with --method whole-proof"):
         check(f"proofs:{file}", "mcts")
-    with pytest.raises(BadPolicy, match="names no file; write `proofs:FILE.jsonl`"):
+    with pytest.raises(BadPolicy, match=r"names no file; write `proofs:FILE.jsonl`"):
         check("proofs:", "whole-proof")
     with pytest.raises(BadPolicy, match="the proofs cannot be read: No such file"):
         check("proofs:none.jsonl", "whole-proof")
@@ -175,5 +175,5 @@ async def test_proofs_of_a_file_are_taken_by_name_in_their_order(tmp_path: Path)
     source = ListedProofs(rows)
     request = ProofRequest(CHOICE, "a", count=3, first=1, seed=0)
     assert [draft.text for draft in await source.propose(request)] == ["two"]
-    failed = Failed(rows["a"][0], "unknown")
+    failed = Failed(rows["a"][0], "one", "unknown")
     assert await source.propose(replace(request, correct=(failed,))) == (), "nobody is there to correct it"

@@ -1,0 +1,87 @@
+"""Whole proofs from a language model: its family's prompt, what it answers, and Lean's errors back to it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from common.lean import Theorem
+from node.lean.text.script import INDENT
+from node.llm.errors import CodeError, marked_errors
+from node.llm.outputs import parse_proof
+from node.llm.prompts import CountTokens, PromptTooLong, correction_prompt, proof_prompt
+from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
+from node.llm.templates import Template, TemplateError
+from node.prover.drafts import Draft, Failed, ProofRequest, ProofsUnavailable
+
+
+class SampledProofs:
+    """`node.prover.drafts.ProofSource` over any sampler."""
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        template: Template,
+        *,
+        decoding: Decoding | None = None,
+        count_tokens: CountTokens | None = None,
+    ) -> None:
+        """`decoding`: None for what the family's authors use; `count_tokens`: of the model's tokenizer, if it is at
+        hand. Raises TemplateError for a template of tactics."""
+        if template.mode != "whole-proof":
+            raise TemplateError(f"the template `{template.name}` is for tactics, and the method asks for whole proofs")
+        self._sampler = sampler
+        self._template = template
+        self._decoding = decoding or template.decoding
+        self._count_tokens = count_tokens
+
+    @property
+    def corrects(self) -> bool:
+        """Whether the family has a form for corrections."""
+        return bool(self._template.correction)
+
+    async def propose(self, request: ProofRequest) -> Sequence[Draft]:
+        """None where the statement, or the conversation about it, is longer than the model reads, and for corrections
+        by a family without them. Raises ProofsUnavailable."""
+        if request.correct and not self.corrects:
+            return ()
+        try:
+            prompt = self._prompt(request)
+        except PromptTooLong:
+            return ()
+        try:
+            samples = await self._sampler.sample(prompt, request.count, request.seed, self._decoding)
+        except SamplerError as error:
+            raise ProofsUnavailable(str(error)) from error
+        return [self._draft(sample, request.theorem) for sample in samples]
+
+    def _prompt(self, request: ProofRequest) -> Prompt:
+        """Raises PromptTooLong."""
+        prompt = proof_prompt(self._template, request.theorem, count_tokens=self._count_tokens)
+        for failed in request.correct:
+            errors = errors_of(request.theorem, failed)
+            prompt = correction_prompt(
+                self._template, prompt, failed.draft.output, errors, count_tokens=self._count_tokens
+            )
+        return prompt
+
+    def _draft(self, sample: Sample, theorem: Theorem) -> Draft:
+        parsed = parse_proof(self._template, sample, theorem)
+        return Draft(
+            parsed.text,
+            problem="" if parsed.text else str(parsed.problem),
+            log_probability=sample.logprob(sample.text),
+            tokens=sample.token_count,
+            output=sample.text,
+        )
+
+
+def errors_of(theorem: Theorem, failed: Failed) -> str:
+    """Lean's errors as the model reads them, at their place in our statement with its proof. What Lean says of the
+    whole proof, such as goals that are left, stands at the end of the statement, where Lean shows it, too."""
+    statement = f"{theorem.signature} := by"
+    script = failed.script or failed.draft.text
+    code = f"{statement}\n{textwrap.indent(script, INDENT)}"
+    above = statement.count("\n") + 1
+    line = above if failed.line is None else above + 1 + failed.line
+    return marked_errors(code, [CodeError(line, 0, failed.errors)])
