@@ -8,6 +8,7 @@ from pathlib import Path
 
 from node.model.checkpoint_folders import digest
 from node.prover.policy_names import PolicyName
+from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
 from node.proving.policies import parse
@@ -30,6 +31,7 @@ def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
                 note(f"own:{part.where} is {path}")
             found[f"own:{part.where}"] = _digest(path / WEIGHTS if path.is_dir() else path)
         elif part.is_proofs:
+            read_proofs(Path(part.where))  # a row that is none is to be heard of before anything is played
             found[f"proofs:{part.where}"] = _digest(Path(part.where))
         elif part.where:
             lines = "\n".join(read_tactics(Path(part.where)))
