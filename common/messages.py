@@ -317,6 +317,9 @@ class Attempt(Message, frozen=True):
     correct: Count = 0
     """Of `whole-proof`: how often a proof that Lean refuses goes back to its author, with Lean's errors. Attempts from
     before this field ask for none, and provers from before it do not see it."""
+    then: str = ""
+    """Of `whole-proof`: the search that goes on with the second half of the budget, from where the proofs that failed
+    were still right; empty: none. A method's name. Attempts from before this field ask for none."""
     first: Count = 0
     """Of `whole-proof`: proofs of this theorem that earlier attempts have asked for. A source with a fixed stock of
     them goes on behind these. Attempts and provers from before this field begin at the first."""

@@ -126,6 +126,7 @@ class LonePlayer:
             self._lean.environment(statement.theorem, TACTIC_SECONDS),
             prover_id="eval",
             leaves=self._plan.leaves,
+            has_values=self._policy.network,
             parameters=self._policy.parameters,
             verify=verify,
         )

@@ -66,6 +66,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
     correct: int = 0
     """Of whole proofs: how often one that Lean refuses goes back to its author."""
+    then: str = ""
+    """Of whole proofs: the search behind them."""
     sampling: Sampling
     leaves: int
     """Expansions in flight within one search."""

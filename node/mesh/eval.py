@@ -20,7 +20,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -58,6 +58,10 @@ class EvalSettings:
     correct: Natural = 0
     """Of `whole-proof`: so often a proof that Lean refuses goes back to the model, with Lean's errors. A correction
     counts as a proof that is sampled."""
+
+    then: Literal["", "mcts", "best-first", "random"] = ""
+    """Of `whole-proof`: the search that goes on with the second half of the budget, from where the proofs that failed
+    were still right. The policy then has a part that proposes tactics, too: `proofs:FILE+tactics`. Empty: none."""
 
     simulations: Natural = 512
     """Budget of an attempt: expansions of proof states, or whole proofs that are sampled; 0: no limit."""
@@ -164,8 +168,9 @@ def check(settings: EvalSettings) -> None:
     """Raises UsageProblem."""
     if settings.checkpoint and settings.policy:
         raise UsageProblem("--checkpoint and --policy both name a policy: use one of them")
-    if settings.correct and settings.method is not Method.WHOLE_PROOF:
-        raise UsageProblem(f"--correct is of whole proofs: it goes with --method {Method.WHOLE_PROOF}")
+    if (settings.correct or settings.then) and settings.method is not Method.WHOLE_PROOF:
+        flag = "--correct" if settings.correct else "--then"
+        raise UsageProblem(f"{flag} is of whole proofs: it goes with --method {Method.WHOLE_PROOF}")
     if settings.method is Method.WHOLE_PROOF and settings.passes > 1 and not settings.simulations:
         raise UsageProblem(
             "several --passes of whole proofs need --simulations, the proofs of a pass: each pass goes on behind them"

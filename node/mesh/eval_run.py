@@ -130,7 +130,7 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
         demo = of_the_demo(call.note)
         policy = f"own:{demo}" if demo else "tactics"
         call.note(f"no --policy is given: evaluating {policy}")
-    check_method(parse(policy), settings.method)
+    check_method(parse(policy), settings.method, settings.then)
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.workers)
     toolchain = await confined_toolchain(settings.lean)
     yield LoneVenue(toolchain, processes, policy, searches=settings.searches, note=call.note)
@@ -161,6 +161,7 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
         ),
         samples=settings.samples,
         correct=settings.correct,
+        then=settings.then,
         sampling=settings.sampling,
         leaves=ProverSettings().leaves,
         seed=settings.seed,

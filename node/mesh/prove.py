@@ -165,8 +165,9 @@ def _check(settings: ProveSettings) -> None:
         raise UsageProblem("--explain shows one search of this process: it goes with neither --url nor --from")
     if settings.explain and settings.proving.whole_proofs:
         raise UsageProblem("--explain shows a search, and the method whole-proof is none")
-    if settings.proving.correct and not settings.proving.whole_proofs:
-        raise UsageProblem("--correct is of whole proofs: it goes with --method whole-proof")
+    if (settings.proving.correct or settings.proving.then) and not settings.proving.whole_proofs:
+        flag = "--correct" if settings.proving.correct else "--then"
+        raise UsageProblem(f"{flag} is of whole proofs: it goes with --method whole-proof")
     named = [flag for flag, value in (("--checkpoint", settings.checkpoint), ("--fixed", settings.fixed)) if value]
     if len(named) > 1 or (named and settings.proving.policy not in ("", FIXED if settings.fixed else "")):
         raise UsageProblem(f"{' and '.join(named)} and --policy name policies: use one of them")

@@ -66,7 +66,7 @@ class AttemptPolicies:
         """What advises the attempt. A person who names no policy gets the list of tactics beside a network; otherwise
         it is what was asked for, and a network that fails is the attempt's failure. Raises BadPolicy."""
         names = self._names(attempt)
-        check_method(names, attempt.method)
+        check_method(names, attempt.method, attempt.then)
         network, people = has_network(names), attempt.purpose is Purpose.INTERACTIVE
         parts = [self._part(name, attempt) for name in names if not name.is_proofs]
         policy = combined(parts, strict=not people)
@@ -81,6 +81,10 @@ class AttemptPolicies:
     def proofs(self, attempt: Attempt) -> ProofSource | None:
         """What writes whole proofs for the attempt; None: nothing does. Raises BadPolicy."""
         return next((self._proofs[name] for name in self._names(attempt) if name.is_proofs), None)
+
+    def has_values(self, attempt: Attempt) -> bool:
+        """Whether the values of the attempt's policy are learned. Raises BadPolicy."""
+        return has_network(self._names(attempt))
 
     def parameters(self, attempt: Attempt) -> SearchParameters:
         """The numbers of the search that go with the attempt's policy. Raises BadPolicy."""

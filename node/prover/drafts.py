@@ -79,6 +79,21 @@ def normalised(text: str) -> str:
     return textwrap.dedent("\n".join(line for line in lines if line))
 
 
+_CONTINUES = ("|", "<;>", ")", "]", "}", "⟩", ",", "else ", "at ", "with ")
+"""How a line in the first column begins that belongs to the tactic above it."""
+
+
+def beginning(script: str, line: int) -> str:
+    """The tactics of a script that end above one of its lines (from 0); empty when there are none."""
+    lines = script.split("\n")
+    starts = [
+        number
+        for number, text in enumerate(lines[: line + 1])
+        if not text.startswith(" ") and not text.startswith(_CONTINUES)
+    ]
+    return "\n".join(lines[: starts[-1]]) if starts else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Script:
     """What becomes of a draft before Lean sees it."""

@@ -105,19 +105,28 @@ def has_network(names: Iterable[PolicyName]) -> bool:
     return any(name.is_network for name in names)
 
 
-def check_method(names: Sequence[PolicyName], method: str) -> None:
-    """Whether the parts of a policy give what a method plays with: whole proofs, or tactics. Raises BadPolicy."""
+def check_method(names: Sequence[PolicyName], method: str, then: str = "") -> None:
+    """Whether the parts of a policy give what a method plays with: whole proofs, or tactics; with `then`, the search
+    behind whole proofs, both. Raises BadPolicy."""
     whole = method == Method.WHOLE_PROOF
-    for name in names:
-        if whole and not (name.is_proofs or name.is_model):
-            raise BadPolicy(
-                f"`{name}` proposes tactics, and the method {method} needs whole proofs: name a policy that writes "
-                "them, such as `proofs:FILE`, or another method"
-            )
-        if not whole and name.is_proofs:
-            raise BadPolicy(f"`{name}` holds whole proofs: they go with --method {Method.WHOLE_PROOF}")
-    if whole and len(names) > 1:
-        raise BadPolicy(f"`{joined(names)}`: the method {method} takes its proofs from one policy")
+    writers = [name for name in names if name.is_proofs or name.is_model]
+    if not whole and (given := next((name for name in names if name.is_proofs), None)):
+        raise BadPolicy(f"`{given}` holds whole proofs: they go with --method {Method.WHOLE_PROOF}")
+    if whole and len(writers) != 1:
+        raise BadPolicy(
+            f"`{joined(names)}` has {len(writers)} parts that write whole proofs, and the method {method} needs one, "
+            "such as `proofs:FILE`"
+        )
+    if whole and then and len(names) == 1:
+        raise BadPolicy(
+            f"`{joined(names)}` proposes no tactics, and the search {then} needs them: add a part that does, as in "
+            f"`{joined(names)}+tactics`"
+        )
+    if whole and not then and (idle := next((name for name in names if name not in writers), None)):
+        raise BadPolicy(
+            f"`{idle}` proposes tactics, and the method {method} alone has no use for them: leave it out, or give the "
+            "search that goes on behind the proofs (--then)"
+        )
 
 
 def _part(part: str, network: str) -> PolicyName:

@@ -147,6 +147,7 @@ class Prover:
             leaves=self._settings.leaves,
             on_simulation=self._count_simulation,
             on_outcomes=self._count_outcomes,
+            has_values=self._policies.has_values(attempt),
             parameters=parameters,
             verify=self._verification(attempt) if attempt.verify else None,
         )

@@ -29,7 +29,7 @@ from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.prover.account import Account
 from node.prover.agent import IDLE_SIMULATIONS, Verify, identity, unsolved
 from node.prover.budget import Budget, TimeIsUp
-from node.prover.drafts import Draft, Failed, ProofRequest, ProofSource, ProofsUnavailable, script_of
+from node.prover.drafts import Draft, Failed, ProofRequest, ProofSource, ProofsUnavailable, beginning, script_of
 from node.prover.environment import Environment
 from node.prover.tree_search import SearchStatistics
 
@@ -84,6 +84,8 @@ class WholeProofAgent:
         self.attempt = attempt
         self.account = Account()
         self.statistics = SearchStatistics()
+        self.beginnings: dict[str, None] = {}
+        """What may be right of proofs that failed: all tactics above the first error, each text once."""
         self._budget = Budget(attempt)
         self._source = source
         self._environment = environment
@@ -325,6 +327,7 @@ class WholeProofAgent:
                 self.statistics.proofs_rejected += 1
             elif outcome.is_tactic_outcome:
                 sample.errors, sample.line = words(outcome), outcome.line
+                self._note_beginning(sample.script, outcome)
         if self._verify is None:
             return None
         for position, sample in enumerate(new, 1):
@@ -332,6 +335,12 @@ class WholeProofAgent:
                 self._note_solved(sample, position)
                 return sample
         return None
+
+    def _note_beginning(self, script: str, outcome: Outcome) -> None:
+        if outcome.kind is OutcomeKind.GOALS:
+            self.beginnings[script] = None
+        elif outcome.line is not None and (text := beginning(script, outcome.line)):
+            self.beginnings[text] = None
 
     def _note_solved(self, sample: _Sample, position: int) -> None:
         """A proof is known; `position`: its place among what Lean tries now, from 1 on."""

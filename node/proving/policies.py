@@ -42,13 +42,18 @@ def parse(text: str) -> list[PolicyName]:
     return policy_names.parse(text, OWN)
 
 
-def check(text: str, method: str = Method.MCTS, note: Callable[[str], None] = lambda text: None) -> None:
+def check(
+    text: str,
+    method: str = Method.MCTS,
+    then: str = "",
+    note: Callable[[str], None] = lambda text: None,
+) -> None:
     """Whether a policy can be opened and goes with a method, as far as that can be seen without loading a network.
 
     Raises BadPolicy.
     """
     names = parse(text)
-    check_method(names, method)
+    check_method(names, method, then)
     for name in names:
         if name.is_network:
             weights_at(Path(name.where), note)
@@ -98,7 +103,9 @@ async def open_policy(
         parameters = SearchParameters().beside(network=network)
         policy = combined(parts, strict=strict)
         label = "list of tactics" if not network else "network" if len(parts) == 1 else "network and list"
-        yield OpenedPolicy(policy, parameters, network, label if parts else "list of proofs", proofs)
+        if proofs is not None:
+            label = f"list of proofs, then {label}" if parts else "list of proofs"
+        yield OpenedPolicy(policy, parameters, network, label, proofs)
 
 
 async def _network(stack: AsyncExitStack, weights: Path, threads: int, sampling: Sampling) -> Policy:

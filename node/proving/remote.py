@@ -157,6 +157,7 @@ class MeshProver:
             seconds=budget.seconds,
             method=self._settings.method,
             correct=self._settings.correct,
+            then=self._settings.then,
             lean_attempts=budget.lean_attempts,
             policy=self._settings.policy,
         )

@@ -38,6 +38,10 @@ class ProvingSettings:
     """Of `whole-proof`: so often a proof that Lean refuses goes back to the model, with Lean's errors. A correction
     counts as a proof that is sampled."""
 
+    then: Literal["", "mcts", "best-first", "random"] = ""
+    """Of `whole-proof`: the search that goes on with the second half of the budget, from where the proofs that failed
+    were still right. The policy then has a part that proposes tactics, too: `proofs:FILE+tactics`. Empty: none."""
+
     closing: list[str] = field(default_factory=lambda: list(CLOSING))
     """Tactics that are tried first, all in one batch. What this Lean does not know is left out."""
 

@@ -107,7 +107,7 @@ class SoloProver:
         self._policies: dict[str, asyncio.Task[OpenedPolicy]] = {}
         self._network: str | None = None
         if self._settings.policy:
-            check(self._settings.policy, self._settings.method, note)
+            check(self._settings.policy, self._settings.method, self._settings.then, note)
         elif self._settings.whole_proofs:
             raise BadPolicy(f"the method {Method.WHOLE_PROOF} needs --policy, with one that writes whole proofs")
 
@@ -236,11 +236,13 @@ class SoloProver:
             method=self._settings.method,
             lean_attempts=lean_attempts,
             correct=self._settings.correct,
+            then=self._settings.then,
         )
         agent = agent_of(
             *(attempt, self._policy(opened, task.theorem), opened.proofs, task.environment),
             prover_id="solo",
             leaves=LEAVES,
+            has_values=opened.network,
             parameters=opened.parameters,
             on_expansion=self._watch(task.theorem) if self._watch else None,
             verify=self._verification(task.theorem) if self._settings.whole_proofs else None,

@@ -59,9 +59,9 @@ async def lean() -> AsyncIterator[LocalLean]:
 
 
 async def played(
-    lean: LocalLean, folder: Path, proofs: list[str], theorem: Theorem = CHOICE, **changes: object
+    lean: LocalLean, folder: Path, proofs: list[str], theorem: Theorem = CHOICE, *, beside: str = "", **changes: object
 ) -> AttemptResult:
-    """An attempt with the proofs of a file, verified as in an evaluation."""
+    """An attempt with the proofs of a file, verified as in an evaluation. `beside`: more of the policy."""
     file = folder / "proofs.jsonl"
     rows = [{"name": theorem.name, "proof": proof} for proof in proofs]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -72,7 +72,7 @@ async def played(
         reply = await lean.verify(theorem, proof_lines(proof, ""))
         return "" if reply.accepted else reply.reason
 
-    async with open_policy(parse(f"proofs:{file}")) as opened:
+    async with open_policy(parse(f"proofs:{file}{beside}")) as opened:
         environment = lean.environment(theorem)
         agent = agent_of(attempt, opened.policy, opened.proofs, environment, prover_id="p", leaves=1, verify=verify)
         return await agent.play()
@@ -128,6 +128,27 @@ async def test_a_proof_that_verification_refuses_is_not_the_end(lean: LocalLean,
     assert "rests on other axioms than Lean's own: cheat" in refused.message
 
 
+async def test_a_search_goes_on_where_a_wrong_proof_was_still_right(lean: LocalLean, tmp_path: Path) -> None:
+    theorem = Theorem("twelve", "(p : Prop)", "p → ∃ n : Nat, n * n = 144 ∧ p")
+    tactics = tmp_path / "tactics.txt"
+    tactics.write_text("constructor\ndecide\nassumption\n", encoding="utf-8")
+    proofs = ["omega", "intro h\nrefine ⟨12, ?_⟩\nexact h\ndone", "intro h\nrefine ⟨11, ?_⟩\nsimp [h]\nomega"]
+    alone = await played(lean, tmp_path, proofs, theorem, simulations=6)
+    assert alone.outcome is AttemptOutcome.FAILED
+    budget = {"simulations": 16, "then": "best-first"}
+    result = await played(lean, tmp_path, proofs, theorem, beside=f"+tactics:{tactics}", **budget)
+    assert result.outcome is AttemptOutcome.PROVED, result.message
+    assert result.proof is not None and result.proof.tactic == "intro h\nrefine ⟨12, ?_⟩"
+    verdict = await lean.verify(theorem, proof_lines(result.proof, ""))
+    assert verdict.accepted, verdict.reason
+    statistics = result.statistics
+    assert 3 < statistics.solved_at_simulations <= statistics.simulations <= 16
+    assert 3 < statistics.solved_at_lean_attempts <= statistics.tactics_tried <= statistics.lean_attempts
+    unaided = await played(lean, tmp_path, ["omega"], theorem, beside=f"+tactics:{tactics}", **budget)
+    assert unaided.outcome is AttemptOutcome.FAILED, "the tactics do not find the number"
+    assert "whole proofs: no more proofs were to be had after 1" in unaided.message
+
+
 async def test_a_person_gets_the_proof_as_it_was_written(own_lean: LocalLean, tmp_path: Path) -> None:
     file = tmp_path / "proofs.jsonl"
     rows = [{"name": "choice", "proof": proof} for proof in ("simp at *", WHOLE)]
@@ -148,8 +169,15 @@ def test_what_gives_no_whole_proofs_is_refused_before_anything_starts(tmp_path: 
     file = tmp_path / "proofs.jsonl"
     file.write_text('{"name": "t", "proof": "rfl"}\n', encoding="utf-8")
     check(f"proofs:{file}", "whole-proof")
-    with pytest.raises(BadPolicy, match="`tactics` proposes tactics, and the method whole-proof needs whole proofs"):
+    with pytest.raises(
+        BadPolicy, match="`tactics` has 0 parts that write whole proofs, and the method whole-proof needs one"
+    ):
         check("tactics", "whole-proof")
+    with pytest.raises(BadPolicy, match="`tactics` proposes tactics, and the method whole-proof alone has no use"):
+        check(f"proofs:{file}+tactics", "whole-proof")
+    with pytest.raises(BadPolicy, match="proposes no tactics, and the search mcts needs them"):
+        check(f"proofs:{file}", "whole-proof", "mcts")
+    check(f"proofs:{file}+tactics", "whole-proof", "mcts")
     with pytest.raises(BadPolicy, match="holds whole proofs: they go with --method whole-proof"):
         check(f"proofs:{file}", "mcts")
     with pytest.raises(BadPolicy, match=r"names no file; write `proofs:FILE.jsonl`"):
