@@ -20,11 +20,12 @@ from node.eval import cost
 from node.eval.plan import LeanFacts, Plan
 from node.eval.player import Slot, Slots, attempt_of, record_of
 from node.eval.records import AttemptRecord, Standing, StatementRecord
-from node.eval.weights import digests, label_of
+from node.eval.weights import digests, label_of, without_servers
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.script import proof_script
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import VerificationFailed
+from node.llm.settings import ServerSettings
 from node.prover.agents import agent_of
 from node.proving.local_lean import LocalLean, local_lean
 from node.proving.policies import OpenedPolicy, open_policy, parse
@@ -49,11 +50,13 @@ class LoneVenue:
         policy: str,
         *,
         searches: int = 0,
+        servers: ServerSettings | None = None,
         note: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`searches`: at once; 0: as many as a prover has. Raises BadPolicy."""
+        """`searches`: at once; 0: as many as a prover has; `servers`: how those with language models are asked.
+        Raises BadPolicy."""
         self.toolchain = toolchain
-        self.policy = policy
+        self.policy = without_servers(policy)
         self.label = label_of(parse(policy))
         self.weights = digests(policy, note)
         self.lean = LeanFacts(
@@ -63,6 +66,8 @@ class LoneVenue:
             header=toolchain.default_header,
         )
         self._settings = settings
+        self.parts = parse(policy)
+        self._servers = servers
         self.searches = searches or sizes(read_machine()).searches
         self._note = note
 
@@ -80,7 +85,14 @@ class LoneVenue:
         """A network that fails is the attempt's failure, also beside a list: without it another policy would be
         evaluated. Raises BadPolicy, ProvingFailed."""
         threads = sizes(read_machine()).inference_threads
-        opening = open_policy(parse(self.policy), threads=threads, sampling=plan.sampling, strict=True, note=self._note)
+        opening = open_policy(
+            self.parts,
+            threads=threads,
+            sampling=plan.sampling,
+            servers=self._servers,
+            strict=True,
+            note=self._note,
+        )
         async with local_lean(self._settings, self.toolchain) as lean, opening as policy:
             yield LonePlayer(plan, lean, policy, searches=self.searches)
 

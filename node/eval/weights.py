@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from node.model.checkpoint_folders import digest
-from node.prover.policy_names import PolicyName
+from node.prover.policy_names import INFERENCE, OPENAI, OWN, PROOFS, PolicyName, joined
 from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
+from node.proving.llm_policy import identity
 from node.proving.policies import parse
 
 WEIGHTS = "model.safetensors"
@@ -20,9 +22,13 @@ DIGITS = 16
 """Of a digest that is kept: to be compared, and to be read by people."""
 
 
+_WORDS = {OWN: "network", INFERENCE: "network", OPENAI: "language model", PROOFS: "list of proofs"}
+
+
 def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
-    """By part of a policy: the digest of its weights, or of its list of tactics or proofs. `note` hears which
-    checkpoint a run's folder means, and of damaged ones that are passed over. Raises BadPolicy."""
+    """By part of a policy: the digest of its weights, of its list of tactics or proofs, or of a language model's
+    template: its weights are on a server. `note` hears which checkpoint a run's folder means, and of damaged ones that
+    are passed over. Raises BadPolicy."""
     found = {}
     for part in parse(policy):
         if part.is_network:
@@ -33,17 +39,29 @@ def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
         elif part.is_proofs:
             read_proofs(Path(part.where))  # a row that is none is to be heard of before anything is played
             found[f"proofs:{part.where}"] = _digest(Path(part.where))
+        elif part.is_model:
+            model, template = identity(part)
+            found[model] = template
         elif part.where:
             lines = "\n".join(read_tactics(Path(part.where)))
             found[f"tactics:{part.where}"] = hashlib.blake2b(lines.encode()).hexdigest()[:DIGITS]
     return found
 
 
+def without_servers(policy: str) -> str:
+    """A policy as it is written down with results: where a language model runs makes no difference.
+
+    Raises BadPolicy.
+    """
+    parts = parse(policy)
+    if not any(part.is_model for part in parts):
+        return policy
+    return joined(replace(part, where=identity(part)[0].partition(":")[2]) if part.is_model else part for part in parts)
+
+
 def label_of(parts: Iterable[PolicyName]) -> str:
     """A policy in words."""
-    words = (
-        "network" if part.is_network else "list of proofs" if part.is_proofs else "list of tactics" for part in parts
-    )
+    words = (_WORDS.get(part.kind, "list of tactics") for part in parts)
     return " and ".join(dict.fromkeys(words))
 
 

@@ -31,7 +31,7 @@ class ModelAddress:
     @property
     def identity(self) -> str:
         """The model without its servers: where it runs makes no difference."""
-        return f"{PREFIX}{self.model}"
+        return f"{PREFIX}{self.model}" + (f"@{self.template}" if self.template else "")
 
 
 def parse_address(text: str) -> ModelAddress:

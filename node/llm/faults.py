@@ -56,7 +56,7 @@ REPEATED = frozenset(
 """After which the same request is sent again."""
 
 
-class PromptTooLong(SamplerError):
+class ContextExceeded(SamplerError):
     """The prompt does not fit into the model's context: a shorter one might."""
 
 

@@ -20,7 +20,7 @@ from common.seeds import derive_seed
 from node.llm.address import ModelAddress, parse_address
 from node.llm.client import SECONDS_PER_TOKEN, Endpoint, client_library, endpoint
 from node.llm.completions import Completion
-from node.llm.faults import REPEATED, Fault, Outcome, PromptTooLong, RequestFailed
+from node.llm.faults import REPEATED, ContextExceeded, Fault, Outcome, RequestFailed
 from node.llm.fleet import Fleet, Place
 from node.llm.opening import check_servers
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
@@ -63,7 +63,7 @@ class OpenAISampler:
         """`count` samples; at temperature 0 one, because all would be equal. Servers that give one sample a request are
         asked as often as needed, each time with a seed of its own.
 
-        Raises SamplerError, and its PromptTooLong.
+        Raises SamplerError, and its ContextExceeded.
         """
         if decoding.temperature == 0:
             count = min(count, 1)
@@ -117,7 +117,7 @@ class OpenAISampler:
 
     def _error(self, fault: Fault) -> SamplerError:
         if fault.outcome is Outcome.TOO_LONG:
-            return PromptTooLong(fault.text)
+            return ContextExceeded(fault.text)
         over = f": no answer within {self._settings.patience:g} s" if fault.outcome in REPEATED else ""
         return SamplerError(f"{self.address.model}{over}: {fault.text}")
 

@@ -29,6 +29,7 @@ from common.lean_settings import LeanSettings
 from common.limits import Duration, Natural, Positive
 from common.messages import Method
 from common.sampling import SAMPLES, Sampling
+from node.llm.settings import ServerSettings
 
 DONE, UNUSABLE, FAILED, INTERRUPTED = 0, 2, 3, 130
 
@@ -45,9 +46,11 @@ class EvalSettings:
     list`), or files (.jsonl, .json, .parquet, .txt, .lean), joined by commas."""
 
     policy: str = ""
-    """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `tactics` (a fixed list),
-    `tactics:FILE` (one a line), or several, as in `own:PATH+tactics`. Empty: the newest checkpoint of runs/demo, or the
-    list if there is none. Whole proofs: `proofs:FILE`, rows {"name", "proof"} that somebody's prover has written."""
+    """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `openai:URL#MODEL` (a
+    language model on a server; `@TEMPLATE` behind it where its name does not tell how to ask it), `tactics` (a fixed
+    list), `tactics:FILE` (one a line), or several, as in `own:PATH+tactics`, with shares as in `own:PATH*2+tactics`.
+    Empty: the newest checkpoint of runs/demo, or the list if there is none. Whole proofs: a model that writes them, or
+    `proofs:FILE`, rows {"name", "proof"} that somebody's prover has written."""
 
     checkpoint: str = ""
     """A weights file, a checkpoint or a run's folder: short for `--policy own:PATH`."""
@@ -85,7 +88,10 @@ class EvalSettings:
     """Tactics that a network samples in an expansion; whole proofs that a model is asked for at once."""
 
     sampling: Sampling = field(default_factory=Sampling)
-    """How it samples them."""
+    """How it samples them. A language model samples as its authors do, unless something is said here."""
+
+    models: ServerSettings = field(default_factory=ServerSettings)
+    """How servers with language models are asked."""
 
     out: Path | None = None
     """Folder of the evaluation; by default one in `evals` that is named after what is evaluated."""

@@ -120,9 +120,8 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
         return
     from node.eval.alone import LoneVenue
     from node.lean.settings import LeanProcessSettings
-    from node.prover.policy_names import check_method
     from node.proving.checkpoints import of_the_demo
-    from node.proving.policies import parse
+    from node.proving.policies import check_plays, parse
     from node.proving.starting import confined_toolchain
 
     policy = settings.policy or (f"own:{settings.checkpoint}" if settings.checkpoint else "")
@@ -130,10 +129,10 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
         demo = of_the_demo(call.note)
         policy = f"own:{demo}" if demo else "tactics"
         call.note(f"no --policy is given: evaluating {policy}")
-    check_method(parse(policy), settings.method, settings.then)
+    check_plays(parse(policy), settings.method, settings.then, settings.correct)
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.workers)
     toolchain = await confined_toolchain(settings.lean)
-    yield LoneVenue(toolchain, processes, policy, searches=settings.searches, note=call.note)
+    yield LoneVenue(toolchain, processes, policy, searches=settings.searches, servers=settings.models, note=call.note)
 
 
 def refusals_in_words(refused: Mapping[str, str], statements: int, lean: LeanFacts) -> str:

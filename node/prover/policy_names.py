@@ -8,7 +8,7 @@ What runs in one process has its network from a file: `own:PATH`. A mesh has one
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from common.messages import Method
@@ -105,13 +105,18 @@ def has_network(names: Iterable[PolicyName]) -> bool:
     return any(name.is_network for name in names)
 
 
-def check_method(names: Sequence[PolicyName], method: str, then: str = "") -> None:
+def check_method(
+    names: Sequence[PolicyName],
+    method: str,
+    then: str = "",
+    writes: Callable[[PolicyName], bool] = lambda name: name.is_proofs,
+) -> None:
     """Whether the parts of a policy give what a method plays with: whole proofs, or tactics; with `then`, the search
-    behind whole proofs, both. Raises BadPolicy."""
+    behind whole proofs, both. `writes`: whether a part gives whole proofs. Raises BadPolicy."""
     whole = method == Method.WHOLE_PROOF
-    writers = [name for name in names if name.is_proofs or name.is_model]
-    if not whole and (given := next((name for name in names if name.is_proofs), None)):
-        raise BadPolicy(f"`{given}` holds whole proofs: they go with --method {Method.WHOLE_PROOF}")
+    writers = [name for name in names if writes(name)]
+    if not whole and writers:
+        raise BadPolicy(f"`{writers[0]}` gives whole proofs: they go with --method {Method.WHOLE_PROOF}")
     if whole and len(writers) != 1:
         raise BadPolicy(
             f"`{joined(names)}` has {len(writers)} parts that write whole proofs, and the method {method} needs one, "

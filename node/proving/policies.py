@@ -1,26 +1,37 @@
-"""What proposes tactics, as a person names it: `own:PATH`, `tactics`, `tactics:FILE`, mixtures `own:PATH+tactics`. And
-what writes whole proofs: `proofs:FILE`."""
+"""What proposes tactics, as a person names it: `own:PATH`, `openai:URL#MODEL`, `tactics:FILE`, and mixtures. And what
+writes whole proofs: `proofs:FILE`, and models whose template is for them."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from common.messages import Method
 from common.sampling import PLAIN, Sampling
+from node.llm.settings import ServerSettings
+from node.llm.templates import Template
 from node.prover import policy_names
-from node.prover.attempt_policy import LIST_SHARE, combined, proofs_of, tactics_policy
+from node.prover.attempt_policy import combined, proofs_of, share_of, tactics_policy
 from node.prover.drafts import ProofSource
 from node.prover.fixed_policy import CLOSING
 from node.prover.mixture import Part
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Policy
-from node.prover.policy_names import INFERENCE, OWN, PolicyName, check_method, has_network
+from node.prover.policy_names import INFERENCE, OPENAI, OWN, PROOFS, TACTICS, PolicyName, check_method, has_network
 from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
+
+_WORDS = {
+    PROOFS: "list of proofs",
+    OWN: "network",
+    INFERENCE: "network",
+    OPENAI: "language model",
+    TACTICS: "list of tactics",
+}
+_ORDER = list(dict.fromkeys(_WORDS.values()))
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,8 @@ class OpenedPolicy:
     """What it is, in words."""
     proofs: ProofSource | None = None
     """What writes whole proofs; None: it proposes tactics alone."""
+    trouble: Callable[[], str] = lambda: ""
+    """What is wrong with servers that it asks at present; empty: nothing."""
 
 
 def parse(text: str) -> list[PolicyName]:
@@ -46,6 +59,7 @@ def check(
     text: str,
     method: str = Method.MCTS,
     then: str = "",
+    correct: int = 0,
     note: Callable[[str], None] = lambda text: None,
 ) -> None:
     """Whether a policy can be opened and goes with a method, as far as that can be seen without loading a network.
@@ -53,12 +67,16 @@ def check(
     Raises BadPolicy.
     """
     names = parse(text)
-    check_method(names, method, then)
+    check_plays(names, method, then, correct)
     for name in names:
         if name.is_network:
             weights_at(Path(name.where), note)
         elif name.is_proofs:
             read_proofs(Path(name.where))
+        elif name.is_model:
+            from node.proving.llm_policy import check_model
+
+            check_model(name)
         elif name.where:
             read_tactics(Path(name.where))
 
@@ -83,29 +101,81 @@ async def open_policy(
     threads: int = 1,
     closing: Sequence[str] = CLOSING,
     sampling: Sampling = PLAIN,
+    servers: ServerSettings | None = None,
     strict: bool = False,
     note: Callable[[str], None] = lambda text: None,
 ) -> AsyncIterator[OpenedPolicy]:
     """The policy, for as long as the block lasts. `threads`: of a network's forward passes; `closing`: what the fixed
-    list tries first; `sampling`: how networks draw tactics; `strict`: see MixturePolicy. Raises BadPolicy."""
+    list tries first; `sampling`: how networks draw tactics; `servers`: how those with language models are asked;
+    `strict`: see MixturePolicy. Raises BadPolicy; ProvingFailed: no server answers."""
     parts: list[Part] = []
     proofs: ProofSource | None = None
+    troubles: list[Callable[[], str]] = []
     async with AsyncExitStack() as stack:
         for name in names:
             if name.is_network:
                 weights = weights_at(Path(name.where), note)
-                parts.append(Part(await _network(stack, weights, threads, sampling), has_values=True))
+                policy = await _network(stack, weights, threads, sampling)
+                parts.append(Part(policy, share_of(name), has_values=True))
             elif name.is_proofs:
                 proofs = proofs_of(name)
+            elif name.is_model and writes_proofs(name):
+                from node.proving.sampled_proofs import model_proofs
+
+                writing = model_proofs(name, servers=servers, sampling=sampling, note=note)
+                proofs, trouble = await stack.enter_async_context(writing)
+                troubles.append(trouble)
+            elif name.is_model:
+                from node.proving.llm_policy import model_policy
+
+                opening = model_policy(name, servers=servers, sampling=sampling, note=note)
+                policy, trouble = await stack.enter_async_context(opening)
+                parts.append(Part(policy, share_of(name)))
+                troubles.append(trouble)
             else:
-                parts.append(Part(tactics_policy(name, closing), LIST_SHARE))
+                parts.append(Part(tactics_policy(name, closing), share_of(name)))
         network = has_network(names)
         parameters = SearchParameters().beside(network=network)
-        policy = combined(parts, strict=strict)
-        label = "list of tactics" if not network else "network" if len(parts) == 1 else "network and list"
-        if proofs is not None:
-            label = f"list of proofs, then {label}" if parts else "list of proofs"
-        yield OpenedPolicy(policy, parameters, network, label, proofs)
+        yield OpenedPolicy(
+            combined(parts, strict=strict),
+            parameters,
+            network,
+            label_of(names),
+            proofs,
+            lambda: "; ".join(filter(None, (trouble() for trouble in troubles))),
+        )
+
+
+def check_plays(names: Sequence[PolicyName], method: str, then: str = "", correct: int = 0) -> None:
+    """Whether the parts of a policy give what a method plays with, corrections included. Raises BadPolicy."""
+    check_method(names, method, then, writes=writes_proofs)
+    for name in names if correct else ():
+        if name.is_proofs:
+            raise BadPolicy(f"`{name}`: a file corrects nothing; leave --correct out")
+        if name.is_model and writes_proofs(name) and not _template(name).correction:
+            raise BadPolicy(
+                f"`{name}`: its template `{_template(name).name}` has no form for corrections; leave --correct out"
+            )
+
+
+def writes_proofs(name: PolicyName) -> bool:
+    """Whether a part of a policy gives whole proofs, and no tactics. Raises BadPolicy."""
+    return _template(name).mode == "whole-proof" if name.is_model else name.is_proofs
+
+
+def _template(name: PolicyName) -> Template:
+    """Of a language model. Raises BadPolicy."""
+    from node.proving.llm_policy import address_of, template_of
+
+    return template_of(address_of(name))
+
+
+def label_of(names: Iterable[PolicyName]) -> str:
+    """A policy in words."""
+    kinds = list(dict.fromkeys(_WORDS[name.kind] for name in names))
+    if kinds == [_WORDS[TACTICS]]:
+        return kinds[0]
+    return " and ".join("list" if kind == _WORDS[TACTICS] else kind for kind in sorted(kinds, key=_ORDER.index))
 
 
 async def _network(stack: AsyncExitStack, weights: Path, threads: int, sampling: Sampling) -> Policy:

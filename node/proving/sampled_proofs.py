@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from common.lean import Theorem
+from common.sampling import PLAIN, Sampling
 from node.lean.text.script import INDENT
+from node.llm.address import BadModel
 from node.llm.errors import CodeError, marked_errors
+from node.llm.faults import ContextExceeded
 from node.llm.outputs import parse_proof
 from node.llm.prompts import CountTokens, PromptTooLong, correction_prompt, proof_prompt
 from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
+from node.llm.settings import ServerSettings
 from node.llm.templates import Template, TemplateError
 from node.prover.drafts import Draft, Failed, ProofRequest, ProofsUnavailable
+from node.prover.policy_names import BadPolicy, PolicyName
+from node.proving.llm_policy import address_of, decoding_of, template_of
+from node.proving.prover import ProvingFailed
 
 
 class SampledProofs:
@@ -34,6 +43,8 @@ class SampledProofs:
         self._template = template
         self._decoding = decoding or template.decoding
         self._count_tokens = count_tokens
+        self.dropped: Counter[str] = Counter()
+        """Samples in which no proof was found, by why."""
 
     @property
     def corrects(self) -> bool:
@@ -51,9 +62,13 @@ class SampledProofs:
             return ()
         try:
             samples = await self._sampler.sample(prompt, request.count, request.seed, self._decoding)
+        except ContextExceeded:
+            return ()
         except SamplerError as error:
             raise ProofsUnavailable(str(error)) from error
-        return [self._draft(sample, request.theorem) for sample in samples]
+        drafts = [self._draft(sample, request.theorem) for sample in samples]
+        self.dropped.update(draft.problem for draft in drafts if draft.problem)
+        return drafts
 
     def _prompt(self, request: ProofRequest) -> Prompt:
         """Raises PromptTooLong."""
@@ -74,6 +89,37 @@ class SampledProofs:
             tokens=sample.token_count,
             output=sample.text,
         )
+
+
+@asynccontextmanager
+async def model_proofs(
+    name: PolicyName,
+    *,
+    servers: ServerSettings | None = None,
+    sampling: Sampling = PLAIN,
+    note: Callable[[str], None] = lambda text: None,
+) -> AsyncIterator[tuple[SampledProofs, Callable[[], str]]]:
+    """The proofs of a model on servers, for as long as the block lasts, and what tells what is wrong with the servers
+    at present (empty: nothing). `note` hears what was asked and answered, at the end.
+
+    Raises BadPolicy; ProvingFailed: no server answers.
+    """
+    from node.llm.openai import open_openai
+
+    address = address_of(name)
+    template = template_of(address)
+    try:
+        async with open_openai(address, servers, note=note) as sampler:
+            source = SampledProofs(sampler, template, decoding=decoding_of(template, sampling))
+            try:
+                yield source, lambda: sampler.trouble
+            finally:
+                dropped = ", ".join(f"{count} {problem}" for problem, count in source.dropped.most_common())
+                note(f"{sampler.usage}" + (f"; samples without a proof: {dropped}" if dropped else ""))
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
+    except SamplerError as error:
+        raise ProvingFailed(str(error)) from error
 
 
 def errors_of(theorem: Theorem, failed: Failed) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from common.limits import Natural, Positive
 from common.sampling import SAMPLES
+from node.llm.settings import ServerSettings
 
 CLOSING = ("rfl", "assumption", "simp", "decide", "omega", "simp_all", "grind", "aesop", "norm_num", "ring")
 """Cheap ones first. Those that this Lean or project does not have are found out and left out."""
@@ -24,11 +25,13 @@ class ProvingSettings:
     """How proofs are looked for."""
 
     policy: str = ""
-    """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `tactics` (a fixed list),
-    `tactics:FILE` (one tactic a line), or several at once, as in `own:PATH+tactics`. Empty: the list first, then with
-    the newest checkpoint of runs/demo, if there is one. On a running mesh (--url): `inference` (its network), `tactics`
-    or `inference+tactics`; empty: as its provers are configured, a network together with the list. Whole proofs:
-    `proofs:FILE` (rows {"name", "proof"})."""
+    """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `openai:URL#MODEL`
+    (a language model on a server; `@TEMPLATE` behind it where its name does not tell how to ask it), `tactics` (a fixed
+    list), `tactics:FILE` (one tactic a line), or several at once, as in `own:PATH+tactics`, with shares as in
+    `own:PATH*2+tactics`. Empty: the list first, then with the newest checkpoint of runs/demo, if there is one. On a
+    running mesh (--url): `inference` (its network), `tactics` or `inference+tactics`; empty: as its provers are
+    configured, a network together with the list. Whole proofs: a model that writes them, or `proofs:FILE` (rows
+    {"name", "proof"})."""
 
     method: SearchMethod = "mcts"
     """How to search: `mcts` (Monte Carlo tree search), `best-first` (the likeliest path first), `random` (any open
@@ -51,6 +54,9 @@ class ProvingSettings:
     samples: Positive = SAMPLES
     """Tactics that a network samples for each expansion of the search; whole proofs that a model is asked for at
     once."""
+
+    models: ServerSettings = field(default_factory=ServerSettings)
+    """How servers with language models are asked."""
 
     shorten: bool = True
     """Make a proof short, and name its hypotheses as a person would, before it is verified. Whole proofs stay as their

@@ -107,7 +107,8 @@ class SoloProver:
         self._policies: dict[str, asyncio.Task[OpenedPolicy]] = {}
         self._network: str | None = None
         if self._settings.policy:
-            check(self._settings.policy, self._settings.method, self._settings.then, note)
+            how = self._settings
+            check(how.policy, how.method, how.then, how.correct, note)
         elif self._settings.whole_proofs:
             raise BadPolicy(f"the method {Method.WHOLE_PROOF} needs --policy, with one that writes whole proofs")
 
@@ -140,6 +141,8 @@ class SoloProver:
             proof = await self._portfolio(task)
         except BadStatement as error:
             return Found(AttemptOutcome.BAD_STATEMENT, reason=str(error), seconds=time.monotonic() - began)
+        if proof is None and (trouble := self._trouble()):
+            raise ProvingFailed(f"the search was cut short: {trouble}")
         if proof is None:
             reason = task.reason or f"no proof within {budget.seconds:g} s"
             return self._failed(task, reason, time.monotonic() - began)
@@ -297,7 +300,18 @@ class SoloProver:
     async def _open(self, policy: str) -> OpenedPolicy:
         # Closing tactics of a library that is loaded (grind, aesop, ...) help everywhere, not only at the beginning.
         first = [*LIST_CLOSING, *(tactic for tactic in self._closing.known() if tactic not in (*LIST_CLOSING, "omega"))]
-        return await self._stack.enter_async_context(open_policy(parse(policy), closing=first, note=self._note))
+        opening = open_policy(parse(policy), closing=first, servers=self._settings.models, note=self._note)
+        return await self._stack.enter_async_context(opening)
+
+    def _trouble(self) -> str:
+        """What is wrong with the servers of language models; empty: nothing."""
+        found = []
+        for policy, opening in self._policies.items():
+            if opening.done():
+                found.append(opening.result().trouble() if not opening.exception() else "")
+            elif any(name.is_model for name in parse(policy)):
+                found.append(f"no answer yet from {policy}")
+        return "; ".join(filter(None, found))
 
 
 async def _proposition(environment: LocalEnvironment, theorem: Theorem, state: str) -> None:

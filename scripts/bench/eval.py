@@ -44,7 +44,7 @@ from node.prover.agent import Agent
 from node.prover.policy_names import BadPolicy
 from node.prover.settings import ProverSettings
 from node.proving.local_lean import LocalLean, local_lean
-from node.proving.policies import OpenedPolicy, open_policy, parse
+from node.proving.policies import OpenedPolicy, open_policy
 from node.proving.starting import confined_toolchain
 from scripts.bench._report import asked, machine, report
 
@@ -77,7 +77,7 @@ class Work:
 
 async def bare(work: Work) -> tuple[float, float, int]:
     """Seconds of the searches alone, seconds of verifying all their proofs at once, and how many are accepted."""
-    opening = open_policy(parse(work.venue.policy), strict=True)
+    opening = open_policy(work.venue.parts, strict=True)
     async with local_lean(work.settings, work.venue.toolchain) as lean, opening as policy:
         slots = LonePlayer(work.plan, lean, policy, searches=work.venue.searches).slots
         began = time.perf_counter()

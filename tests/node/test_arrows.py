@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "node.serve": {"common", "node.lean"},
     # What uses the parts of roles in one process, without a mesh.
     "node.proving": {"common", "node.inference", "node.lean", "node.llm", "node.model", "node.prover"},
-    "node.eval": {"common", "node.bank", "node.lean", "node.model", "node.prover", "node.proving"},
+    "node.eval": {"common", "node.bank", "node.lean", "node.llm", "node.model", "node.prover", "node.proving"},
 }
 """By package, the packages that it may import besides itself. `node.mesh` composes roles, and `scripts` measures them:
 both may import everything, and nothing here may import them."""

@@ -6,9 +6,10 @@ import asyncio
 import json
 import platform
 import random
+import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -210,6 +211,26 @@ async def running(server: Server, port: int = 0) -> AsyncIterator[Server]:
     finally:
         server.release.set()
         await runner.cleanup()
+
+
+@contextmanager
+def in_a_thread(server: Server) -> Iterator[Server]:
+    """The server on a loop of its own, for commands that run theirs in the test's thread."""
+    started, ended = threading.Event(), threading.Event()
+
+    async def run() -> None:
+        async with running(server):
+            started.set()
+            await asyncio.to_thread(ended.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    try:
+        assert started.wait(30)
+        yield server
+    finally:
+        ended.set()
+        thread.join()
 
 
 def in_turn(faults: Sequence[str]) -> Callable[[int], str]:

@@ -22,7 +22,7 @@ from node.llm.address import BadModel, ModelAddress, parse_address
 def test_addresses_are_read_and_written(text: str, found: ModelAddress) -> None:
     assert parse_address(text) == found
     assert parse_address(str(found)) == found
-    assert found.identity == f"openai:{found.model}"
+    assert found.identity.startswith(f"openai:{found.model}") and "http" not in found.identity
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from common import metrics
 from node.llm.address import BadModel
-from node.llm.faults import Outcome, PromptTooLong
+from node.llm.faults import ContextExceeded, Outcome
 from node.llm.openai import OpenAISampler, open_openai
 from node.llm.sampling import ChatMessage, Decoding, Prompt, SamplerError
 from node.llm.settings import ServerSettings
@@ -168,7 +168,7 @@ async def test_retry_after_is_obeyed_but_not_beyond_the_patience() -> None:
 
 async def test_a_prompt_over_the_length_is_told_apart_and_not_repeated() -> None:
     async with running(Server(context=10)) as server, open_openai(address(server), QUICK) as sampler:
-        with pytest.raises(PromptTooLong, match="maximum context length is 10"):
+        with pytest.raises(ContextExceeded, match="maximum context length is 10"):
             await sampler.sample(PROMPT, 4, 7, SHORT)
         assert len(server.sent) == 1 and not sampler.trouble
         assert len(await sampler.sample(Prompt("⊢ True"), 4, 7, SHORT)) == 4

@@ -178,7 +178,7 @@ def test_what_gives_no_whole_proofs_is_refused_before_anything_starts(tmp_path: 
     with pytest.raises(BadPolicy, match="proposes no tactics, and the search mcts needs them"):
         check(f"proofs:{file}", "whole-proof", "mcts")
     check(f"proofs:{file}+tactics", "whole-proof", "mcts")
-    with pytest.raises(BadPolicy, match="holds whole proofs: they go with --method whole-proof"):
+    with pytest.raises(BadPolicy, match="gives whole proofs: they go with --method whole-proof"):
         check(f"proofs:{file}", "mcts")
     with pytest.raises(BadPolicy, match=r"names no file; write `proofs:FILE.jsonl`"):
         check("proofs:", "whole-proof")

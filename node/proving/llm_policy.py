@@ -1,0 +1,199 @@
+"""A language model as a policy: asked for tactics in its family's words, its answers read, merged and counted."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import msgspec
+
+from common import metrics
+from common.messages import SampledTactic
+from common.sampling import PLAIN, Sampling
+from node.llm import templates
+from node.llm.address import BadModel, ModelAddress, parse_address
+from node.llm.client import client_library
+from node.llm.faults import ContextExceeded
+from node.llm.outputs import Parsed, parse_tactic, score
+from node.llm.prompts import PromptTooLong, tactic_prompt
+from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
+from node.llm.settings import ServerSettings
+from node.llm.templates import Template, TemplateError
+from node.prover.policy import Advice, BadAdvice
+from node.prover.policy_names import BadPolicy, PolicyName
+from node.prover.prior import Proposal, merge_samples
+from node.proving.prover import ProvingFailed
+
+VALUE = -8.0
+"""Of every state: a language model has no values. A search sees only by how much states differ."""
+
+SHORTER = 0.8
+"""A prompt that a server finds too long is made this much shorter, and so are all later ones."""
+
+DIGITS = 16
+"""Of a template's digest."""
+
+_dropped = metrics.counter(
+    "llm_parse_failures", "Samples in which no tactic was found, by why", ("template", "problem")
+)
+_shortened = metrics.counter("llm_states_shortened", "Prompts that left hypotheses of their state out", ("template",))
+
+
+class LanguageModelPolicy:
+    """`node.prover.policy.Policy` by a language model, wherever it runs."""
+
+    def __init__(
+        self, sampler: Sampler, template: Template, *, sampling: Sampling = PLAIN, value: float = VALUE
+    ) -> None:
+        """`sampling`: how to draw; where it says nothing (`PLAIN`), as the family's authors do. Its stop texts are
+        added to the family's. Raises BadPolicy: a template of whole proofs, or samples that differ, which no server
+        knows how to draw."""
+        if template.mode != "tactic":
+            raise BadPolicy(
+                f"the template `{template.name}` asks for whole proofs, and this search for tactics: name a template "
+                "of tactics behind the model (MODEL@TEMPLATE)"
+            )
+        if sampling.distinct:
+            raise BadPolicy("a language model on a server cannot draw distinct first tokens: leave `distinct` out")
+        self._sampler = sampler
+        self._template = template
+        self._decoding = decoding_of(template, sampling)
+        self._value = value
+        self.dropped: Counter[str] = Counter()
+        """Samples in which no tactic was found, by why."""
+        self.shortened = 0
+        """Prompts that left hypotheses of their state out."""
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """Raises BadAdvice: the model gave no samples, which says nothing about the theorem."""
+        try:
+            drawn = await self._drawn(state, samples, seed)
+        except (SamplerError, PromptTooLong) as error:
+            raise BadAdvice(str(error)) from error
+        return Advice(
+            self._proposals(drawn),
+            self._value,
+            exhausted=self._decoding.temperature == 0,  # it would say the same again
+            samples=len(drawn),
+            tokens=sum(sample.token_count for sample in drawn),
+        )
+
+    async def _drawn(self, state: str, samples: int, seed: int) -> Sequence[Sample]:
+        """Samples for a state, which is shortened until the server takes it. Raises SamplerError, PromptTooLong."""
+        while True:
+            prompt = tactic_prompt(self._template, state)
+            try:
+                drawn = await self._sampler.sample(prompt, samples, seed, self._decoding)
+            except ContextExceeded:
+                self._shorten(prompt)
+                continue
+            if prompt.dropped:
+                self.shortened += 1
+                _shortened.labels(self._template.name).inc()
+            return drawn
+
+    def _shorten(self, prompt: Prompt) -> None:
+        """A server has a smaller context than the family: later prompts are at most so long."""
+        limits = self._template.limits
+        text = prompt.text + "".join(message.content for message in prompt.messages)
+        tokens = math.ceil(len(text.encode(errors="surrogatepass")) / limits.token_bytes)
+        # Never less than one token: then the goals alone are too long, and `tactic_prompt` says so.
+        shorter = max(1, min(limits.prompt - 1, int(SHORTER * tokens)))
+        self._template = msgspec.structs.replace(self._template, limits=msgspec.structs.replace(limits, prompt=shorter))
+
+    def _proposals(self, drawn: Sequence[Sample]) -> list[Proposal]:
+        """Distinct tactics with their prior mass: by log-probabilities as the family counts them, by sample counts
+        where they are not known."""
+        parsed = [(sample, parse_tactic(self._template, sample)) for sample in drawn]
+        for _, each in parsed:
+            if not each.text:
+                problem = str(each.problem or "empty")
+                self.dropped[problem] += 1
+                _dropped.labels(self._template.name, problem).inc()
+        known = {each.text: self._score(sample, each) is not None for sample, each in parsed if each.text}
+        merged = merge_samples(
+            SampledTactic(each.text, self._score(sample, each) or 0.0) for sample, each in parsed if each.text
+        )
+        return [each if known[each.tactic] else replace(each, log_probability=None) for each in merged]
+
+    def _score(self, sample: Sample, parsed: Parsed) -> float | None:
+        return score(self._template, sample, parsed)
+
+
+def decoding_of(template: Template, sampling: Sampling) -> Decoding:
+    """How to sample. A person's wishes win; the length is the family's."""
+    own = template.decoding
+    stop = tuple(dict.fromkeys((*own.stop, *sampling.stop)))
+    if sampling.temperature == PLAIN.temperature and sampling.top_p == PLAIN.top_p:
+        return replace(own, stop=stop)
+    return Decoding(sampling.temperature, sampling.top_p, own.max_tokens, stop)
+
+
+def address_of(name: PolicyName) -> ModelAddress:
+    """The servers and the model that a policy's name means. Raises BadPolicy."""
+    try:
+        return parse_address(name.where)
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
+
+
+def template_of(address: ModelAddress) -> Template:
+    """How the model is asked. Raises BadPolicy."""
+    try:
+        return templates.load(address.template) if address.template else templates.for_model(address.model)
+    except TemplateError as error:
+        where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
+        raise BadPolicy(f"`{address}`: {error}{where}") from error
+
+
+def identity(name: PolicyName) -> tuple[str, str]:
+    """What results say of a model: its name without its servers, and its template with the digest of its text. Raises
+    BadPolicy."""
+    address = address_of(name)
+    template = template_of(address)
+    digest = hashlib.blake2b(msgspec.json.encode(template)).hexdigest()[:DIGITS]
+    return address.identity, f"{template.name} {digest}"
+
+
+def check_model(name: PolicyName) -> None:
+    """Whether a model can be asked, as far as that can be seen without its servers. Raises BadPolicy."""
+    template_of(address_of(name))
+    try:
+        client_library()
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
+
+
+@asynccontextmanager
+async def model_policy(
+    name: PolicyName,
+    *,
+    servers: ServerSettings | None = None,
+    sampling: Sampling = PLAIN,
+    note: Callable[[str], None] = lambda text: None,
+) -> AsyncIterator[tuple[LanguageModelPolicy, Callable[[], str]]]:
+    """The policy of a model on servers, for as long as the block lasts, and what tells what is wrong with the servers
+    at present (empty: nothing). `note` hears what was asked and answered, at the end.
+
+    Raises BadPolicy; ProvingFailed: no server answers.
+    """
+    from node.llm.openai import open_openai
+
+    address = address_of(name)
+    template = template_of(address)
+    try:
+        async with open_openai(address, servers, note=note) as sampler:
+            policy = LanguageModelPolicy(sampler, template, sampling=sampling)
+            try:
+                yield policy, lambda: sampler.trouble
+            finally:
+                dropped = ", ".join(f"{count} {problem}" for problem, count in policy.dropped.most_common())
+                note(f"{sampler.usage}" + (f"; samples without a tactic: {dropped}" if dropped else ""))
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
+    except SamplerError as error:
+        raise ProvingFailed(str(error)) from error

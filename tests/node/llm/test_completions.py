@@ -1,0 +1,110 @@
+"""What servers answer, in the forms that they are known to write, and what their refusals and failures mean."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import time
+
+import msgspec
+import pytest
+
+from node.llm.completions import Known, aligned, read_completion
+from node.llm.faults import html_or_garbled, retry_after
+
+
+def body(**fields: object) -> bytes:
+    return json.dumps({"choices": [], **fields}).encode()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "pieces"),
+    [
+        (["exact", " ", "bytes:\\xe2", "bytes:\\x9f\\xa8", "h", ".1", "</s>"], "exact ⟨h.1", None),
+        (["�", "", "�", " q"], "∧ q", ["", "", "∧", " q"]),
+        ([" exact", " h"], "exact h", ["exact", " h"]),  # a server that takes white space off
+        (["simp"], "simp [h]", ["simp [h]"]),
+        (["a", "b", "<|im_end|>"], "ab", ["a", "b", ""]),
+        ([], "", []),
+    ],
+)
+def test_tokens_make_up_their_text(tokens: list[str], text: str, pieces: list[str] | None) -> None:
+    found = aligned(tokens, text)
+    assert "".join(found) == text and len(found) == len(tokens)
+    assert pieces is None or found == pieces
+
+
+def test_tokens_of_several_samples_are_told_together() -> None:
+    choices = [{"text": text, "finish_reason": "stop"} for text in ("simp", "omega", "rfl")]
+    read = read_completion(body(choices=choices, usage={"prompt_tokens": 7, "completion_tokens": 8}), ())
+    assert [sample.token_count for sample in read.samples] == [3, 3, 2] and (read.tokens_in, read.tokens_out) == (7, 8)
+
+
+def test_log_probabilities_that_are_not_all_told_are_none() -> None:
+    for values in ([None, -1.0], [-1.0]):
+        logprobs = {"tokens": ["a", "b"], "token_logprobs": values}
+        read = read_completion(body(choices=[{"text": "ab", "finish_reason": "stop", "logprobs": logprobs}]), ())
+        expected = None if None in values else -1.0
+        assert read.samples[0].logprob("ab") == expected
+
+
+def test_a_chat_without_content_is_an_empty_text() -> None:
+    message = {"role": "assistant", "content": None, "reasoning_content": "hm"}
+    read = read_completion(body(choices=[{"message": message, "finish_reason": "length"}]), ())
+    assert (read.samples[0].text, read.samples[0].cut) == ("", True)
+
+
+def test_aborted_samples_are_none_and_the_others_stay() -> None:
+    choices = [{"text": "simp", "finish_reason": "stop"}, {"text": "si", "finish_reason": "abort"}]
+    read = read_completion(body(choices=choices), ())
+    assert [sample.text for sample in read.samples] == ["simp"] and read.choices == 2
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"[]", b'"simp"', b'{"choices": {}}', b'{"error": 1}', b'{"choices": [{"te', b"\xff"]
+)
+def test_what_is_no_answer_is_refused(answer: bytes) -> None:
+    with pytest.raises((msgspec.MsgspecError, UnicodeDecodeError)):
+        read_completion(answer, ())
+
+
+@pytest.mark.parametrize(
+    ("message", "left_out"),
+    [
+        ('{"error": {"message": "n must be 1 when using greedy sampling"}}', "n"),
+        ("Only one completion choice is allowed", "n"),
+        ("n_cmpl must be 1", "n"),
+        ("{'type': 'extra_forbidden', 'loc': ('body', 'top_k')}", "neutral"),
+        ("Unrecognized request argument supplied: min_p", "neutral"),
+        ("logprobs is not supported with this model", "logprobs"),
+        ("`seed` is not supported", "seed"),
+        ("Unsupported parameter: 'stop'", "stop"),
+        ("the prompt must not be empty", ""),
+        ("temperature must be positive", ""),
+    ],
+)
+def test_a_refusal_tells_what_a_server_does_not_know(message: str, left_out: str) -> None:
+    known = Known()
+    assert known.forget(message, several=True) == left_out
+    assert known == Known(**({left_out: False} if left_out else {}))
+    assert known.forget(message, several=True) == ""  # it is left out once
+
+
+def test_one_sample_is_never_refused_for_being_several() -> None:
+    assert Known().forget("n must be 1", several=False) == ""
+
+
+def test_a_server_says_how_long_to_wait_in_seconds_or_with_a_date() -> None:
+    assert retry_after({"retry-after": "2.5"}) == 2.5
+    date = email.utils.formatdate(time.time() + 100, usegmt=True)
+    assert 90 < (retry_after({"retry-after": date}) or 0) <= 100
+    assert retry_after({"retry-after": email.utils.formatdate(0, usegmt=True)}) == 0.0
+    for other in ("soon", "", "nan", "inf"):
+        assert retry_after({"retry-after": other}) is None
+    assert retry_after({}) is None
+
+
+def test_a_web_page_is_called_one() -> None:
+    page, other = b" <!DOCTYPE html>\n<html>", b'{"x": '
+    assert "a web page" in html_or_garbled(page, "http://a/v1", "cut").text
+    assert html_or_garbled(other, "http://a/v1", "cut").text == "http://a/v1: the answer cannot be read: cut"

@@ -1,0 +1,105 @@
+"""`prove` and `eval` with a language model on a server: real Lean, and a server on loopback with fixed tactics."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from node.mesh import eval as eval_command
+from node.mesh import prove as prove_command
+from tests.node.llm.server import Payload, Server, in_a_thread
+
+pytestmark = pytest.mark.lean
+
+MODEL = "ByteDance-Seed/BFS-Prover-V1-7B"
+
+SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
+FALSE = "theorem false (p q : Prop) : p → q"
+
+ALONE = ("--closing", "--searching")
+"""Nothing but the search: no closing tactics, no search of the library."""
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def prove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command in this process: exit code, output, errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = prove_command.main(arguments)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+def by_state(payload: Payload, chance: random.Random) -> str:
+    """Step by step: what fits the state in the prompt, and now and then what does not."""
+    goal = payload["prompt"].removesuffix(":::").rpartition("⊢")[2].strip()
+    right = {"p ∧ q → q ∧ p": "intro h", "q ∧ p": "constructor", "q": "exact h.2", "p": "exact h.1"}[goal]
+    return right if chance.random() < 0.7 else chance.choice(("omega", "sorry", "nonsense tactic", ""))
+
+
+def test_a_model_proves_a_theorem_in_several_steps_while_its_server_fails_now_and_then(prove: Run) -> None:
+    model = Server(model=MODEL, texts=by_state, fault=lambda number: "unavailable" if number % 3 == 1 else "")
+    with in_a_thread(model) as server:
+        code, out, err = prove(*ALONE, "--policy", f"openai:{server.url}#{MODEL}", "--models.wait", "0.05", SWAP)
+    assert code == prove_command.PROVED and out.startswith("theorem swap") and "accepted by Lean" in err, err
+    assert "by language model" in err and f"{MODEL}: " in err and "unavailable" in err
+    assert server.did["unavailable"] >= 1 and server.did["answered"] >= 4
+    assert server.sent[0]["prompt"] == "p q : Prop\n⊢ p ∧ q → q ∧ p:::"
+
+
+def test_a_server_that_never_answers_is_a_failure_and_no_unproved_theorem(prove: Run) -> None:
+    model = Server(model=MODEL, fault=lambda number: "unavailable")
+    with in_a_thread(model) as server:
+        policy = f"openai:{server.url}#{MODEL}"
+        # Its patience ends first, or the theorem's time does.
+        for flags in (("--models.patience", "0.5"), ("--seconds", "3")):
+            code, out, err = prove(*ALONE, "--policy", policy, "--models.wait", "0.05", *flags, SWAP)
+            assert code == prove_command.MESH_FAILED and not out and "503: loading" in err, err
+    code, _, err = prove(*ALONE, "--policy", "openai:http://127.0.0.1:1#" + MODEL, "--seconds", "2", FALSE)
+    assert code == prove_command.MESH_FAILED and "no answer yet from openai:http://127.0.0.1:1" in err, err
+
+
+def test_what_cannot_be_asked_is_a_clear_line(prove: Run) -> None:
+    with in_a_thread(Server(model=MODEL, key="secret")) as server:
+        told = {
+            f"openai:{server.url}": "names no model",
+            f"openai:{server.url}#{MODEL}": "wants a key: set $PROOFMESH_OPENAI_KEY or $OPENAI_API_KEY",
+            f"openai:{server.url}#gpt": "no template is known for the model `gpt`",
+            f"openai:{server.url}#{MODEL}@nope": "no template `nope`",
+        }
+        for policy, words in told.items():
+            code, out, err = prove(*ALONE, "--policy", policy, SWAP)
+            lines = [line for line in err.splitlines() if not line.startswith("searching")]
+            assert code == 2 and not out and len(lines) == 1 and words in lines[0], err
+
+
+def test_an_evaluation_counts_what_a_dead_server_leaves_as_undecided_and_goes_on_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": FALSE}]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    def standings(policy: str) -> dict[str, str]:
+        flags = ("--simulations", "8", "--out", "e", "--searches", "1")
+        servers = ("--models.patience", "0.2", "--models.wait", "0.05")
+        assert eval_command.main(["--bench", "rows.jsonl", "--policy", policy, *flags, *servers]) == eval_command.DONE
+        found = json.loads(Path("e/results.json").read_text())
+        return {row["name"]: row["standing"] for row in found["statements"]}
+
+    with in_a_thread(Server(model=MODEL, fault=lambda number: "broken")) as dead:
+        assert standings(f"openai:{dead.url}#{MODEL}") == {"swap": "undecided", "false": "undecided"}
+    with in_a_thread(Server(model=MODEL, texts=lambda payload, chance: "simp_all")) as alive:
+        assert standings(f"openai:{alive.url}#{MODEL}") == {"swap": "solved", "false": "unsolved"}
+    plan = json.loads(Path("e/evaluation.json").read_text())
+    assert plan["policy"] == f"openai:{MODEL}" and plan["label"] == "language model"
+    assert list(plan["weights"]) == [plan["policy"]]

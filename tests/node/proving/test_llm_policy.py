@@ -1,0 +1,225 @@
+"""A language model as a policy: prompts, priors, what is dropped and counted, and what its servers' failures mean."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from common.sampling import Sampling
+from node.eval.weights import digests, label_of, without_servers
+from node.llm import templates
+from node.llm.faults import ContextExceeded
+from node.llm.sampling import Decoding, Prompt, Sample, SamplerError, Token
+from node.llm.settings import ServerSettings
+from node.llm.templates import Template
+from node.prover.parameters import LIST_PENALTY
+from node.prover.policy import BadAdvice
+from node.prover.policy_names import BadPolicy
+from node.proving.llm_policy import LanguageModelPolicy
+from node.proving.policies import check, check_for_mesh, open_policy, parse
+from node.proving.prover import ProvingFailed
+from tests.node.llm.server import Server, logprob_of, running, tokens_of
+
+STATE = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
+BFS = "ByteDance-Seed/BFS-Prover-V1-7B"
+
+
+class Says:
+    """A model that always samples the same, and notes what it is asked."""
+
+    def __init__(self, *samples: Sample | Exception) -> None:
+        self.samples = list(samples)
+        self.asked: list[tuple[Prompt, int, int, Decoding]] = []
+
+    async def sample(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
+        self.asked.append((prompt, count, seed, decoding))
+        if isinstance(self.samples[0], Exception):
+            raise self.samples.pop(0)  # type: ignore[misc]
+        return [sample for sample in self.samples if isinstance(sample, Sample)]
+
+
+def sampled(text: str, *logprobs: float, cut: bool = False) -> Sample:
+    """A sample with a token for each word; without log-probabilities if none are given."""
+    tokens = tuple(map(Token, tokens_of(text), logprobs)) if logprobs else ()
+    return Sample(text, cut, tokens, len(tokens_of(text)))
+
+
+def sums() -> Template:
+    return msgspec.structs.replace(templates.load("bfs-prover-v1"), score="sum")
+
+
+async def test_the_prompt_is_the_familys_and_so_is_the_sampling_unless_something_is_said() -> None:
+    model, template = Says(sampled("simp")), templates.load("internlm2.5-step-prover")
+    await LanguageModelPolicy(model, template).advise(STATE, 6, 7)
+    prompt, count, seed, decoding = model.asked[0]
+    assert f"STATE_BEFORE: {STATE}\n" in prompt.text and (count, seed) == (6, 7)
+    assert decoding == template.decoding
+    other = Sampling(temperature=0.5, top_p=0.9, stop=("\n",))
+    await LanguageModelPolicy(model, template, sampling=other).advise(STATE, 6, 7)
+    assert model.asked[1][3] == Decoding(0.5, 0.9, template.sampling.max_tokens, ("<|im_end|>", "\n"))
+
+
+async def test_duplicates_add_their_mass_and_what_is_no_tactic_is_dropped_and_counted() -> None:
+    model = Says(
+        sampled("simp", -200.0),
+        sampled("exact h.1", -100.0, -100.0),
+        sampled(" simp ", -1.0, -199.0, 0.0),
+        sampled("sorry", -1.0),
+        sampled("", -1.0),
+        sampled("rw [a", -1.0, -2.0, cut=True),
+    )
+    policy = LanguageModelPolicy(model, sums())
+    advice = await policy.advise(STATE, 6, 7)
+    simp, exact = advice.proposals
+    assert (simp.tactic, exact.tactic) == ("simp", "exact h.1")
+    assert simp.mass == pytest.approx(2 * exact.mass) and exact.log_probability == -200.0
+    assert (advice.samples, advice.tokens) == (6, 10) and not advice.exhausted
+    assert policy.dropped == {"sorry": 1, "empty": 1, "cut": 1}
+
+
+async def test_a_family_may_count_the_mean_of_the_kept_text() -> None:
+    mean = msgspec.structs.replace(sums(), score="mean")
+    model = Says(sampled("exact h.1\nsimp", -1.0, -3.0, -50.0))
+    model.samples = [
+        Sample("exact h.1\nsimp", False, (Token("exact", -1.0), Token(" h.1", -3.0), Token("\nsimp", -50.0)), 3)
+    ]
+    for template, expected in ((mean, -2.0), (sums(), -4.0)):
+        (proposal,) = (await LanguageModelPolicy(model, template).advise(STATE, 1, 7)).proposals
+        assert (proposal.tactic, proposal.log_probability) == ("exact h.1", expected)
+
+
+async def test_without_log_probabilities_sample_counts_are_the_prior() -> None:
+    model = Says(sampled("simp"), sampled("omega"), sampled("simp"))
+    advice = await LanguageModelPolicy(model, sums()).advise(STATE, 3, 7)
+    assert [(each.tactic, each.mass, each.log_probability) for each in advice.proposals] == [
+        ("simp", 2.0, None),
+        ("omega", 1.0, None),
+    ]
+
+
+async def test_a_policy_that_would_say_the_same_again_says_that_it_is_exhausted() -> None:
+    policy = LanguageModelPolicy(Says(sampled("simp")), sums(), sampling=Sampling(temperature=0.0))
+    assert (await policy.advise(STATE, 6, 7)).exhausted
+
+
+async def test_a_state_over_the_servers_length_is_shortened_and_so_are_later_ones() -> None:
+    long = "\n".join([*(f"h{number} : a = b + {number}" for number in range(50)), "⊢ q ∧ p"])
+    async with running(Server(context=300, model=BFS)) as server:
+        name = parse(f"openai:{server.url}#{BFS}")
+        notes: list[str] = []
+        async with open_policy(name, note=notes.append) as opened:
+            assert (await opened.policy.advise(long, 2, 1)).proposals
+            tries = len(server.sent)
+            assert (await opened.policy.advise(long, 2, 2)).proposals
+    assert len(server.sent) == tries + 1
+    assert tries >= 3 and len(server.sent[-1]["prompt"]) <= 300 and "⊢ q ∧ p" in server.sent[-1]["prompt"]
+
+
+@pytest.mark.parametrize("error", [SamplerError("server: no answer within 600 s"), ContextExceeded("too long")])
+async def test_a_model_that_gives_nothing_says_nothing_about_the_theorem(error: Exception) -> None:
+    policy = LanguageModelPolicy(Says(*[error] * 100), sums())
+    with pytest.raises(BadAdvice, match=r"no answer within|goals make a prompt"):
+        await policy.advise(STATE, 6, 7)
+
+
+def test_templates_of_whole_proofs_and_distinct_samples_are_refused() -> None:
+    with pytest.raises(BadPolicy, match="`deepseek-prover-v2` asks for whole proofs"):
+        LanguageModelPolicy(Says(), templates.load("deepseek-prover-v2"))
+    with pytest.raises(BadPolicy, match="distinct"):
+        LanguageModelPolicy(Says(), sums(), sampling=Sampling(distinct=True))
+
+
+async def test_a_model_on_a_server_has_shares_beside_a_list(tmp_path: Path) -> None:
+    file = tmp_path / "list"
+    file.write_text("trivial\n", encoding="utf-8")
+    async with running(Server(model=BFS, texts=lambda payload, chance: "omega")) as server:
+        names = parse(f"openai:{server.url}#{BFS}*3+tactics:{file}*1")
+        async with open_policy(names, strict=True) as opened:
+            advice = await opened.policy.advise(STATE, 6, 7)
+    assert {each.tactic: each.mass for each in advice.proposals} == {"omega": 0.75, "trivial": 0.25}
+    assert opened.label == "language model and list" and not opened.network and not advice.exhausted
+    assert opened.parameters.unvisited_penalty == LIST_PENALTY
+    assert advice.samples == 7 and advice.tokens == 6
+
+
+async def test_log_probabilities_of_a_server_reach_the_search() -> None:
+    server = Server(model=BFS, texts=lambda payload, chance: "exact h.1")
+    async with running(server), open_policy(parse(f"openai:{server.url}#{BFS}")) as opened:
+        (proposal,) = (await opened.policy.advise(STATE, 2, 7)).proposals
+    mean = (logprob_of("exact") + logprob_of(" h.1")) / 2
+    total = mean * (2 if templates.for_model(BFS).score == "sum" else 1)
+    assert proposal.log_probability == pytest.approx(total)
+
+
+async def test_a_server_that_fails_for_good_is_bad_advice_and_told_as_trouble() -> None:
+    settings = ServerSettings(patience=0.2, wait=0.01, rest=0.02)
+    async with running(Server(model=BFS, fault=lambda number: "unavailable")) as server, AsyncExitStack() as stack:
+        opening = open_policy(parse(f"openai:{server.url}#{BFS}"), servers=settings, strict=True)
+        opened = await stack.enter_async_context(opening)
+        assert not opened.trouble()
+        with pytest.raises(BadAdvice, match=r"no answer within 0.2 s: .*503: loading"):
+            await opened.policy.advise(STATE, 6, 7)
+        assert "503: loading" in opened.trouble()
+
+
+async def test_what_cannot_be_opened_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("node.llm.opening.PATIENCE", 0.0)
+    with pytest.raises(ProvingFailed, match="cannot be reached"):
+        async with open_policy(parse(f"openai:http://127.0.0.1:1#{BFS}")):
+            pass
+    async with running(Server()) as server:
+        with pytest.raises(BadPolicy, match="does not have the model"):
+            async with open_policy(parse(f"openai:{server.url}#{BFS}")):
+                pass
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("openai", "names no server and model; write `openai:URL#MODEL`"),
+        ("openai:http://a/v1", "names no model; write openai:URL#MODEL"),
+        ("openai:http://a/v1#gpt", "no template is known for the model `gpt`: .*behind the model: MODEL@TEMPLATE"),
+        (f"openai:http://a/v1#{BFS}@nope", "no template `nope`"),
+        (f"openai:http://a/v1#{BFS}*0", "share 0 proposes nothing"),
+        (f"openai:http://a/v1#{BFS}+openai:http://a/v1#{BFS}*2", "twice"),
+    ],
+)
+def test_names_that_mean_no_model_are_refused(text: str, says: str) -> None:
+    with pytest.raises(BadPolicy, match=says):
+        check(text)
+
+
+def test_a_mesh_says_that_it_asks_no_servers_yet() -> None:
+    with pytest.raises(BadPolicy, match=r"a mesh does not ask language models .*without --url"):
+        check_for_mesh(f"openai:http://a/v1#{BFS}")
+
+
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "openai", None)
+    with pytest.raises(BadPolicy, match=r"need the package `openai`: pip install 'proofmesh\[models\]'$"):
+        check(f"openai:http://a/v1#{BFS}")
+
+
+def test_nothing_imports_the_extra_unless_a_server_is_asked() -> None:
+    root = Path(__file__).parents[3]
+    files = [file for folder in ("common", "node", "scripts", "ui") for file in (root / folder).rglob("*.py")]
+    assert len(files) > 100
+    for file in files:
+        for each in ast.parse(file.read_text(encoding="utf-8")).body:
+            names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
+            names += [each.module or ""] if isinstance(each, ast.ImportFrom) else []
+            assert not any(name.partition(".")[0] == "openai" for name in names), file
+
+
+def test_results_name_the_model_and_its_template_and_not_its_server() -> None:
+    text = f"openai:http://a/v1|http://b/v1#{BFS}+tactics*2"
+    assert without_servers(text) == f"openai:{BFS}+tactics*2"
+    assert without_servers("own:a+tactics") == "own:a+tactics"
+    found = digests(text, lambda note: None)
+    assert list(found) == [f"openai:{BFS}"] and found[f"openai:{BFS}"].startswith("bfs-prover-v1 ")
+    assert label_of(parse(text)) == "language model and list of tactics"
