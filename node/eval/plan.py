@@ -79,6 +79,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     proofmesh: str = ""
     """Version of this program."""
 
+    @property
+    def way(self) -> str:
+        """The method in words: with the search behind whole proofs, and their corrections."""
+        times = "once" if self.correct == 1 else f"{self.correct} times"
+        corrected = f", each corrected up to {times}" if self.correct else ""
+        return f"{self.method}{corrected}" + (f", then {self.then}" if self.then else "")
+
 
 _TOLERATED = frozenset({"proofmesh", "passes"})
 """What may differ between two parts of one evaluation."""

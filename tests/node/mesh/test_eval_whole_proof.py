@@ -108,3 +108,16 @@ def test_a_person_has_given_proofs_checked(called: Run) -> None:
     assert code == prove.NOT_PROVED and "no more proofs were to be had after 4" in json.loads(out)["reason"]
     code, _, err = called(STATEMENTS["sum"], "--method", "whole-proof", command=prove.main)
     assert code == prove.BAD_STATEMENT and "needs --policy, with one that writes whole proofs" in err
+
+
+def test_what_an_evaluation_shows_says_how_whole_proofs_were_played(called: Run, tmp_path: Path) -> None:
+    (tmp_path / "tactics.txt").write_text("omega\n", encoding="utf-8")
+    code, out, err = called(
+        *("--bench", "rows.jsonl", "--policy", "proofs:proofs.jsonl+tactics:tactics.txt", "--method", "whole-proof"),
+        *("--then", "mcts", "--simulations", "2", "--out", "e"),
+    )
+    assert code == DONE, err
+    found = {each.name: each for each in read(tmp_path / "e").attempts}
+    assert found["sum"].standing == "solved", "the search has found what the first proof had not"
+    assert found["sum"].statistics.solved_at_simulations == 2
+    assert "whole-proof, then mcts" in out + (tmp_path / "e/report.html").read_text(encoding="utf-8")
