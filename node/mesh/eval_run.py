@@ -172,12 +172,15 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
 
 def name_of(plan: Plan) -> str:
     """A folder's name for an evaluation: readable, and another one for each plan."""
-    identity = msgspec.json.encode(
+    identity = msgspec.to_builtins(
         msgspec.structs.replace(
             plan, proofmesh="", passes=1, benchmark=msgspec.structs.replace(plan.benchmark, notes=())
         )
     )
-    digest = hashlib.blake2b(identity, digest_size=3).hexdigest()
+    for name in ("correct", "then"):  # younger than some folders: these keep their names
+        if not identity[name]:
+            del identity[name]
+    digest = hashlib.blake2b(msgspec.json.encode(identity), digest_size=3).hexdigest()
     parts = (plan.benchmark.name, plan.benchmark.split, plan.policy, plan.method)
     words = (re.sub(r"[^\w.+]+", "-", Path(part).name if "/" in part else part).strip("-") for part in parts)
     return "-".join([*filter(None, words), digest])[-120:]
