@@ -24,12 +24,12 @@ from typing import TypeVar
 from common.bus import BusError
 from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree
 from common.messages import Attempt, AttemptOutcome, AttemptResult, Ended
-from common.seeds import derive_seed
 from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.prover.account import Account
-from node.prover.agent import IDLE_SIMULATIONS, Verify, identity, unsolved
+from node.prover.agent import IDLE_SIMULATIONS, Verify, unsolved
 from node.prover.budget import Budget, TimeIsUp
-from node.prover.drafts import Draft, Failed, ProofRequest, ProofSource, ProofsUnavailable, beginning, script_of
+from node.prover.draft_requests import DraftRequests, Refuted
+from node.prover.drafts import Draft, Failed, ProofSource, ProofsUnavailable, beginning, script_of
 from node.prover.environment import Environment
 from node.prover.tree_search import SearchStatistics
 
@@ -87,14 +87,12 @@ class WholeProofAgent:
         self.beginnings: dict[str, None] = {}
         """What may be right of proofs that failed: all tactics above the first error, each text once."""
         self._budget = Budget(attempt)
-        self._source = source
+        self._requests = DraftRequests(attempt, source, self.account)
         self._environment = environment
         self._prover_id = prover_id
         self._on_simulation = on_simulation
         self._on_outcomes = on_outcomes
         self._verify = verify
-        self._asked = 0
-        """First proofs asked for."""
         self._ahead: asyncio.Task[Sequence[Draft]] | None = None
         """The next batch."""
         self._seen: set[str] = set()
@@ -209,11 +207,7 @@ class WholeProofAgent:
 
     def _ask(self, count: int) -> asyncio.Task[Sequence[Draft]]:
         """Begin to sample first proofs."""
-        attempt, first = self.attempt, self.attempt.first + self._asked
-        seed = derive_seed(attempt.seed, identity(attempt), "proofs", self._asked)
-        self._asked += count
-        request = ProofRequest(attempt.theorem, attempt.theorem_id, count, first, seed)
-        return asyncio.create_task(self._propose(request))
+        return asyncio.create_task(self._requests.first(count))
 
     def _look_ahead(self, done: int) -> None:
         """Begin with the batch behind so many simulations, unless the budget will be used up."""
@@ -234,24 +228,12 @@ class WholeProofAgent:
 
         Raises TimeIsUp, BusError, ProofsUnavailable.
         """
-        attempt = self.attempt
         failed = failed[: self._budget.simulations_left(self.simulations, len(failed))]
-        requests = []
-        for sample in failed:
-            seed = derive_seed(attempt.seed, identity(attempt), "correction", sample.number, round)
-            history = (*sample.before, Failed(sample.draft, sample.script, sample.errors, sample.line))
-            requests.append(ProofRequest(attempt.theorem, attempt.theorem_id, 1, 0, seed, history))
-        asking = asyncio.gather(*map(self._propose, requests))
-        given = await self._budget.in_time(asking)
-        return [(draft, each.correct) for each, drafts in zip(requests, given, strict=True) for draft in drafts[:1]]
-
-    async def _propose(self, request: ProofRequest) -> Sequence[Draft]:
-        began = time.perf_counter()
-        drafts = await self._source.propose(request)
-        self.account.seconds_policy += time.perf_counter() - began
-        self.account.samples += len(drafts)
-        self.account.tokens += sum(draft.tokens for draft in drafts)
-        return drafts
+        refuted = [
+            Refuted(each.number, (*each.before, Failed(each.draft, each.script, each.errors, each.line)))
+            for each in failed
+        ]
+        return await self._budget.in_time(self._requests.corrections(refuted, round))
 
     async def _drop_ahead(self) -> None:
         """What was sampled ahead is not waited for."""
