@@ -96,6 +96,9 @@ class Endpoint:
         except TimeoutError as error:
             text = f"{self.place.url} did not answer within {limit:g} s"
             raise RequestFailed(Fault(Outcome.TIMEOUT, text)) from error
+        except UnicodeEncodeError as error:
+            text = f"{self.place.url} was not asked: the prompt is no text ({error.reason})"
+            raise RequestFailed(Fault(Outcome.REFUSED, text)) from error
         except openai.OpenAIError as error:
             raise RequestFailed(of_exception(error, self.place.url, self.key)) from error
 

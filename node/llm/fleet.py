@@ -16,6 +16,8 @@ class Place:
     url: str
     outstanding: int = 0
     """Requests that it is at work on."""
+    asked: int = 0
+    """Requests so far."""
     failures: int = 0
     """In a row."""
     rests: int = 0
@@ -43,8 +45,9 @@ class Fleet:
         if not free:
             return None
         # Those that are well first: a server that has just failed is asked where nobody else has time.
-        chosen = min(free, key=lambda place: (place.failures > 0, place.outstanding))
+        chosen = min(free, key=lambda place: (place.failures > 0, place.outstanding, place.asked))
         chosen.outstanding += 1
+        chosen.asked += 1
         chosen.trying = chosen.rests > 0
         return chosen
 

@@ -33,6 +33,9 @@ stamina.instrumentation.set_on_retry_hooks(())
 Note = Callable[[str], None]
 """Hears what a person should know of the servers."""
 
+ALIKE = 5
+"""Prompts in a row whose samples, asked for one by one, were all the same: a model that is sure may be so once."""
+
 LONGEST_WAIT = 30.0
 """Seconds between two tries."""
 
@@ -52,6 +55,7 @@ class OpenAISampler:
         self._settings = settings
         self._fleet = fleet
         self._note = note
+        self._alike = 0
         self._endpoints = {each.place.url: each for each in endpoints}
 
     @property
@@ -78,17 +82,38 @@ class OpenAISampler:
                 ]
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
-        return [*samples, *(sample for task in alone for sample in task.result())][:count]
+        found = [sample for task in alone for sample in task.result()]
+        self._look_for_differences(found)
+        return [*samples, *found][:count]
+
+    def _look_for_differences(self, alone: Sequence[Sample]) -> None:
+        """Tell once if samples with seeds of their own are always the same: then they are no samples."""
+        if len(alone) < 2 or self._alike >= ALIKE:
+            return
+        self._alike = 0 if len({sample.text for sample in alone}) > 1 else self._alike + 1
+        if self._alike == ALIKE:
+            self._note(
+                f"{self.address.model}: {ALIKE} times in a row all samples for a prompt were the same, whatever the "
+                "seed; does the server sample? (transformers serve does if the model's generation_config.json says "
+                '"do_sample": true)'
+            )
 
     async def _repeated(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> tuple[Sample, ...]:
         """Samples of one request, at least one and at most `count`, sent again until it is answered or patience is
         over. Raises SamplerError."""
-        patience, wait = self._settings.patience, self._settings.wait
-        end = time.monotonic() + patience
+        wait = self._settings.wait
+        end = float("inf")
+
+        def decide(error: Exception) -> bool | float:
+            nonlocal end
+            # From the first failure on: an answer may take longer than patience lasts.
+            end = min(end, time.monotonic() + self._settings.patience)
+            return self._wait(error, end)
+
         retries = stamina.retry_context(
-            on=lambda error: self._wait(error, end),
-            attempts=None if patience else 1,
-            timeout=patience or None,
+            on=decide,
+            attempts=None,
+            timeout=None,
             wait_initial=wait,
             wait_max=max(wait, LONGEST_WAIT),
             wait_jitter=wait,
@@ -100,7 +125,9 @@ class OpenAISampler:
         except RequestFailed as error:
             raise self._error(error.fault) from error
         except AllRest as error:
-            raise SamplerError(f"{self.address.model}: no answer within {patience:g} s: {error}") from error
+            raise SamplerError(
+                f"{self.address.model}: no answer within {self._settings.patience:g} s: {error}"
+            ) from error
         raise AssertionError("stamina ends with a result or an error")
 
     def _wait(self, error: Exception, end: float) -> bool | float:

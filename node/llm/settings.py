@@ -12,8 +12,8 @@ class ServerSettings:
     """How servers with language models are asked, and what their tokens cost."""
 
     patience: Duration = 600.0
-    """Seconds for which a request that fails is repeated, before its attempt ends in an error and counts as
-    undecided."""
+    """Seconds after its first failure for which a request is repeated, before its attempt ends in an error and counts
+    as undecided."""
 
     timeout: Timeout = 60.0
     """Seconds that a server may take for one request, and a twentieth of a second more for each token that may be

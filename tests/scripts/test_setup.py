@@ -264,7 +264,8 @@ def pins() -> dict[str, str]:
 
 def test_pins_agree_with_the_project_file() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["dev"], *extras["models"]]
     for requirement in wanted:
         name, _, version = requirement.partition(";")[0].strip().partition("==")
         if not name.startswith("torch"):
@@ -280,7 +281,7 @@ def test_torch_is_pinned_within_the_range_of_the_project_file() -> None:
 
 
 def test_every_transitive_dependency_is_pinned() -> None:
-    waiting, seen = [("proofmesh", "dev")], set()
+    waiting, seen = [("proofmesh", "dev"), ("proofmesh", "models")], set()
     while waiting:
         name, extra = waiting.pop()
         for text in importlib.metadata.requires(name) or []:

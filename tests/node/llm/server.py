@@ -34,8 +34,8 @@ class Server:
     """Fields of a request that it answers with 400."""
     key: str = ""
     """That it wants."""
-    lists: bool = True
-    """Whether it has a list of its models."""
+    lists: int = 200
+    """Status of the answer to who wants the list of its models."""
     context: int = 10_000
     """Characters that a prompt may have."""
     texts: Callable[[Payload, random.Random], str] = lambda payload, chance: chance.choice(TACTICS)
@@ -59,8 +59,8 @@ class Server:
     async def models(self, request: web.Request) -> web.StreamResponse:
         if (refusal := self._key(request)) is not None:
             return refusal
-        if not self.lists:
-            return web.json_response({"detail": "Not Found"}, status=404)
+        if self.lists != 200:
+            return web.json_response({"detail": "no list"}, status=self.lists)
         return web.json_response({"object": "list", "data": [{"id": self.model, "object": "model"}]})
 
     async def complete(self, request: web.Request) -> web.StreamResponse:

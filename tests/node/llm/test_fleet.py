@@ -32,6 +32,15 @@ def test_the_least_busy_server_is_asked() -> None:
     assert picked(fleet, 0.0).url == "b"
 
 
+def test_servers_without_anything_to_do_take_turns() -> None:
+    fleet = fleet_of("a", "b", "c")
+    turns = []
+    for _ in range(6):
+        turns.append(picked(fleet, 0.0))
+        fleet.ended(turns[-1])
+    assert [place.url for place in turns] == ["a", "b", "c"] * 2
+
+
 def test_a_server_that_failed_last_is_asked_after_those_that_are_well() -> None:
     fleet = fleet_of("a", "b")
     assert not fails(fleet, picked(fleet, 0.0), 0.0)

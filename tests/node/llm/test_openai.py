@@ -80,6 +80,15 @@ async def test_a_server_without_n_and_logprobs_is_asked_as_often_as_needed(promp
     assert all(sample.logprob(sample.text) is None and sample.token_count > 0 for sample in first)
 
 
+async def test_a_server_that_takes_the_likeliest_whatever_the_temperature_is_told_once() -> None:
+    notes: list[str] = []
+    greedy = Server(knows_n=False, texts=lambda payload, chance: "simp")
+    async with running(greedy) as server, open_openai(address(server), QUICK, note=notes.append) as sampler:
+        for seed in range(12):
+            await sampler.sample(PROMPT, 3, seed, SHORT)
+    assert len([note for note in notes if '"do_sample": true' in note]) == 1
+
+
 @pytest.mark.parametrize("field", ["n", "logprobs", "seed", "stop", "top_k", "repetition_penalty"])
 async def test_what_a_server_refuses_is_left_out_from_then_on(field: str) -> None:
     strict = Server(refuses=(field,))
@@ -174,6 +183,20 @@ async def test_a_prompt_over_the_length_is_told_apart_and_not_repeated() -> None
         assert len(await sampler.sample(Prompt("⊢ True"), 4, 7, SHORT)) == 4
 
 
+async def test_patience_begins_with_the_first_failure() -> None:
+    settings = ServerSettings(patience=0.3, timeout=0.5, wait=0.01)
+    async with running(Server(fault=in_turn(["hang"]))) as server, open_openai(address(server), settings) as sampler:
+        assert len(await sampler.sample(PROMPT, 2, 7, SHORT)) == 2
+    assert sampler.usage.requests == {Outcome.TIMEOUT: 1, Outcome.ANSWERED: 1}
+
+
+async def test_a_prompt_that_is_no_text_is_an_error_of_its_own() -> None:
+    async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
+        with pytest.raises(SamplerError, match="the prompt is no text"):
+            await sampler.sample(Prompt("\ud800"), 2, 7, SHORT)
+        assert not sampler.trouble
+
+
 async def test_requests_go_to_the_server_with_the_least_to_do_and_a_dead_one_is_left_out() -> None:
     async with AsyncExitStack() as stack:
         alive = await stack.enter_async_context(running(Server()))
@@ -218,6 +241,7 @@ async def test_a_search_that_ends_takes_its_request_with_it() -> None:
     assert sampler.usage.requests == {Outcome.LEFT: 1, Outcome.ANSWERED: 1} and not sampler.trouble
 
 
+@pytest.mark.compute
 async def test_a_thousand_requests_to_servers_that_fail_in_every_way_lose_nothing() -> None:
     chance = random.Random(5)
     often = [fault for fault in FAULTS if fault not in ("hang", "drip")]
@@ -291,10 +315,11 @@ async def test_models_that_a_server_does_not_have_are_told_at_once() -> None:
     async with running(Server()) as server:
         with pytest.raises(BadModel, match="does not have the model `gpt`; it has `prover`"):
             await opened(address(server, model="gpt"))
-    async with running(Server(lists=False)) as server:
-        with pytest.raises(BadModel, match="does not have the model `gpt` "):
-            await opened(address(server, model="gpt"))
-        await opened(address(server))
+    for status in (404, 500):
+        async with running(Server(lists=status)) as server:
+            with pytest.raises(BadModel, match="does not have the model `gpt` "):
+                await opened(address(server, model="gpt"))
+            await opened(address(server))
 
 
 async def test_a_web_page_and_a_server_that_is_not_there_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
