@@ -120,6 +120,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """Independent branches, for kind `goals`. Single-goal branches first, in Lean's order; a shared branch last."""
     message: str = ""
     """Lean's own message for errors; the reason for refusals and failures."""
+    line: int | None = None
+    """The candidate's line (from 0) that the message is about; None: of the whole, or not known."""
 
     @property
     def layout(self) -> Layout:

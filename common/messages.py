@@ -81,6 +81,8 @@ class Method(enum.StrEnum):
     """The likeliest path first, as GPT-f's, ReProver's and BFS-Prover's."""
     RANDOM = "random"
     """Any open state, each with equal probability."""
+    WHOLE_PROOF = "whole-proof"
+    """No search: whole proofs are sampled, and each is tried (`node.prover.whole_proof`)."""
 
 
 class Ended(enum.StrEnum):
@@ -296,20 +298,31 @@ class Attempt(Message, frozen=True):
     """What is to be proved: for a disproof, already the negation."""
     purpose: Purpose
     simulations: Count
-    """Budget: expansions that may be backed up; 0: no limit. The search ends with whichever budget ends first."""
+    """Budget: expansions that may be backed up, or whole proofs that may be sampled; 0: no limit. The search ends with
+    whichever budget ends first."""
     seed: int
     weights: int | None = None
     """Pinned weight version (evaluation); None is the latest."""
     samples: int = SAMPLES
-    """K: tactics sampled per expansion. Every prover keeps to it, so that evaluations can be compared."""
+    """K: tactics sampled per expansion, or whole proofs that are asked for at once. Every prover keeps to it, so that
+    evaluations can be compared."""
     explore: int = 0
     """Candidates of the prover's fixed list that join the samples of an expansion."""
     method: str = Method.MCTS
     """How to search. A name, so that a prover that does not know it can say so: the attempt ends in an error."""
     lean_attempts: Count = 0
-    """Budget: tactics that may be sent to Lean; 0: no limit."""
+    """Budget: tactics, or whole proofs, that may be sent to Lean; 0: no limit."""
     seconds: Seconds = 0.0
     """Budget: time from opening the theorem on, final verification not counted; 0: no limit."""
+    correct: Count = 0
+    """Of `whole-proof`: how often a proof that Lean refuses goes back to its author, with Lean's errors. Attempts from
+    before this field ask for none, and provers from before it do not see it."""
+    then: str = ""
+    """Of `whole-proof`: the search that goes on with the second half of the budget, from where the proofs that failed
+    were still right; empty: none. A method's name. Attempts from before this field ask for none."""
+    first: Count = 0
+    """Of `whole-proof`: proofs of this theorem that earlier attempts have asked for. A source with a fixed stock of
+    them goes on behind these. Attempts and provers from before this field begin at the first."""
     policy: str = ""
     """What proposes tactics: `inference`, `tactics`, or a mixture such as `inference+tactics`; empty: what the prover
     is configured with. A name, so that a prover that does not know it can say so: the attempt ends in an error.
@@ -321,6 +334,8 @@ class Attempt(Message, frozen=True):
 
 class AttemptStatistics(msgspec.Struct, frozen=True):
     """What an attempt has cost, and after how much of it the proof was known.
+
+    Of `whole-proof`, a simulation is a proof that was sampled, and a Lean attempt one that was sent to Lean.
 
     Expansions are counted in the order in which they were selected, not in which they came back; those in flight behind
     the one that completed the proof are not among `simulations` and `solved_at_...`. So an attempt that was solved at n
@@ -364,6 +379,12 @@ class AttemptStatistics(msgspec.Struct, frozen=True):
     """Tokens of these samples; 0: the policy does not tell."""
     seconds_verify: Seconds = 0.0
     """Waiting for final verification; part of `seconds`."""
+    corrections: Count = 0
+    """Of the simulations of `whole-proof`: proofs that were written to correct an earlier one."""
+    duplicates: Count = 0
+    """Of the same: proofs that had been tried before in the attempt. They do not reach Lean again."""
+    without_proof: Count = 0
+    """Of the same: outputs without a proof, and proofs that the text rules forbid. They do not reach Lean."""
 
 
 class AttemptResult(Message, frozen=True):

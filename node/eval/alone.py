@@ -26,7 +26,7 @@ from node.lean.text.script import proof_script
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import VerificationFailed
 from node.llm.settings import ServerSettings
-from node.prover.agent import Agent
+from node.prover.agents import agent_of
 from node.prover.settings import ProverSettings
 from node.proving.local_lean import LocalLean, local_lean
 from node.proving.policies import OpenedPolicy, open_policy, parse
@@ -134,12 +134,14 @@ class LonePlayer:
             return "" if reply.accepted else reply.reason or "refused"
 
         name = statement.name
-        agent = Agent(
+        agent = agent_of(
             attempt_of(self._plan, statement, number, f"{name}.{number}"),
             self._policy.policy,
+            self._policy.proofs,
             self._lean.environment(statement.theorem, TACTIC_SECONDS),
             prover_id="eval",
             leaves=self._plan.leaves,
+            has_values=self._policy.network,
             parameters=self._policy.parameters,
             verify=verify,
         )

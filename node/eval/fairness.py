@@ -94,6 +94,8 @@ _CONDITIONS: tuple[tuple[str, Callable[[Plan], str]], ...] = (
             + (", distinct" if plan.sampling.distinct else "")
         ),
     ),
+    ("corrections of whole proofs differ", lambda plan: str(plan.correct)),
+    ("the searches behind whole proofs differ", lambda plan: plan.then or "none"),
     ("expansions in flight differ", lambda plan: str(plan.leaves)),
 )
 """What should be the same, and how it is said."""

@@ -63,7 +63,7 @@ def row_of(evaluation: Evaluation) -> Row:
         benchmark=plan.benchmark.spec,
         digest=plan.benchmark.digest,
         policy=plan.label,
-        method=plan.method,
+        method=plan.way,
         budgets=budgets_in_words(plan.budgets),
         seed=plan.seed,
         passes=results.passes,

@@ -64,6 +64,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     method: str = Method.MCTS
     budgets: Budgets
     samples: int
+    correct: int = 0
+    """Of whole proofs: how often one that Lean refuses goes back to its author."""
+    then: str = ""
+    """Of whole proofs: the search behind them."""
     sampling: Sampling
     leaves: int
     """Expansions in flight within one search."""
@@ -74,6 +78,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The run whose mesh plays; empty: this machine alone does."""
     proofmesh: str = ""
     """Version of this program."""
+
+    @property
+    def way(self) -> str:
+        """The method in words: with the search behind whole proofs, and their corrections."""
+        times = "once" if self.correct == 1 else f"{self.correct} times"
+        corrected = f", each corrected up to {times}" if self.correct else ""
+        return f"{self.method}{corrected}" + (f", then {self.then}" if self.then else "")
 
 
 _TOLERATED = frozenset({"proofmesh", "passes"})

@@ -83,10 +83,18 @@ def attempt_of(plan: Plan, statement: StatementRecord, number: int, attempt_id: 
         seed=seed_of(plan.seed, statement.name, number),
         samples=plan.samples,
         method=plan.method,
+        correct=plan.correct,
+        then=plan.then,
+        first=number * proofs_of_a_pass(plan),
         lean_attempts=plan.budgets.lean_attempts,
         seconds=plan.budgets.seconds,
         **more,  # type: ignore[arg-type]
     )
+
+
+def proofs_of_a_pass(plan: Plan) -> int:
+    """How many whole proofs a pass asks for at most: half of its simulations where a search goes on behind them."""
+    return (plan.budgets.simulations + 1) // 2 if plan.then else plan.budgets.simulations
 
 
 def seed_of(seed: int, name: str, number: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from common.messages import Method
 from node.eval.curves import KINDS, curve_of, wilson
 from node.eval.records import Standing
 from node.eval.report_page import amount, document, facts, interval, percent, table, tally_cells, text
@@ -48,7 +49,7 @@ def _headline(results: Results, benchmark: str) -> Iterator[str]:
     total = results.total
     low, high = wilson(total.solved, total.statements)
     yield f"<h1>{text(benchmark)}</h1>"
-    yield f"<p class=quiet>{text(results.plan.label)}, {text(results.plan.method)}, {text(budget_words(results))}</p>"
+    yield f"<p class=quiet>{text(results.plan.label)}, {text(results.plan.way)}, {text(budget_words(results))}</p>"
     yield f"<p class=big>{percent(total.rate)} solved</p>"
     within = f", 95% interval {interval(low, high)} (Wilson, over statements)" if total.statements else ""
     each_pass = f" in the mean of {results.passes} passes" if results.passes > 1 else ""
@@ -223,13 +224,14 @@ def _what(results: Results) -> Iterator[str]:
         ]
     )
     yield '</div><div class="card"><h3>Prover</h3>'
-    drawn = f"{plan.samples} an expansion, temperature {sampling.temperature:g}, top-p {sampling.top_p:g}"
+    each = "at once" if plan.method == Method.WHOLE_PROOF and not plan.then else "an expansion"
+    drawn = f"{plan.samples} {each}, temperature {sampling.temperature:g}, top-p {sampling.top_p:g}"
     yield facts(
         [
             ("policy", plan.policy),
             ("in words", plan.label),
             *((f"digest of {part}", digest) for part, digest in plan.weights.items()),
-            ("method", str(plan.method)),
+            ("method", plan.way),
             ("budgets", budget_words(results)),
             ("samples", drawn + (", distinct" if sampling.distinct else "")),
             ("expansions in flight", str(plan.leaves)),

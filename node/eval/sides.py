@@ -29,7 +29,7 @@ class Side:
     @property
     def what(self) -> str:
         """Policy and method, in words."""
-        found = dict.fromkeys(f"{each.plan.label}, {each.plan.method}" for each in self.evaluations)
+        found = dict.fromkeys(f"{each.plan.label}, {each.plan.way}" for each in self.evaluations)
         return "; ".join(found)
 
 

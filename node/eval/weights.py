@@ -8,19 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from node.model.checkpoint_folders import DIGITS, short_digest
-from node.prover.policy_names import INFERENCE, OPENAI, OWN, PolicyName, joined
+from node.prover.policy_names import INFERENCE, OPENAI, OWN, PROOFS, PolicyName, joined
+from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
 from node.proving.llm_policy import identity
 from node.proving.policies import parse
 
-_WORDS = {OWN: "network", INFERENCE: "network", OPENAI: "language model"}
+_WORDS = {OWN: "network", INFERENCE: "network", OPENAI: "language model", PROOFS: "list of proofs"}
 
 
 def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
-    """By part of a policy: the digest of its weights, of its list of tactics, or of a language model's template: its
-    weights are on a server. `note` hears which checkpoint a run's folder means, and of damaged ones that are passed
-    over. Raises BadPolicy."""
+    """By part of a policy: the digest of its weights, of its list of tactics or proofs, or of a language model's
+    template: its weights are on a server. `note` hears which checkpoint a run's folder means, and of damaged ones that
+    are passed over. Raises BadPolicy."""
     found = {}
     for part in parse(policy):
         if part.is_network:
@@ -28,6 +29,9 @@ def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
             if path != Path(part.where):
                 note(f"own:{part.where} is {path}")
             found[f"own:{part.where}"] = _digest(path)
+        elif part.is_proofs:
+            read_proofs(Path(part.where))  # a row that is none is to be heard of before anything is played
+            found[f"proofs:{part.where}"] = _digest(Path(part.where))
         elif part.is_model:
             model, template = identity(part)
             found[model] = template

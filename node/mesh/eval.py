@@ -20,7 +20,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -49,19 +49,28 @@ class EvalSettings:
     """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `openai:URL#MODEL` (a
     language model on a server; `@TEMPLATE` behind it where its name does not tell how to ask it), `tactics` (a fixed
     list), `tactics:FILE` (one a line), or several, as in `own:PATH+tactics`, with shares as in `own:PATH*2+tactics`.
-    Empty: the newest checkpoint of runs/demo, or the list if there is none."""
+    Empty: the newest checkpoint of runs/demo, or the list if there is none. Whole proofs: a model that writes them, or
+    `proofs:FILE`, rows {"name", "proof"} that somebody's prover has written."""
 
     checkpoint: str = ""
     """A weights file, a checkpoint or a run's folder: short for `--policy own:PATH`."""
 
     method: Annotated[Method, tyro.conf.EnumChoicesFromValues] = Method.MCTS
-    """How to search."""
+    """How to search. `whole-proof` does not: it samples whole proofs, and Lean tries each."""
+
+    correct: Natural = 0
+    """Of `whole-proof`: so often a proof that Lean refuses goes back to the model, with Lean's errors. A correction
+    counts as a proof that is sampled."""
+
+    then: Literal["", "mcts", "best-first", "random"] = ""
+    """Of `whole-proof`: the search that goes on with the second half of the budget, from where the proofs that failed
+    were still right. The policy then has a part that proposes tactics, too: `proofs:FILE+tactics`. Empty: none."""
 
     simulations: Natural = 512
-    """Budget of an attempt: expansions of proof states; 0: no limit."""
+    """Budget of an attempt: expansions of proof states, or whole proofs that are sampled; 0: no limit."""
 
     lean_attempts: Natural = 0
-    """Budget of an attempt: tactics that Lean tries; 0: no limit."""
+    """Budget of an attempt: tactics, or whole proofs, that Lean tries; 0: no limit."""
 
     seconds: Duration = 0.0
     """Budget of an attempt: seconds; 0: no limit. What it solves depends on the machine and on what else that does."""
@@ -76,7 +85,7 @@ class EvalSettings:
     """Evaluate so many statements, spread over families and levels, always the same ones; 0: all."""
 
     samples: Positive = SAMPLES
-    """Tactics that a network samples in an expansion."""
+    """Tactics that a network samples in an expansion; whole proofs that a model is asked for at once."""
 
     sampling: Sampling = field(default_factory=Sampling)
     """How it samples them. A language model samples as its authors do, unless something is said here."""
@@ -176,6 +185,13 @@ def check(settings: EvalSettings) -> None:
     if settings.url and settings.sampling != Sampling():
         raise UsageProblem(
             "--sampling is for this process: the provers of a mesh (--url) sample as [prover] sampling says"
+        )
+    if (settings.correct or settings.then) and settings.method is not Method.WHOLE_PROOF:
+        flag = "--correct" if settings.correct else "--then"
+        raise UsageProblem(f"{flag} is of whole proofs: it goes with --method {Method.WHOLE_PROOF}")
+    if settings.method is Method.WHOLE_PROOF and settings.passes > 1 and not settings.simulations:
+        raise UsageProblem(
+            "several --passes of whole proofs need --simulations, the proofs of a pass: each pass goes on behind them"
         )
     if not (settings.simulations or settings.lean_attempts or settings.seconds):
         raise UsageProblem(

@@ -124,6 +124,7 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
     from node.eval.alone import LoneVenue
     from node.lean.settings import LeanProcessSettings
     from node.proving.checkpoints import of_the_demo
+    from node.proving.policies import check_plays, parse
     from node.proving.starting import confined_toolchain
 
     policy = settings.policy or (f"own:{settings.checkpoint}" if settings.checkpoint else "")
@@ -131,6 +132,7 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
         demo = of_the_demo(call.note)
         policy = f"own:{demo}" if demo else "tactics"
         call.note(f"no --policy is given: evaluating {policy}")
+    check_plays(parse(policy), settings.method, settings.then, settings.correct)
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.workers)
     toolchain = await confined_toolchain(settings.lean)
     yield LoneVenue(toolchain, processes, policy, searches=settings.searches, servers=settings.models, note=call.note)
@@ -167,6 +169,8 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
             simulations=settings.simulations, lean_attempts=settings.lean_attempts, seconds=settings.seconds
         ),
         samples=settings.samples,
+        correct=settings.correct,
+        then=settings.then,
         sampling=venue.sampling or settings.sampling,
         leaves=venue.leaves,
         seed=settings.seed,

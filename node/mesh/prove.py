@@ -61,11 +61,11 @@ class ProveSettings:
     """Time budget of the search, for each statement."""
 
     simulations: Positive = 2000
-    """Search budget: expansions of proof states, for each statement."""
+    """Search budget: expansions of proof states, or whole proofs that are sampled, for each statement."""
 
     lean_attempts: Natural = 0
-    """Search budget: tactics sent to Lean, for each statement; 0: no limit. Closing tactics come before the search and
-    are not counted."""
+    """Search budget: tactics, or whole proofs, sent to Lean, for each statement; 0: no limit. Closing tactics come
+    before the search and are not counted."""
 
     jobs: Natural = 0
     """Statements at once, of many; 0 takes as many as there are Lean workers."""
@@ -163,6 +163,11 @@ def _check(settings: ProveSettings) -> None:
         raise UsageProblem("what is to be proved? A statement, FILE:LINE, FILE NAME, or --from FILE (see --help)")
     if settings.explain and (settings.url or settings.from_):
         raise UsageProblem("--explain shows one search of this process: it goes with neither --url nor --from")
+    if settings.explain and settings.proving.whole_proofs:
+        raise UsageProblem("--explain shows a search, and the method whole-proof is none")
+    if (settings.proving.correct or settings.proving.then) and not settings.proving.whole_proofs:
+        flag = "--correct" if settings.proving.correct else "--then"
+        raise UsageProblem(f"{flag} is of whole proofs: it goes with --method whole-proof")
     named = [flag for flag, value in (("--checkpoint", settings.checkpoint), ("--fixed", settings.fixed)) if value]
     if len(named) > 1 or (named and settings.proving.policy not in ("", FIXED if settings.fixed else "")):
         raise UsageProblem(f"{' and '.join(named)} and --policy name policies: use one of them")

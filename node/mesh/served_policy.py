@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from common.config import ConfigError
 from node.prover.policy_names import INFERENCE, NO_MODELS_IN_A_MESH, OWN, BadPolicy, PolicyName, joined, parse
+from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def served_policy(text: str, note: Callable[[str], None] = lambda text: None) ->
         for name in names:
             if name.is_model:
                 raise BadPolicy(NO_MODELS_IN_A_MESH.format(name=name))
-            if name.where and not name.is_network:
+            if name.is_proofs:
+                read_proofs(Path(name.where))
+            elif name.where and not name.is_network:
                 read_tactics(Path(name.where))
         weights = weights_at(Path(networks[0].where), note).absolute() if networks else None
         if weights is not None and weights.is_file():

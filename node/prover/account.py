@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from common.messages import AttemptStatistics, Ended
-from node.prover.methods import ProofSearch
 from node.prover.policy import Advice
+from node.prover.tree_search import SearchStatistics
 
 
 @dataclass(slots=True)
@@ -27,6 +27,9 @@ class Account:
     tokens: int = 0
     weights_first: int = 0
     weights_last: int = 0
+    corrections: int = 0
+    duplicates: int = 0
+    without_proof: int = 0
 
     def note_advice(self, advice: Advice) -> None:
         """Count what the policy drew."""
@@ -38,15 +41,21 @@ class Account:
         self.weights_last = version
 
     def statistics(
-        self, search: ProofSearch | None, *, seconds: float, lean_attempts: int, ended: Ended | None, proved: bool
+        self,
+        found: SearchStatistics | None,
+        *,
+        nodes: int,
+        seconds: float,
+        lean_attempts: int,
+        ended: Ended | None,
+        proved: bool,
     ) -> AttemptStatistics:
-        """As the result reports them. `search`: None when the theorem was not opened."""
-        found = search.statistics if search else None
+        """As the result reports them. `found`: what the search has done; None when the theorem was not opened."""
         return AttemptStatistics(
             simulations=found.simulations if found else 0,
             expansions=self.expansions,
             expansions_lost=found.expansions_lost if found else 0,
-            nodes=len(search.tree.nodes) if search else 0,
+            nodes=nodes,
             tactics_tried=found.tactics_tried if found else 0,
             tactics_failed=found.tactics_failed if found else 0,
             seconds=seconds,
@@ -63,4 +72,7 @@ class Account:
             samples=self.samples,
             tokens=self.tokens,
             seconds_verify=self.seconds_verify,
+            corrections=self.corrections,
+            duplicates=self.duplicates,
+            without_proof=self.without_proof,
         )

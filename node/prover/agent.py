@@ -75,6 +75,11 @@ class Agent:
         """Tactics sent to Lean so far."""
         return self._budget.lean_attempts
 
+    @property
+    def simulations(self) -> int:
+        """Expansions that were backed up so far."""
+        return self.search.statistics.simulations if self.search else 0
+
     async def play(self) -> AttemptResult:
         """The attempt's result, whatever happens. Only cancellation passes through."""
         budget = self._budget
@@ -96,7 +101,8 @@ class Agent:
             message=message,
             proof=self.search.proof() if proved and self.search else None,
             statistics=self.account.statistics(
-                self.search,
+                self.search.statistics if self.search else None,
+                nodes=len(self.search.tree.nodes) if self.search else 0,
                 seconds=budget.seconds + self.account.seconds_verify,
                 lean_attempts=budget.lean_attempts,
                 ended=ended,

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.messages import Attempt, Purpose
+from node.prover.drafts import ProofSource
 from node.prover.exploration import ExploringPolicy
 from node.prover.fixed_policy import CLOSING, FixedPolicy
 from node.prover.interactive import for_people, with_premises
 from node.prover.mixture import MixturePolicy, Part
 from node.prover.parameters import SearchParameters
-from node.prover.policy import InferencePolicy, Policy
-from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, has_network, joined, parse
+from node.prover.policy import InferencePolicy, NoTactics, Policy
+from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, check_method, has_network, joined, parse
+from node.prover.proof_list import ListedProofs, read_proofs
 from node.prover.settings import ProverSettings
 from node.prover.tactic_list import ListedTactics, read_tactics
 
@@ -30,6 +32,11 @@ def tactics_policy(name: PolicyName, closing: Sequence[str] = CLOSING) -> Policy
     return ListedTactics(read_tactics(Path(name.where))) if name.where else FixedPolicy(closing)
 
 
+def proofs_of(name: PolicyName) -> ProofSource:
+    """The whole proofs of a file. Raises BadPolicy: it cannot be used."""
+    return ListedProofs(read_proofs(Path(name.where)))
+
+
 def share_of(name: PolicyName) -> float:
     """Of the prior mass, relative to the other parts' shares."""
     if name.share is not None:
@@ -38,7 +45,9 @@ def share_of(name: PolicyName) -> float:
 
 
 def combined(parts: Sequence[Part], *, strict: bool) -> Policy:
-    """One policy of its parts. `strict`: see MixturePolicy."""
+    """One policy of its parts; without any, there are no tactics. `strict`: see MixturePolicy."""
+    if not parts:
+        return NoTactics()
     return parts[0].policy if len(parts) == 1 else MixturePolicy(parts, strict=strict)
 
 
@@ -50,19 +59,32 @@ class AttemptPolicies:
         self._bus = bus
         self._settings = settings
         self._configured = parse(settings.policy, INFERENCE)
-        self._files = {name: tactics_policy(name) for name in self._configured if name.where}
+        self._files = {name: tactics_policy(name) for name in self._configured if name.where and not name.is_proofs}
+        self._proofs = {name: proofs_of(name) for name in self._configured if name.is_proofs}
 
     def policy(self, attempt: Attempt) -> Policy:
         """What advises the attempt. A person who names no policy gets the list of tactics beside a network; otherwise
         it is what was asked for, and a network that fails is the attempt's failure. Raises BadPolicy."""
         names = self._names(attempt)
+        check_method(names, attempt.method, attempt.then)
         network, people = has_network(names), attempt.purpose is Purpose.INTERACTIVE
-        policy = combined([self._part(name, attempt) for name in names], strict=not people)
+        parts = [self._part(name, attempt) for name in names if not name.is_proofs]
+        policy = combined(parts, strict=not people)
+        if not parts:
+            return policy
         if people and not attempt.policy and all(name.is_network for name in names):
             return for_people(policy, attempt.theorem, network=True)
         if people:
             return with_premises(policy, attempt.theorem, has_values=network)
         return ExploringPolicy(policy, attempt.explore) if attempt.explore > 0 else policy
+
+    def proofs(self, attempt: Attempt) -> ProofSource | None:
+        """What writes whole proofs for the attempt; None: nothing does. Raises BadPolicy."""
+        return next((self._proofs[name] for name in self._names(attempt) if name.is_proofs), None)
+
+    def has_values(self, attempt: Attempt) -> bool:
+        """Whether the values of the attempt's policy are learned. Raises BadPolicy."""
+        return has_network(self._names(attempt))
 
     def parameters(self, attempt: Attempt) -> SearchParameters:
         """The numbers of the search that go with the attempt's policy. Raises BadPolicy."""
@@ -71,7 +93,7 @@ class AttemptPolicies:
     def _names(self, attempt: Attempt) -> list[PolicyName]:
         names = parse(attempt.policy, INFERENCE) if attempt.policy else self._configured
         # A message must not choose which files of this machine are read.
-        if unknown := [name for name in names if name.where and name not in self._files]:
+        if unknown := [name for name in names if name.where and name not in {*self._files, *self._proofs}]:
             raise BadPolicy(
                 f"an attempt asks for `{joined(unknown)}`, a file of its own: this prover reads the files of its own "
                 "configuration alone ([prover] policy, or `proofmesh up --policy`)"

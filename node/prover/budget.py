@@ -69,6 +69,10 @@ class Budget:
             return Ended.LEAN_ATTEMPTS
         return Ended.SECONDS if self.seconds >= self._seconds else None
 
+    def simulations_left(self, done: int, wanted: int) -> int:
+        """How many simulations may follow so many, `wanted` at most."""
+        return int(max(0, min(wanted, self._simulations - done)))
+
     def turn(self) -> Turn:
         """The next expansion's turn to ask for Lean attempts."""
         self._last = Turn(self._last.done if self._last else None)

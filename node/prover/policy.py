@@ -55,6 +55,14 @@ class BadAdvice(ValueError):
     """An inference node answered with something that is not a number."""
 
 
+class NoTactics:
+    """In place of a policy where whole proofs alone are to be had."""
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """Raises BadAdvice."""
+        raise BadAdvice("this policy gives whole proofs and no tactics: use the method whole-proof")
+
+
 class InferencePolicy:
     """Samples and values from inference nodes."""
 

@@ -1,16 +1,19 @@
 """Policies as a person names them: a network, a language model, `tactics`, `tactics:FILE`, mixtures joined by `+`.
 
 What runs in one process has its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
-`inference`. Language models are on servers: `openai:URL#MODEL`. In a mixture `*0.5` behind a part is its share.
+`inference`. Language models are on servers: `openai:URL#MODEL`. Whole proofs may be those of a file:
+`proofs:FILE`. In a mixture `*0.5` behind a part is its share.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-OWN, INFERENCE, TACTICS, OPENAI = "own", "inference", "tactics", "openai"
+from common.messages import Method
+
+OWN, INFERENCE, TACTICS, OPENAI, PROOFS = "own", "inference", "tactics", "openai", "proofs"
 
 NETWORKS = (OWN, INFERENCE)
 
@@ -18,8 +21,10 @@ MODELS = (OPENAI,)
 """Language models of other people. They have no values that are learned."""
 
 KINDS = {
-    OWN: "`own:PATH`, `openai:URL#MODEL`, `tactics` and `tactics:FILE`, and mixtures such as `own:PATH+tactics`",
-    INFERENCE: "`inference`, `tactics` and `tactics:FILE`, and mixtures such as `inference+tactics`",
+    OWN: "`own:PATH`, `openai:URL#MODEL`, `tactics` and `tactics:FILE`, mixtures such as `own:PATH+tactics`, and whole "
+    "proofs from `proofs:FILE`",
+    INFERENCE: "`inference`, `tactics` and `tactics:FILE`, mixtures such as `inference+tactics`, and whole proofs from "
+    "`proofs:FILE`",
 }
 """All policies, by the network that can be part of them."""
 
@@ -36,6 +41,7 @@ _NEEDS = {
     OWN: ("checkpoint", "own:PATH"),
     TACTICS: ("file", "tactics:PATH"),
     OPENAI: ("server and model", "openai:URL#MODEL"),
+    PROOFS: ("file", "proofs:FILE.jsonl"),
 }
 """What stands behind the colon, and how it is written."""
 
@@ -56,7 +62,7 @@ class PolicyName:
     """One part of what was asked for."""
 
     kind: str
-    """`own`, `inference`, `openai` or `tactics`."""
+    """`own`, `inference`, `openai`, `tactics` or `proofs`."""
     where: str = ""
     """What stands behind the colon: a path, or a server and its model."""
     share: float | None = field(default=None, compare=False)
@@ -70,6 +76,11 @@ class PolicyName:
     def is_model(self) -> bool:
         """Whether it is a language model of other people."""
         return self.kind in MODELS
+
+    @property
+    def is_proofs(self) -> bool:
+        """Whether it is a file of whole proofs. It proposes no tactics."""
+        return self.kind == PROOFS
 
     def __str__(self) -> str:
         share = "" if self.share is None else f"*{self.share:g}"
@@ -94,6 +105,35 @@ def has_network(names: Iterable[PolicyName]) -> bool:
     return any(name.is_network for name in names)
 
 
+def check_method(
+    names: Sequence[PolicyName],
+    method: str,
+    then: str = "",
+    writes: Callable[[PolicyName], bool] = lambda name: name.is_proofs,
+) -> None:
+    """Whether the parts of a policy give what a method plays with: whole proofs, or tactics; with `then`, the search
+    behind whole proofs, both. `writes`: whether a part gives whole proofs. Raises BadPolicy."""
+    whole = method == Method.WHOLE_PROOF
+    writers = [name for name in names if writes(name)]
+    if not whole and writers:
+        raise BadPolicy(f"`{writers[0]}` gives whole proofs: they go with --method {Method.WHOLE_PROOF}")
+    if whole and len(writers) != 1:
+        raise BadPolicy(
+            f"`{joined(names)}` has {len(writers)} parts that write whole proofs, and the method {method} needs one, "
+            "such as `proofs:FILE`"
+        )
+    if whole and then and len(names) == 1:
+        raise BadPolicy(
+            f"`{joined(names)}` proposes no tactics, and the search {then} needs them: add a part that does, as in "
+            f"`{joined(names)}+tactics`"
+        )
+    if whole and not then and (idle := next((name for name in names if name not in writers), None)):
+        raise BadPolicy(
+            f"`{idle}` proposes tactics, and the method {method} alone has no use for them: leave it out, or give the "
+            "search that goes on behind the proofs (--then)"
+        )
+
+
 def _part(part: str, network: str) -> PolicyName:
     """Raises BadPolicy."""
     shared = _SHARE.search(part)
@@ -103,11 +143,11 @@ def _part(part: str, network: str) -> PolicyName:
         raise BadPolicy(_ELSEWHERE[kind])
     if kind in MODELS and network != OWN:
         raise BadPolicy(NO_MODELS_IN_A_MESH.format(name=part))
-    if kind not in (network, TACTICS, *MODELS):
+    if kind not in (network, TACTICS, PROOFS, *MODELS):
         raise BadPolicy(f"there is no policy `{part}`; there are {KINDS[network]}")
     if kind == INFERENCE and colon:
         raise BadPolicy(f"`{part}`: a mesh has one network; write `{INFERENCE}`")
-    if (colon or kind in (OWN, *MODELS)) and not where:
+    if (colon or kind in (OWN, PROOFS, *MODELS)) and not where:
         what, form = _NEEDS[kind]
         raise BadPolicy(f"`{part}` names no {what}; write `{form}`")
     share = float(shared[1]) if shared else None

@@ -20,7 +20,7 @@ from common.lean import Outcome, OutcomeKind, outcome_values
 from common.messages import Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.parts import divide
 from common.waiting import wait_first
-from node.prover.agent import Agent
+from node.prover.agents import agent_of
 from node.prover.attempt_policy import AttemptPolicies
 from node.prover.environment import LeanEnvironment
 from node.prover.policy_names import BadPolicy
@@ -135,16 +135,19 @@ class Prover:
             return self._unplayed(attempt, AttemptOutcome.POISONED, words)
         try:
             policy, parameters = self._policies.policy(attempt), self._policies.parameters(attempt)
+            proofs = self._policies.proofs(attempt)
         except BadPolicy as error:
             return self._unplayed(attempt, AttemptOutcome.ERROR, f"{type(error).__name__}: {error}")
-        agent = Agent(
+        agent = agent_of(
             attempt,
             policy,
+            proofs,
             self._lean(attempt),
             prover_id=self._id,
             leaves=self._settings.leaves,
             on_simulation=self._count_simulation,
             on_outcomes=self._count_outcomes,
+            has_values=self._policies.has_values(attempt),
             parameters=parameters,
             verify=self._verification(attempt) if attempt.verify else None,
         )

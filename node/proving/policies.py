@@ -1,4 +1,5 @@
-"""What proposes tactics, as a person names it: `own:PATH`, `openai:URL#MODEL`, `tactics:FILE`, and mixtures."""
+"""What proposes tactics, as a person names it: `own:PATH`, `openai:URL#MODEL`, `tactics:FILE`, and mixtures. And what
+writes whole proofs: `proofs:FILE`, and models whose template is for them."""
 
 from __future__ import annotations
 
@@ -7,19 +8,29 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.messages import Method
 from common.sampling import PLAIN, Sampling
 from node.llm.settings import ServerSettings
+from node.llm.templates import Template
 from node.prover import policy_names
-from node.prover.attempt_policy import combined, share_of, tactics_policy
+from node.prover.attempt_policy import combined, proofs_of, share_of, tactics_policy
+from node.prover.drafts import ProofSource
 from node.prover.fixed_policy import CLOSING
 from node.prover.mixture import Part
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Policy
-from node.prover.policy_names import INFERENCE, OPENAI, OWN, TACTICS, PolicyName, has_network
+from node.prover.policy_names import INFERENCE, OPENAI, OWN, PROOFS, TACTICS, PolicyName, check_method, has_network
+from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
 
-_WORDS = {OWN: "network", INFERENCE: "network", OPENAI: "language model", TACTICS: "list of tactics"}
+_WORDS = {
+    PROOFS: "list of proofs",
+    OWN: "network",
+    INFERENCE: "network",
+    OPENAI: "language model",
+    TACTICS: "list of tactics",
+}
 _ORDER = list(dict.fromkeys(_WORDS.values()))
 
 
@@ -33,6 +44,8 @@ class OpenedPolicy:
     """Whether a network is part of it."""
     label: str
     """What it is, in words."""
+    proofs: ProofSource | None = None
+    """What writes whole proofs; None: it proposes tactics alone."""
     trouble: Callable[[], str] = lambda: ""
     """What is wrong with servers that it asks at present; empty: nothing."""
 
@@ -42,11 +55,24 @@ def parse(text: str) -> list[PolicyName]:
     return policy_names.parse(text, OWN)
 
 
-def check(text: str, note: Callable[[str], None] = lambda text: None) -> None:
-    """Whether a policy can be opened, as far as that can be seen without loading a network. Raises BadPolicy."""
-    for name in parse(text):
+def check(
+    text: str,
+    method: str = Method.MCTS,
+    then: str = "",
+    correct: int = 0,
+    note: Callable[[str], None] = lambda text: None,
+) -> None:
+    """Whether a policy can be opened and goes with a method, as far as that can be seen without loading a network.
+
+    Raises BadPolicy.
+    """
+    names = parse(text)
+    check_plays(names, method, then, correct)
+    for name in names:
         if name.is_network:
             weights_at(Path(name.where), note)
+        elif name.is_proofs:
+            read_proofs(Path(name.where))
         elif name.is_model:
             from node.proving.llm_policy import check_model
 
@@ -83,6 +109,7 @@ async def open_policy(
     list tries first; `sampling`: how networks draw tactics; `servers`: how those with language models are asked;
     `strict`: see MixturePolicy. Raises BadPolicy; ProvingFailed: no server answers."""
     parts: list[Part] = []
+    proofs: ProofSource | None = None
     troubles: list[Callable[[], str]] = []
     async with AsyncExitStack() as stack:
         for name in names:
@@ -90,6 +117,14 @@ async def open_policy(
                 weights = weights_at(Path(name.where), note)
                 policy = await _network(stack, weights, threads, sampling)
                 parts.append(Part(policy, share_of(name), has_values=True))
+            elif name.is_proofs:
+                proofs = proofs_of(name)
+            elif name.is_model and writes_proofs(name):
+                from node.proving.sampled_proofs import model_proofs
+
+                writing = model_proofs(name, servers=servers, sampling=sampling, note=note)
+                proofs, trouble = await stack.enter_async_context(writing)
+                troubles.append(trouble)
             elif name.is_model:
                 from node.proving.llm_policy import model_policy
 
@@ -106,8 +141,33 @@ async def open_policy(
             parameters,
             network,
             label_of(names),
+            proofs,
             lambda: "; ".join(filter(None, (trouble() for trouble in troubles))),
         )
+
+
+def check_plays(names: Sequence[PolicyName], method: str, then: str = "", correct: int = 0) -> None:
+    """Whether the parts of a policy give what a method plays with, corrections included. Raises BadPolicy."""
+    check_method(names, method, then, writes=writes_proofs)
+    for name in names if correct else ():
+        if name.is_proofs:
+            raise BadPolicy(f"`{name}`: a file corrects nothing; leave --correct out")
+        if name.is_model and writes_proofs(name) and not _template(name).correction:
+            raise BadPolicy(
+                f"`{name}`: its template `{_template(name).name}` has no form for corrections; leave --correct out"
+            )
+
+
+def writes_proofs(name: PolicyName) -> bool:
+    """Whether a part of a policy gives whole proofs, and no tactics. Raises BadPolicy."""
+    return _template(name).mode == "whole-proof" if name.is_model else name.is_proofs
+
+
+def _template(name: PolicyName) -> Template:
+    """Of a language model. Raises BadPolicy."""
+    from node.proving.llm_policy import address_of, template_of
+
+    return template_of(address_of(name))
 
 
 def label_of(names: Iterable[PolicyName]) -> str:

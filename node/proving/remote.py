@@ -156,6 +156,8 @@ class MeshProver:
             samples=self._settings.samples,
             seconds=budget.seconds,
             method=self._settings.method,
+            correct=self._settings.correct,
+            then=self._settings.then,
             lean_attempts=budget.lean_attempts,
             policy=self._settings.policy,
         )

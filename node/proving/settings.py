@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from common.limits import Positive
+from common.limits import Natural, Positive
 from common.sampling import SAMPLES
 from node.llm.settings import ServerSettings
 
@@ -16,7 +16,7 @@ SEARCHING = ("exact?",)
 """Lean's own search of the library; Mathlib has more."""
 
 
-SearchMethod = Literal["mcts", "best-first", "random"]
+SearchMethod = Literal["mcts", "best-first", "random", "whole-proof"]
 """`common.messages.Method`, as settings write it."""
 
 
@@ -30,11 +30,20 @@ class ProvingSettings:
     list), `tactics:FILE` (one tactic a line), or several at once, as in `own:PATH+tactics`, with shares as in
     `own:PATH*2+tactics`. Empty: the list first, then with the newest checkpoint of runs/demo, if there is one. On a
     running mesh (--url): `inference` (its network), `tactics` or `inference+tactics`; empty: as its provers are
-    configured, a network together with the list."""
+    configured, a network together with the list. Whole proofs: a model that writes them, or `proofs:FILE` (rows
+    {"name", "proof"})."""
 
     method: SearchMethod = "mcts"
-    """How to search: `mcts` (Monte Carlo tree search), `best-first` (the likeliest path first) or `random` (any open
-    state)."""
+    """How to search: `mcts` (Monte Carlo tree search), `best-first` (the likeliest path first), `random` (any open
+    state), or not at all: `whole-proof` (whole proofs are sampled, and Lean tries each)."""
+
+    correct: Natural = 0
+    """Of `whole-proof`: so often a proof that Lean refuses goes back to the model, with Lean's errors. A correction
+    counts as a proof that is sampled."""
+
+    then: Literal["", "mcts", "best-first", "random"] = ""
+    """Of `whole-proof`: the search that goes on with the second half of the budget, from where the proofs that failed
+    were still right. The policy then has a part that proposes tactics, too: `proofs:FILE+tactics`. Empty: none."""
 
     closing: list[str] = field(default_factory=lambda: list(CLOSING))
     """Tactics that are tried first, all in one batch. What this Lean does not know is left out."""
@@ -43,10 +52,17 @@ class ProvingSettings:
     """Tactics that search the library and are tried last. What Lean suggests becomes the proof, not they."""
 
     samples: Positive = SAMPLES
-    """Tactics that a network samples for each expansion of the search."""
+    """Tactics that a network samples for each expansion of the search; whole proofs that a model is asked for at
+    once."""
 
     models: ServerSettings = field(default_factory=ServerSettings)
     """How servers with language models are asked."""
 
     shorten: bool = True
-    """Make a proof short, and name its hypotheses as a person would, before it is verified."""
+    """Make a proof short, and name its hypotheses as a person would, before it is verified. Whole proofs stay as their
+    author wrote them."""
+
+    @property
+    def whole_proofs(self) -> bool:
+        """Whether the method samples whole proofs."""
+        return self.method == "whole-proof"

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
-from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, Purpose
+from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, Method, Purpose
 from common.waiting import as_they_end
-from node.prover.agent import Agent, Expansion
+from node.lean.text.script import proof_lines
+from node.prover.agent import Expansion, Verify
+from node.prover.agents import agent_of
 from node.prover.fixed_policy import CLOSING as LIST_CLOSING
 from node.prover.goal_text import read_goal
 from node.prover.interactive import premises_of, with_premises
@@ -105,7 +107,10 @@ class SoloProver:
         self._policies: dict[str, asyncio.Task[OpenedPolicy]] = {}
         self._network: str | None = None
         if self._settings.policy:
-            check(self._settings.policy, note)
+            how = self._settings
+            check(how.policy, how.method, how.then, how.correct, note)
+        elif self._settings.whole_proofs:
+            raise BadPolicy(f"the method {Method.WHOLE_PROOF} needs --policy, with one that writes whole proofs")
 
     async def __aenter__(self) -> SoloProver:
         return self
@@ -143,7 +148,8 @@ class SoloProver:
             return self._failed(task, reason, time.monotonic() - began)
         closing = self._closing.for_theorem(theorem)
         try:
-            left = task.left if self._settings.shorten else None
+            shorten = self._settings.shorten and not self._settings.whole_proofs
+            left = task.left if shorten else None  # what a person or a model wrote as a whole stays as it is
             script = await finished(proof.tree, task.environment, closing, left)
         except Unwritable as error:
             return self._failed(task, str(error), time.monotonic() - began)
@@ -232,13 +238,17 @@ class SoloProver:
             samples=self._settings.samples,
             method=self._settings.method,
             lean_attempts=lean_attempts,
+            correct=self._settings.correct,
+            then=self._settings.then,
         )
-        agent = Agent(
-            *(attempt, self._policy(opened, task.theorem), task.environment),
+        agent = agent_of(
+            *(attempt, self._policy(opened, task.theorem), opened.proofs, task.environment),
             prover_id="solo",
             leaves=LEAVES,
+            has_values=opened.network,
             parameters=opened.parameters,
             on_expansion=self._watch(task.theorem) if self._watch else None,
+            verify=self._verification(task.theorem) if self._settings.whole_proofs else None,
         )
         try:
             async with asyncio.timeout(seconds):
@@ -247,7 +257,7 @@ class SoloProver:
             task.reason = ""
             return None
         finally:
-            task.simulations += agent.search.statistics.simulations if agent.search else 0
+            task.simulations += agent.simulations
             task.lean_attempts += agent.lean_attempts
         match result.outcome:
             case AttemptOutcome.PROVED if result.proof is not None:
@@ -258,6 +268,15 @@ class SoloProver:
             case AttemptOutcome.BAD_STATEMENT:
                 raise BadStatement(result.message)
         raise ProvingFailed(f"the search was cut short: {result.message}")
+
+    def _verification(self, theorem: Theorem) -> Verify:
+        """Of whole proofs, before one of them ends the attempt: workers do not finish each that is one."""
+
+        async def verify(proof: ProofTree) -> str:
+            reply = await self._lean.verify(theorem, proof_lines(proof, ""))
+            return "" if reply.accepted else reply.reason or "refused"
+
+        return verify
 
     def _policy(self, opened: OpenedPolicy, theorem: Theorem) -> Policy:
         def unknown(tactic: str) -> bool:

@@ -215,12 +215,12 @@ def _read_alone(block: CandidateBlock, seen: _Seen, reading: DocumentReading) ->
     errors = [*seen.errors.get(block.index, []), *seen.other_errors]
     refused = [item for item in errors if PARSER_MESSAGE.match(item.message)]
     if refused:  # whatever became of the half that could be parsed
-        reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(refused))
+        reading.outcomes[block.index] = _failed(OutcomeKind.ERROR, refused, block)
         reading.unparsable.add(block.index)
     elif errors:
         timeout = any(HEARTBEATS.search(item.message) for item in errors)
         kind = OutcomeKind.TIMEOUT if timeout else OutcomeKind.ERROR
-        reading.outcomes[block.index] = Outcome(kind, message=_message(errors))
+        reading.outcomes[block.index] = _failed(kind, errors, block)
     elif block.sentinel not in seen.sentinels:
         reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message="Lean did not reach the end of the tactic")
     else:
@@ -237,7 +237,7 @@ def _read_copies(example: LeanExample, seen: _Seen, reading: DocumentReading) ->
         if any(_is_runtime(item) for item in errors):
             reading.suspect = block.index if reading.suspect is None else reading.suspect
         elif errors:
-            reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(errors))
+            reading.outcomes[block.index] = _failed(OutcomeKind.ERROR, errors, block)
             if any(PARSER_MESSAGE.match(item.message) for item in errors):
                 reading.unparsable.add(block.index)
         elif block.index in seen.goals:
@@ -277,10 +277,19 @@ def _is_runtime(item: Diagnostic) -> bool:
     return bool(_RUNTIME.search(item.message))
 
 
+def _failed(kind: OutcomeKind, errors: Sequence[Diagnostic], block: CandidateBlock) -> Outcome:
+    """The outcome of a candidate with errors: the first one counts."""
+    line = _first(errors).range.start.line
+    return Outcome(kind, message=_message(errors), line=line - block.first if block.holds(line) else None)
+
+
 def _message(errors: Sequence[Diagnostic]) -> str:
     """The first error's text, as Lean wrote it."""
-    first = min(errors, key=lambda item: (item.range.start.line, item.range.start.character))
-    return first.message[:MAX_MESSAGE]
+    return _first(errors).message[:MAX_MESSAGE]
+
+
+def _first(errors: Sequence[Diagnostic]) -> Diagnostic:
+    return min(errors, key=lambda item: (item.range.start.line, item.range.start.character))
 
 
 MAX_MESSAGE = 1000

@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.messages import Method
 from node.mesh import verify
 from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
+from node.prover.methods import METHODS
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.waiting import eventually
@@ -92,7 +92,7 @@ def test_every_method_searches_within_its_lean_attempts(called: Run) -> None:
     choice = "theorem t (p q r : Prop) : p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r)"
     (Path("config.toml")).write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
     alone = ("--config", "config.toml", "--fixed", "--json")
-    for method in Method:
+    for method in METHODS:
         code, out, err = called(choice, *alone, "--method", method)
         assert code == PROVED and json.loads(out)["by"] == "list of tactics", err
         code, out, err = called(FALSE, *alone, "--method", method, "--lean-attempts", "7")

@@ -11,12 +11,13 @@ from common.bus import Unanswered
 from common.lean import Outcome, Step
 from common.messages import AttemptOutcome, AttemptResult, Ended, Method
 from node.prover.agent import IDLE_SIMULATIONS, Agent
+from node.prover.methods import METHODS
 from node.prover.policy import Advice, BadAdvice
 from node.prover.prior import Proposal
 from tests.node.prover.test_agent import LosingLean, ToyLean, ToyPolicy, attempt
 from tests.node.prover.toys import ERROR, LOST
 
-every_method = pytest.mark.parametrize("method", list(Method))
+every_method = pytest.mark.parametrize("method", METHODS)
 
 
 async def play(seed: int, *, closing: int = 40, leaves: int = 4, jitter: int = 0, **changes: object) -> AttemptResult:

@@ -10,10 +10,11 @@ from common.bus import Unanswered
 from common.lean import ProofTree
 from common.messages import AttemptOutcome, AttemptResult, Method
 from node.prover.agent import Agent
+from node.prover.methods import METHODS
 from tests.node.prover.test_agent import ToyLean, ToyPolicy, attempt
 from tests.node.prover.toys import is_valid
 
-every_method = pytest.mark.parametrize("method", list(Method))
+every_method = pytest.mark.parametrize("method", METHODS)
 
 
 class Verifier:

@@ -12,6 +12,7 @@ from node.lean.text.script import proof_script
 from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment
 from node.prover.fixed_policy import FixedPolicy
+from node.prover.methods import METHODS
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.results import results
@@ -40,17 +41,17 @@ async def verify(bus: Bus, theorem: Theorem, proof: ProofTree) -> LeanVerifyRepl
 
 
 async def test_provers_play_the_method_and_the_budgets_that_an_attempt_names(bus: Bus, lean_proxy: object) -> None:
-    for method in Method:
+    for method in map(Method, METHODS):
         for name, theorem in (("choice", CHOICE), ("false", FALSE)):
             wanted = attempt(f"{method}-{name}", theorem, method)
             await bus.publish_durable(subjects.todo("eval"), wanted, message_id=wanted.attempt_id)
     settings = ProverSettings(policy="fixed", searches=2, poll_seconds=0.05)
     stopping = asyncio.Event()
     work = asyncio.create_task(Prover(bus, settings, "prover-1").run(stopping))
-    found = {result.attempt_id: result for result in await results(bus, 2 * len(Method))}
+    found = {result.attempt_id: result for result in await results(bus, 2 * len(METHODS))}
     stopping.set()
     await asyncio.wait_for(work, 60)
-    for method in Method:
+    for method in map(Method, METHODS):
         proved, failed = found[f"{method}-choice"], found[f"{method}-false"]
         assert proved.outcome is AttemptOutcome.PROVED, proved.message
         statistics = proved.statistics
@@ -66,7 +67,7 @@ async def test_provers_play_the_method_and_the_budgets_that_an_attempt_names(bus
 async def test_a_proof_that_the_verifier_does_not_want_is_replaced_by_one_that_lean_accepts(
     bus: Bus, lean_proxy: object
 ) -> None:
-    for method in Method:
+    for method in map(Method, METHODS):
         await refuse_twice(bus, method)
 
 

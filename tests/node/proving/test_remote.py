@@ -57,7 +57,7 @@ async def test_a_mesh_is_told_policy_method_and_lean_attempts(
     stopping = asyncio.Event()
     work = asyncio.create_task(Prover(bus, ProverSettings(**fields), "prover-1").run(stopping))  # type: ignore[arg-type]
     swap = read_target(["theorem t (p q : Prop) : p ∧ q → q ∧ p"])
-    for method in get_args(SearchMethod):
+    for method in ("mcts", "best-first", "random"):
         settings = ProvingSettings(policy="tactics", method=method)
         async with mesh_prover(broker.url, bus.run, settings) as prover:
             found = await answer(prover, swap, BUDGET)

@@ -1,0 +1,85 @@
+"""Which agent plays an attempt: a search, whole proofs, or one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from common.lean import Outcome
+from common.messages import Attempt, Method
+from node.prover.agent import Agent, Expansion, Verify
+from node.prover.drafts import Draft, ProofRequest, ProofSource, ProofsUnavailable
+from node.prover.environment import Environment
+from node.prover.hybrid import HybridAgent
+from node.prover.methods import ProofSearch
+from node.prover.parameters import SearchParameters
+from node.prover.policy import Policy
+from node.prover.whole_proof import WholeProofAgent
+
+NO_PROOFS = (
+    f"the method {Method.WHOLE_PROOF} needs a policy that writes whole proofs, such as `proofs:FILE`; this one "
+    "proposes tactics"
+)
+
+
+class NoProofs:
+    """In place of a source of proofs where the policy is none."""
+
+    async def propose(self, request: ProofRequest) -> list[Draft]:
+        """Raises ProofsUnavailable."""
+        raise ProofsUnavailable(NO_PROOFS)
+
+
+def agent_of(
+    attempt: Attempt,
+    policy: Policy,
+    proofs: ProofSource | None,
+    environment: Environment,
+    *,
+    prover_id: str,
+    leaves: int,
+    has_values: bool = False,
+    on_simulation: Callable[[], None] = lambda: None,
+    on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
+    parameters: SearchParameters | None = None,
+    verify: Verify | None = None,
+    on_expansion: Callable[[ProofSearch, int, Expansion], None] | None = None,
+) -> Agent | WholeProofAgent | HybridAgent:
+    """What plays an attempt by its method. An attempt at whole proofs where there is no source of them ends in an
+    error that says so. `has_values`: whether the policy's values are learned; the others are those of `Agent`."""
+    if attempt.method == Method.WHOLE_PROOF and attempt.then:
+        return HybridAgent(
+            attempt,
+            policy,
+            proofs or NoProofs(),
+            environment,
+            prover_id=prover_id,
+            leaves=leaves,
+            has_values=has_values,
+            on_simulation=on_simulation,
+            on_outcomes=on_outcomes,
+            parameters=parameters,
+            verify=verify,
+            on_expansion=on_expansion,
+        )
+    if attempt.method == Method.WHOLE_PROOF:
+        return WholeProofAgent(
+            attempt,
+            proofs or NoProofs(),
+            environment,
+            prover_id=prover_id,
+            on_simulation=on_simulation,
+            on_outcomes=on_outcomes,
+            verify=verify,
+        )
+    return Agent(
+        attempt,
+        policy,
+        environment,
+        prover_id=prover_id,
+        leaves=leaves,
+        on_simulation=on_simulation,
+        on_outcomes=on_outcomes,
+        parameters=parameters,
+        verify=verify,
+        on_expansion=on_expansion,
+    )

@@ -1,0 +1,78 @@
+"""What an attempt at whole proofs asks of its source: first proofs, and corrections. Each request has its own seed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from common.messages import Attempt
+from common.seeds import derive_seed
+from node.prover.account import Account
+from node.prover.agent import identity
+from node.prover.drafts import Draft, Failed, ProofRequest, ProofSource
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """A sample that failed."""
+
+    number: int
+    """Its place among the attempt's samples."""
+    history: tuple[Failed, ...]
+    """It, behind those that it corrected."""
+
+
+class DraftRequests:
+    """Asks for the proofs of one attempt, and counts what that costs."""
+
+    def __init__(self, attempt: Attempt, source: ProofSource, account: Account) -> None:
+        self._attempt = attempt
+        self._source = source
+        self._account = account
+        self._asked = 0
+        """First proofs asked for."""
+
+    async def first(self, count: int) -> Sequence[Draft]:
+        """The next first proofs; fewer: there are no more. Raises ProofsUnavailable, BusError."""
+        attempt, asked = self._attempt, self._asked
+        self._asked += count
+        seed = derive_seed(attempt.seed, identity(attempt), "proofs", asked)
+        return await self._propose(
+            ProofRequest(attempt.theorem, attempt.theorem_id, count, attempt.first + asked, seed)
+        )
+
+    async def corrections(self, refuted: Sequence[Refuted], round: int) -> list[tuple[Draft, tuple[Failed, ...]]]:
+        """New versions of samples that failed, each with its history. A source that corrects nothing gives none.
+
+        Raises ProofsUnavailable, BusError.
+        """
+        attempt = self._attempt
+        requests = [
+            ProofRequest(
+                attempt.theorem,
+                attempt.theorem_id,
+                count=1,
+                first=0,
+                seed=derive_seed(attempt.seed, identity(attempt), "correction", each.number, round),
+                correct=each.history,
+            )
+            for each in refuted
+        ]
+        tasks = [asyncio.create_task(self._propose(request)) for request in requests]
+        try:
+            given = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return [(draft, each.correct) for each, drafts in zip(requests, given, strict=True) for draft in drafts[:1]]
+
+    async def _propose(self, request: ProofRequest) -> Sequence[Draft]:
+        began = time.perf_counter()
+        drafts = await self._source.propose(request)
+        self._account.seconds_policy += time.perf_counter() - began
+        self._account.samples += len(drafts)
+        self._account.tokens += sum(draft.tokens for draft in drafts)
+        return drafts

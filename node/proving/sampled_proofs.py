@@ -1,0 +1,133 @@
+"""Whole proofs from a language model: its family's prompt, what it answers, and Lean's errors back to it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from common.lean import Theorem
+from common.sampling import PLAIN, Sampling
+from node.lean.text.script import INDENT
+from node.llm.address import BadModel
+from node.llm.errors import CodeError, marked_errors
+from node.llm.faults import ContextExceeded
+from node.llm.outputs import parse_proof
+from node.llm.prompts import CountTokens, PromptTooLong, correction_prompt, proof_prompt
+from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
+from node.llm.settings import ServerSettings
+from node.llm.templates import Template, TemplateError
+from node.prover.drafts import Draft, Failed, ProofRequest, ProofsUnavailable
+from node.prover.policy_names import BadPolicy, PolicyName
+from node.proving.llm_policy import address_of, decoding_of, template_of
+from node.proving.prover import ProvingFailed
+
+
+class SampledProofs:
+    """`node.prover.drafts.ProofSource` over any sampler."""
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        template: Template,
+        *,
+        decoding: Decoding | None = None,
+        count_tokens: CountTokens | None = None,
+    ) -> None:
+        """`decoding`: None for what the family's authors use; `count_tokens`: of the model's tokenizer, if it is at
+        hand. Raises TemplateError for a template of tactics."""
+        if template.mode != "whole-proof":
+            raise TemplateError(f"the template `{template.name}` is for tactics, and the method asks for whole proofs")
+        self._sampler = sampler
+        self._template = template
+        self._decoding = decoding or template.decoding
+        self._count_tokens = count_tokens
+        self.dropped: Counter[str] = Counter()
+        """Samples in which no proof was found, by why."""
+
+    @property
+    def corrects(self) -> bool:
+        """Whether the family has a form for corrections."""
+        return bool(self._template.correction)
+
+    async def propose(self, request: ProofRequest) -> Sequence[Draft]:
+        """None where the statement, or the conversation about it, is longer than the model reads, and for corrections
+        by a family without them. Raises ProofsUnavailable."""
+        if request.correct and not self.corrects:
+            return ()
+        try:
+            prompt = self._prompt(request)
+        except PromptTooLong:
+            return ()
+        try:
+            samples = await self._sampler.sample(prompt, request.count, request.seed, self._decoding)
+        except ContextExceeded:
+            return ()
+        except SamplerError as error:
+            raise ProofsUnavailable(str(error)) from error
+        drafts = [self._draft(sample, request.theorem) for sample in samples]
+        self.dropped.update(draft.problem for draft in drafts if draft.problem)
+        return drafts
+
+    def _prompt(self, request: ProofRequest) -> Prompt:
+        """Raises PromptTooLong."""
+        prompt = proof_prompt(self._template, request.theorem, count_tokens=self._count_tokens)
+        for failed in request.correct:
+            errors = errors_of(request.theorem, failed)
+            prompt = correction_prompt(
+                self._template, prompt, failed.draft.output, errors, count_tokens=self._count_tokens
+            )
+        return prompt
+
+    def _draft(self, sample: Sample, theorem: Theorem) -> Draft:
+        parsed = parse_proof(self._template, sample, theorem)
+        return Draft(
+            parsed.text,
+            problem="" if parsed.text else str(parsed.problem),
+            log_probability=sample.logprob(sample.text),
+            tokens=sample.token_count,
+            output=sample.text,
+        )
+
+
+@asynccontextmanager
+async def model_proofs(
+    name: PolicyName,
+    *,
+    servers: ServerSettings | None = None,
+    sampling: Sampling = PLAIN,
+    note: Callable[[str], None] = lambda text: None,
+) -> AsyncIterator[tuple[SampledProofs, Callable[[], str]]]:
+    """The proofs of a model on servers, for as long as the block lasts, and what tells what is wrong with the servers
+    at present (empty: nothing). `note` hears what was asked and answered, at the end.
+
+    Raises BadPolicy; ProvingFailed: no server answers.
+    """
+    from node.llm.openai import open_openai
+
+    address = address_of(name)
+    template = template_of(address)
+    try:
+        async with open_openai(address, servers, note=note) as sampler:
+            source = SampledProofs(sampler, template, decoding=decoding_of(template, sampling))
+            try:
+                yield source, lambda: sampler.trouble
+            finally:
+                dropped = ", ".join(f"{count} {problem}" for problem, count in source.dropped.most_common())
+                note(f"{sampler.usage}" + (f"; samples without a proof: {dropped}" if dropped else ""))
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
+    except SamplerError as error:
+        raise ProvingFailed(str(error)) from error
+
+
+def errors_of(theorem: Theorem, failed: Failed) -> str:
+    """Lean's errors as the model reads them, at their place in our statement with its proof. What Lean says of the
+    whole proof, such as goals that are left, stands at the end of the statement, where Lean shows it, too."""
+    statement = f"{theorem.signature} := by"
+    script = failed.script or failed.draft.text
+    code = f"{statement}\n{textwrap.indent(script, INDENT)}"
+    above = statement.count("\n") + 1
+    line = above if failed.line is None else above + 1 + failed.line
+    return marked_errors(code, [CodeError(line, 0, failed.errors)])

@@ -1,0 +1,123 @@
+"""`proofmesh eval --method whole-proof`: proofs that somebody else's prover has written, checked and counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from node.eval.folder import read
+from node.mesh import prove, verify
+from node.mesh.eval import DONE, UNUSABLE, main
+
+pytestmark = pytest.mark.lean
+
+STATEMENTS = {
+    "swap": "theorem swap (p q : Prop) : p ∧ q → q ∧ p",
+    "sum": "theorem sum (a b c : Nat) : a + b + c = c + b + a",
+    "false": "theorem false (p q : Prop) : p → q",
+    "unheard": "theorem unheard (p : Prop) : p → p",
+}
+
+RIGHT = f"{STATEMENTS['swap']} := by\n  intro h -- both\n  constructor\n  · exact h.2\n  · exact h.1"
+
+PROOFS = {
+    "swap": ["intro h\nexact h", RIGHT, "exact fun h => ⟨h.2, h.1⟩", "sorry"],
+    "sum": ["rfl", "", "omega", "simp"],
+    "false": ["theorem false : True := by\n  trivial", "intro h\nexact h", "intro h\nexact h", "exact false _ _"],
+}
+"""Two of four are right, one of four, none. Of the last statement there is none at all."""
+
+PASS_AT = {"1": (2 / 4 + 1 / 4) / 4, "2": ((1 - 1 / 6) + (1 - 3 / 6)) / 4, "4": 2 / 4}
+"""1 - C(n-c, k) / C(n, k) with n = 4, by hand."""
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A command in this process, with exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"name": name, "statement": text} for name, text in STATEMENTS.items()]
+    proofs = [{"name": name, "proof": proof} for name, given in PROOFS.items() for proof in given]
+    for file, content in (("rows.jsonl", rows), ("proofs.jsonl", proofs)):
+        (tmp_path / file).write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
+
+    def call(*arguments: str, command: Callable[[list[str]], int] = main) -> tuple[int, str, str]:
+        code = command(list(arguments))
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+WHOLE = ("--bench", "rows.jsonl", "--policy", "proofs:proofs.jsonl", "--method", "whole-proof")
+
+
+def test_pass_at_k_of_given_proofs_is_what_one_computes_by_hand(called: Run, tmp_path: Path) -> None:
+    code, out, err = called(*WHOLE, "--simulations", "1", "--passes", "4", "--out", "e", "--json")
+    assert code == DONE, err
+    results = json.loads(out)
+    found = {str(each["k"]): each["unbiased"] for each in results["pass_at"]}
+    assert found == pytest.approx(PASS_AT)
+    standings = {(each.name, each.number): str(each.standing) for each in read(tmp_path / "e").attempts}
+    assert [standings["swap", number] for number in range(4)] == ["unsolved", "solved", "solved", "unsolved"]
+    assert [standings["sum", number] for number in range(4)] == ["unsolved", "unsolved", "solved", "unsolved"]
+    assert {standings[name, number] for name in ("false", "unheard") for number in range(4)} == {"unsolved"}
+    assert verify.main([str(tmp_path / "e/proofs.lean")]) == 0
+
+
+def test_the_proofs_of_one_pass_are_its_simulations(called: Run, tmp_path: Path) -> None:
+    code, _, err = called(*WHOLE, "--simulations", "4", "--out", "e")
+    assert code == DONE, err
+    found = {each.name: each for each in read(tmp_path / "e").attempts}
+    assert (found["swap"].statistics.solved_at_simulations, found["sum"].statistics.solved_at_simulations) == (2, 3)
+    assert found["sum"].statistics.lean_attempts == 3 and found["sum"].statistics.without_proof == 1
+    assert found["false"].statistics.duplicates == 1
+    assert found["unheard"].reason == "no more proofs were to be had after 0"
+    assert found["swap"].script == "  intro h\n  constructor\n  · exact h.2\n  · exact h.1"
+
+
+def test_what_does_not_go_together_is_a_clear_line(called: Run, tmp_path: Path) -> None:
+    bench = ("--bench", "rows.jsonl")
+    (tmp_path / "bad.jsonl").write_text('{"name": "swap"}\n')
+    for arguments, reason in [
+        ((*bench, "--policy", "tactics", "--method", "whole-proof"), "`tactics` has 0 parts that write whole proofs"),
+        ((*bench, "--policy", "proofs:proofs.jsonl"), "they go with --method whole-proof"),
+        ((*bench, "--policy", "proofs:none.jsonl", "--method", "whole-proof"), "none.jsonl: "),
+        ((*bench, "--policy", "proofs:bad.jsonl", "--method", "whole-proof"), "bad.jsonl, line 1: "),
+        ((*bench, "--policy", "tactics", "--correct", "2"), "--correct is of whole proofs"),
+        ((*WHOLE, "--correct", "1"), "a file corrects nothing"),
+        ((*WHOLE, "--simulations", "0", "--seconds", "5", "--passes", "2"), "need --simulations"),
+    ]:
+        code, out, err = called(*arguments)
+        assert (code, out) == (UNUSABLE, ""), arguments
+        assert reason in err and len(err.splitlines()) == 1, err
+        assert not (tmp_path / "evals").exists()
+
+
+def test_a_person_has_given_proofs_checked(called: Run) -> None:
+    flags = ("--policy", "proofs:proofs.jsonl", "--method", "whole-proof", "--json")
+    (Path("config.toml")).write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
+    code, out, err = called(STATEMENTS["sum"], *flags, "--config", "config.toml", command=prove.main)
+    assert code == prove.PROVED, err
+    assert (json.loads(out)["by"], json.loads(out)["simulations"]) == ("list of proofs", 3)
+    code, out, err = called(STATEMENTS["false"], *flags, "--config", "config.toml", command=prove.main)
+    assert code == prove.NOT_PROVED and "no more proofs were to be had after 4" in json.loads(out)["reason"]
+    code, _, err = called(STATEMENTS["sum"], "--method", "whole-proof", command=prove.main)
+    assert code == prove.BAD_STATEMENT and "needs --policy, with one that writes whole proofs" in err
+
+
+def test_what_an_evaluation_shows_says_how_whole_proofs_were_played(called: Run, tmp_path: Path) -> None:
+    (tmp_path / "tactics.txt").write_text("omega\n", encoding="utf-8")
+    code, out, err = called(
+        *("--bench", "rows.jsonl", "--policy", "proofs:proofs.jsonl+tactics:tactics.txt", "--method", "whole-proof"),
+        *("--then", "mcts", "--simulations", "2", "--out", "e"),
+    )
+    assert code == DONE, err
+    found = {each.name: each for each in read(tmp_path / "e").attempts}
+    assert found["sum"].standing == "solved", "the search has found what the first proof had not"
+    assert found["sum"].statistics.solved_at_simulations == 2
+    assert "whole-proof, then mcts" in out + (tmp_path / "e/report.html").read_text(encoding="utf-8")

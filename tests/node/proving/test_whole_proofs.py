@@ -1,0 +1,216 @@
+"""Whole proofs on real Lean: what is accepted, what is not, and what never gets there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from common.lean import ProofTree, Theorem
+from common.messages import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
+from node.lean.settings import LeanProcessSettings
+from node.lean.text.rules import MAX_TACTIC_BYTES
+from node.lean.text.script import proof_lines
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.prover.agents import agent_of
+from node.prover.drafts import Failed, ProofRequest
+from node.prover.proof_list import ListedProofs, read_proofs
+from node.proving.answers import answer
+from node.proving.checkpoints import BadPolicy
+from node.proving.local_lean import LocalLean, local_lean
+from node.proving.policies import check, open_policy, parse
+from node.proving.prover import Budget
+from node.proving.settings import ProvingSettings
+from node.proving.solo import SoloProver
+from node.proving.statements import read_target
+
+pytestmark = pytest.mark.lean
+
+CHOICE = Theorem("choice", "(p q r : Prop)", "p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r)")
+
+WHOLE = """theorem choice (p q r : Prop) : p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r) := by
+  intro h -- both
+  obtain ⟨hp, h⟩ := h
+
+  cases h with
+  | inl hq => exact Or.inl ⟨hp, hq⟩
+  | inr hr =>
+    have both : p ∧ r := by
+      constructor
+      · exact hp
+      · exact hr
+    exact Or.inr both
+"""
+"""No step of it is a proof, and it is laid out over many lines."""
+
+HANGS = "intro h\nrepeat (have : True := trivial)\nexact h"
+
+OTHER_STATEMENT = "theorem choice (p q r : Prop) : p → p := by\n  intro h\n  exact h"
+
+
+@pytest.fixture
+async def lean() -> AsyncIterator[LocalLean]:
+    settings = LeanProcessSettings(workers=1, tactic_seconds=3.0, sandbox=False)
+    async with local_lean(settings, LeanToolchain.pocket()) as started:
+        yield started
+
+
+async def played(
+    lean: LocalLean, folder: Path, proofs: list[str], theorem: Theorem = CHOICE, *, beside: str = "", **changes: object
+) -> AttemptResult:
+    """An attempt with the proofs of a file, verified as in an evaluation. `beside`: more of the policy."""
+    file = folder / "proofs.jsonl"
+    rows = [{"name": theorem.name, "proof": proof} for proof in proofs]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    fields = {"simulations": len(proofs), "samples": 4, "method": Method.WHOLE_PROOF, "seed": 1, **changes}
+    attempt = Attempt(attempt_id="a", theorem_id=theorem.name, theorem=theorem, purpose=Purpose.EVAL, **fields)  # type: ignore[arg-type]
+
+    async def verify(proof: ProofTree) -> str:
+        reply = await lean.verify(theorem, proof_lines(proof, ""))
+        return "" if reply.accepted else reply.reason
+
+    async with open_policy(parse(f"proofs:{file}{beside}")) as opened:
+        environment = lean.environment(theorem)
+        agent = agent_of(attempt, opened.policy, opened.proofs, environment, prover_id="p", leaves=1, verify=verify)
+        return await agent.play()
+
+
+async def test_of_many_proofs_the_one_that_holds_as_a_whole_is_found(lean: LocalLean, tmp_path: Path) -> None:
+    wrong = WHOLE.replace("exact hr", "exact hp")
+    calculated = "intro h\nhave : 2 + 2 = 4 := calc\n  2 + 2 = 4 := rfl\n  _ = 4 := rfl\nexact h"
+    proofs = [wrong, wrong, "", "intro h\nsorry", OTHER_STATEMENT, calculated, "omega", WHOLE, "tauto"]
+    result = await played(lean, tmp_path, proofs)
+    statistics = result.statistics
+    assert result.outcome is AttemptOutcome.PROVED, result.message
+    assert (statistics.solved_at_simulations, statistics.simulations) == (8, 8)
+    assert (statistics.without_proof, statistics.duplicates) == (2, 1)
+    assert (statistics.solved_at_lean_attempts, statistics.lean_attempts) == (5, 5)
+    assert result.proof is not None and "-- both" not in result.proof.tactic
+    verdict = await lean.verify(CHOICE, proof_lines(result.proof, ""))
+    assert verdict.accepted, verdict.reason
+
+
+async def test_wrong_proofs_alone_are_a_failure(lean: LocalLean, tmp_path: Path) -> None:
+    result = await played(lean, tmp_path, [OTHER_STATEMENT, "sorry", "simp", "intro h", "exact choice _ _ _"])
+    assert (result.outcome, result.proof) == (AttemptOutcome.FAILED, None)
+    assert result.statistics.ended is Ended.SIMULATIONS
+    assert (result.statistics.lean_attempts, result.statistics.without_proof) == (4, 1)
+
+
+async def test_a_proof_that_hangs_costs_the_limits_and_no_more(tmp_path: Path) -> None:
+    settings = LeanProcessSettings(workers=1, tactic_seconds=1.0, verify_seconds=2.0, sandbox=False)
+    async with local_lean(settings, LeanToolchain.pocket()) as hasty:
+        result = await played(hasty, tmp_path, [HANGS])
+        assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.SIMULATIONS)
+        assert result.statistics.lean_attempts == 1
+        few = await played(hasty, tmp_path, [HANGS], simulations=8, seconds=0.5)
+        assert (few.outcome, few.statistics.ended) == (AttemptOutcome.UNDECIDED, Ended.SECONDS)
+        assert few.statistics.simulations == 1
+
+
+async def test_a_proof_beside_one_that_hangs_is_found_and_a_long_one_is_verified(
+    lean: LocalLean, tmp_path: Path
+) -> None:
+    beside = await played(lean, tmp_path, [HANGS, WHOLE])
+    assert beside.outcome is AttemptOutcome.PROVED
+    assert beside.statistics.solved_at_simulations == 2
+    steps = [f"have {'a' * 200}_{number} : True := trivial" for number in range(50)]
+    last = "exact fun h => h.2.elim (fun q => Or.inl ⟨h.1, q⟩) (fun r => Or.inr ⟨h.1, r⟩)"
+    long = "\n".join([*steps, last])
+    assert len(long.encode()) > MAX_TACTIC_BYTES
+    result = await played(lean, tmp_path, [long])
+    assert result.outcome is AttemptOutcome.PROVED, result.message
+
+
+async def test_a_proof_that_verification_refuses_is_not_the_end(lean: LocalLean, tmp_path: Path) -> None:
+    theorem = Theorem("cheated", "(p q : Prop)", "p ∧ q → q ∧ p", header="axiom cheat (p : Prop) : p")
+    cheating, honest = "exact cheat _", "intro h\nexact ⟨h.2, h.1⟩"
+    result = await played(lean, tmp_path, [cheating, honest], theorem)
+    assert result.outcome is AttemptOutcome.PROVED, result.message
+    assert result.proof is not None and result.proof.tactic == honest
+    assert (result.statistics.proofs_rejected, result.statistics.solved_at_simulations) == (1, 2)
+    refused = await played(lean, tmp_path, [cheating], theorem)
+    assert refused.outcome is AttemptOutcome.FAILED
+    assert "rests on other axioms than Lean's own: cheat" in refused.message
+
+
+async def test_a_search_goes_on_where_a_wrong_proof_was_still_right(lean: LocalLean, tmp_path: Path) -> None:
+    theorem = Theorem("twelve", "(p : Prop)", "p → ∃ n : Nat, n * n = 144 ∧ p")
+    tactics = tmp_path / "tactics.txt"
+    tactics.write_text("constructor\ndecide\nassumption\n", encoding="utf-8")
+    proofs = ["omega", "intro h\nrefine ⟨12, ?_⟩\nexact h\ndone", "intro h\nrefine ⟨11, ?_⟩\nsimp [h]\nomega"]
+    alone = await played(lean, tmp_path, proofs, theorem, simulations=6)
+    assert alone.outcome is AttemptOutcome.FAILED
+    budget = {"simulations": 16, "then": "best-first"}
+    result = await played(lean, tmp_path, proofs, theorem, beside=f"+tactics:{tactics}", **budget)
+    assert result.outcome is AttemptOutcome.PROVED, result.message
+    assert result.proof is not None and result.proof.tactic == "intro h\nrefine ⟨12, ?_⟩"
+    verdict = await lean.verify(theorem, proof_lines(result.proof, ""))
+    assert verdict.accepted, verdict.reason
+    statistics = result.statistics
+    assert 3 < statistics.solved_at_simulations <= statistics.simulations <= 16
+    assert 3 < statistics.solved_at_lean_attempts <= statistics.tactics_tried <= statistics.lean_attempts
+    unaided = await played(lean, tmp_path, ["omega"], theorem, beside=f"+tactics:{tactics}", **budget)
+    assert unaided.outcome is AttemptOutcome.FAILED, "the tactics do not find the number"
+    assert "whole proofs: no more proofs were to be had after 1" in unaided.message
+
+
+async def test_a_person_gets_the_proof_as_it_was_written(own_lean: LocalLean, tmp_path: Path) -> None:
+    file = tmp_path / "proofs.jsonl"
+    rows = [{"name": "choice", "proof": proof} for proof in ("simp at *", WHOLE)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    settings = ProvingSettings(policy=f"proofs:{file}", method="whole-proof", closing=[], searching=[])
+    async with SoloProver(own_lean, settings) as prover:
+        target = read_target([CHOICE.signature])
+        found = await answer(prover, target, Budget(seconds=60))
+        assert found.outcome == "proved", found.reason
+        assert "  | inr hr =>\n    have both : p ∧ r := by" in found.proof
+        assert (found.by, found.simulations) == ("list of proofs", 2)
+        other = read_target(["theorem none (p q : Prop) : p → q"])
+        failed = await answer(prover, other, Budget(seconds=60))
+        assert (failed.outcome, failed.reason) == ("failed", "no more proofs were to be had after 0")
+
+
+def test_what_gives_no_whole_proofs_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    file = tmp_path / "proofs.jsonl"
+    file.write_text('{"name": "t", "proof": "rfl"}\n', encoding="utf-8")
+    check(f"proofs:{file}", "whole-proof")
+    with pytest.raises(
+        BadPolicy, match="`tactics` has 0 parts that write whole proofs, and the method whole-proof needs one"
+    ):
+        check("tactics", "whole-proof")
+    with pytest.raises(BadPolicy, match="`tactics` proposes tactics, and the method whole-proof alone has no use"):
+        check(f"proofs:{file}+tactics", "whole-proof")
+    with pytest.raises(BadPolicy, match="proposes no tactics, and the search mcts needs them"):
+        check(f"proofs:{file}", "whole-proof", "mcts")
+    check(f"proofs:{file}+tactics", "whole-proof", "mcts")
+    with pytest.raises(BadPolicy, match="gives whole proofs: they go with --method whole-proof"):
+        check(f"proofs:{file}", "mcts")
+    with pytest.raises(BadPolicy, match=r"names no file; write `proofs:FILE.jsonl`"):
+        check("proofs:", "whole-proof")
+    with pytest.raises(BadPolicy, match="the proofs cannot be read: No such file"):
+        check("proofs:none.jsonl", "whole-proof")
+    for text, problem in (
+        ("", "there is no proof in it"),
+        ('{"name": "t"}', "line 1: .*missing required field `proof`"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(BadPolicy, match=problem):
+            read_proofs(file)
+
+
+async def test_proofs_of_a_file_are_taken_by_name_in_their_order(tmp_path: Path) -> None:
+    file = tmp_path / "proofs.jsonl"
+    lines = ['{"name": "a", "proof": "one"}', "", '{"name": "b", "proof": null}', '{"name": "a", "proof": "by two"}']
+    file.write_text("\n".join(lines), encoding="utf-8")
+    rows = read_proofs(file)
+    assert [draft.text for draft in rows["a"]] == ["one", "two"]
+    assert rows["b"][0].problem == "it is empty"
+    source = ListedProofs(rows)
+    request = ProofRequest(CHOICE, "a", count=3, first=1, seed=0)
+    assert [draft.text for draft in await source.propose(request)] == ["two"]
+    failed = Failed(rows["a"][0], "one", "unknown")
+    assert await source.propose(replace(request, correct=(failed,))) == (), "nobody is there to correct it"
