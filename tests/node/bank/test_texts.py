@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.bank import command
 from node.bank.answers import filled
+from node.bank.benchmarks import load_benchmark
 from node.bank.reading import Reader
 from node.bank.rows import read
 from node.bank.texts import IN_MUTUAL, NO_STATEMENT, statements_of_lean, statements_of_text
@@ -196,3 +198,32 @@ def test_answers_in_comments_are_put_in_their_place(opened, value):
 )
 def test_what_is_no_answer_in_a_comment_stays_as_it_is(text):
     assert filled(text, STATED) == (text, STATED)
+
+
+def test_every_known_kind_of_file_in_a_folder_is_read_and_the_others_are_named(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name, text in {
+        "a.jsonl": '{"statement": "theorem a : 1 = 1"}\n',
+        "b.lean": "theorem b : 2 = 2 := sorry\n",
+        "c.txt": "theorem c : 3 = 3\n",
+        "d.txt": "no theorem\n",
+        "e.csv": "theorem e : 5 = 5\n",
+        "lakefile.lean": "theorem f : 6 = 6 := sorry\n",
+        ".g.txt": "theorem g : 7 = 7\n",
+    }.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    found = load_benchmark(str(folder))
+    assert [each.theorem.name for each in found.statements] == ["a", "b", "c"]
+    assert [each.name for each in found.unread] == ["d.txt, line 1"]
+    assert found.notes == (f"not read of {folder}: e.csv, lakefile.lean",)
+
+
+def test_bank_import_names_the_files_that_it_leaves_out(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("theorem a : 1 = 1\n", encoding="utf-8")
+    for number in range(12):
+        (tmp_path / f"{number:02}.md").write_text("-", encoding="utf-8")
+    out = tmp_path.parent / "bank"
+    assert command.main(["import", str(tmp_path), "--no-check", "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "1 rows, 1 statements" in said and "00.md, 01.md" in said and "09.md and 2 more\n" in said
