@@ -207,7 +207,7 @@ def _of_data_set(spec: str, source: Source, data_set: DataSet, split: str) -> Be
         licence=data_set.licence,
         homepage=data_set.source,
         paper=data_set.paper,
-        notes=(data_set.note,) if data_set.note else (),
+        notes=tuple(note for note in (data_set.note, source.left_out()) if note),
     )
 
 
@@ -219,7 +219,8 @@ def _of_files(spec: str, files: Sequence[str]) -> Benchmark:
     names = Names()
     for source in sources:
         reading = Reader(source.name, known=source.data_set, repeats=True, extra=True).collect(source.rows())
-        unread += reading.refused
+        several = f"{source.name}, " if len(sources) > 1 else ""
+        unread += [each._replace(name=several + each.name) for each in reading.refused]
         for each in reading.statements:
             unique = names.free(each.theorem.name, source.name)
             statements.append(_statement(replace(each, theorem=msgspec.structs.replace(each.theorem, name=unique))))
@@ -234,6 +235,7 @@ def _of_files(spec: str, files: Sequence[str]) -> Benchmark:
         licence=", ".join(dict.fromkeys(each.licence for each in known if each.licence)),
         homepage=known[0].source if len(known) == 1 else "",
         paper=known[0].paper if len(known) == 1 else "",
+        notes=tuple(note for source in sources if (note := source.left_out())),
     )
 
 

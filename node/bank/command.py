@@ -129,6 +129,8 @@ def import_source(settings: ImportSettings, command: str) -> int:
         reading = _read(settings, source)
         toolchain = find(settings.lean) if settings.check else None
         record = _record(settings, source, reading, toolchain)
+        if left_out := source.left_out():
+            print(left_out)
     except (SourceProblem, LeanProblem, PocketBuildError, BankError) as error:
         return unusable(str(error))
     failed = _failed(settings, toolchain, reading) if toolchain is not None else {}

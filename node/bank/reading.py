@@ -18,7 +18,7 @@ from node.bank.formats import Format, NoFormat, format_of, split_of
 from node.bank.known import DataSet
 from node.bank.statements import Refused, in_file, theorem_in_file
 from node.bank.statements import theorem as read_theorem
-from node.bank.texts import Row
+from node.bank.texts import UNREAD, Row
 from node.lean.text.headers import imports
 
 _KIND = re.compile(r"mathd_[a-z]+|[a-z]+")
@@ -119,7 +119,7 @@ class Reader:
             try:
                 found = self._statement(row)
             except (NoFormat, Refused) as error:
-                name = str(row.get("name") or row.get("id") or f"row {reading.rows}")
+                name = str(row.get("name") or row.get("id") or _place(row) or f"row {reading.rows}")
                 reading.refused.append(Refusal(name, str(error), self._split(split_of(row))))
                 continue
             place = found.theorem.place
@@ -135,6 +135,8 @@ class Reader:
 
     def _statement(self, row: Row) -> Imported:
         """The statement of a row, under its own name. Raises NoFormat, Refused."""
+        if UNREAD in row:
+            raise Refused(str(row[UNREAD]))
         if in_file(row):
             placed = theorem_in_file(row)
             return Imported(placed, self._split(split_of(row)), self.source, self._family(row, placed.name))
@@ -174,6 +176,13 @@ class Reader:
         if known is not None and known.name.startswith("minif2f") and (match := _KIND.match(name)):
             return match.group()
         return self.source
+
+
+def _place(row: Row) -> str:
+    """Where a row of a text stands: its line, and in a folder its file; empty for rows of other files."""
+    if not isinstance(line := row.get("line"), int):
+        return ""
+    return f"{row['file']}, line {line}" if row.get("file") else f"line {line}"
 
 
 class Names:

@@ -28,22 +28,32 @@ _SPLIT = re.compile(r"(train|valid|validation|dev|test)(?![a-z])")
 _HUGGING_FACE = re.compile(r"[\w.-]+/[\w.-]+")
 
 
-def read(source: str, *, config: str = "", revision: str = "", files: str = "") -> Iterator[Row]:
+def read(
+    source: str, *, config: str = "", revision: str = "", files: str = "", every_kind: bool = True
+) -> Iterator[Row]:
     """The rows of a source; `split` is filled in from a Hugging Face dataset's splits. Raises SourceProblem.
 
-    `config`, `revision`, `files`: of a Hugging Face dataset.
+    `config`, `revision`, `files`: of a Hugging Face dataset. `every_kind`: of a folder, as `files_of` has it.
     """
     path = Path(source)
-    if path.exists():
-        for each in files_of(path) if path.is_dir() else [path]:
-            split = split_of(each.relative_to(path.parent))
-            yield from ({"split": split, **row} for row in _file(each)) if split else _file(each)
+    if path.is_dir():
+        for each in files_of(path, every_kind=every_kind):
+            of_text = {"file": str(each.relative_to(path))} if each.suffix == ".txt" else {}
+            yield from ({**of_text, **row} for row in _in_split(each, path.parent))
+    elif path.exists():
+        yield from _in_split(path, path.parent)
     elif _HUGGING_FACE.fullmatch(source) and not source.endswith((*SUFFIXES, *TEXTS)):
         yield from hub.rows(source, config, revision, files)
     else:
         raise SourceProblem(
             f"{source}: no file, no folder, no known data set (`proofmesh bank list`), no hub id (OWNER/NAME)"
         )
+
+
+def _in_split(path: Path, above: Path) -> Iterator[Row]:
+    """The rows of a file, with the split that its path below a folder says."""
+    split = split_of(path.relative_to(above))
+    yield from ({"split": split, **row} for row in _file(path)) if split else _file(path)
 
 
 def split_of(path: Path) -> str:
@@ -54,14 +64,28 @@ def split_of(path: Path) -> str:
     return ""
 
 
-def files_of(folder: Path) -> list[Path]:
-    """The data files of a folder; its Lean files where it has no others. Raises SourceProblem for one without any."""
-    everything = sorted(each for each in folder.rglob("*") if each.name not in NO_DATA and not _hidden(each, folder))
-    files = [each for each in everything if each.name.endswith(SUFFIXES)]
-    files = files or [each for each in everything if each.suffix == ".lean"]
-    if not files:
-        raise SourceProblem(f"{folder}: no {', '.join((*SUFFIXES, '.lean'))} in this folder")
-    return files
+def files_of(folder: Path, *, every_kind: bool = True) -> list[Path]:
+    """The files of a folder that are read. Raises SourceProblem for one without any.
+
+    `every_kind`: all that are known. Else its data files; its Lean files where it has no others: the repository of a
+    known data set may hold the same statements in both.
+    """
+    visible = _visible(folder)
+    kinds = [(*SUFFIXES, *TEXTS)] if every_kind else [SUFFIXES, (".lean",)]
+    found = ([each for each in visible if each.name.endswith(kind) and each.name not in NO_DATA] for kind in kinds)
+    if files := next((each for each in found if each), []):
+        return files
+    raise SourceProblem(f"{folder}: no {', '.join(dict.fromkeys(sum(kinds, ())))} in this folder")
+
+
+def left_out_of(folder: Path, *, every_kind: bool = True) -> list[str]:
+    """The files of a folder that are not read, by their paths in it; but for those with a dot. Raises SourceProblem."""
+    files = set(files_of(folder, every_kind=every_kind))
+    return [str(each.relative_to(folder)) for each in _visible(folder) if each not in files]
+
+
+def _visible(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.rglob("*") if not _hidden(each, folder) and each.is_file())
 
 
 def _hidden(path: Path, folder: Path) -> bool:

@@ -9,11 +9,15 @@ from pathlib import Path
 
 from node.bank import bank, hub, manifest
 from node.bank.known import KNOWN, DataSet, known
-from node.bank.rows import SUFFIXES, TEXTS, read
+from node.bank.rows import SUFFIXES, TEXTS, left_out_of, read
 from node.bank.texts import Row
 
 VARIABLE = "PROOFMESH_DATA"
 """Names a folder with local copies of data sets, besides those that a command is given."""
+
+
+MOST_NAMED = 10
+"""Files that a note names."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,16 @@ class Source:
     def rows(self) -> Iterator[Row]:
         """Its rows. Raises SourceProblem."""
         files = self.data_set.hub.files if self.data_set is not None and not self.config and not self.local else ""
-        return read(self.origin, config=self.config, revision=self.wanted_revision, files=files)
+        every_kind = self.data_set is None
+        return read(self.origin, config=self.config, revision=self.wanted_revision, files=files, every_kind=every_kind)
+
+    def left_out(self) -> str:
+        """Which files of a folder are not read, in words; empty where all are. Raises SourceProblem."""
+        if not self.local or not Path(self.origin).is_dir():
+            return ""
+        names = left_out_of(Path(self.origin), every_kind=self.data_set is None)
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        return f"not read of {self.origin}: {', '.join(names[:MOST_NAMED])}{more}" if names else ""
 
     def revision(self) -> str:
         """The commit of the hub's copy; empty for local files. Raises SourceProblem."""

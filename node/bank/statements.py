@@ -13,20 +13,25 @@ import msgspec
 
 from common.lean import Theorem
 from common.places import Context, Place
+from node.bank.given_proofs import given_proof
+from node.bank.texts import IN_MUTUAL
 from node.lean.text.filling import below
-from node.lean.text.lexing import CLOSING, OPENING, lex
+from node.lean.text.lexing import blanked, lex
 from node.lean.text.rules import header_problem, statement_problem
 from node.lean.text.statement import NAME, StatementError, parse_statement
 
+_SCOPES = r"(?:set_option|open|omit|include|universe|variable|attribute)\b"
 _START = re.compile(
-    r"^[ \t]*(?:@\[[^\]]*\]\s*)*((?:private|protected|noncomputable|nonrec)\s+)*(?=(theorem|lemma|example)\b)",
+    rf"^[ \t]*(?:{_SCOPES}[^\n]*?\sin[ \t]+)*"
+    r"(?P<own>(?:@\[[^\]]*\]\s*)*(?:(?:private|protected|noncomputable|nonrec)\s+)*)(?=(?:theorem|lemma|example)\b)",
     re.MULTILINE,
 )
 _DATA = re.compile(r"\s*(noncomputable\s+)?(def|abbrev|instance)\b")
-_BY = re.compile(r":=\s*by\b")
 _UNPROVED = re.compile(r"\b(sorry|admit|axiom)\b")
-_ONLY_HERE = re.compile(r"^([ \t]*(?:set_option|open|omit|include|variable)\b[^\n]*?)[ \t]+in\s*\Z", re.MULTILINE)
-"""A command that holds for the theorem behind it alone: before the only theorem it may as well hold for all."""
+_ONLY_HERE = re.compile(rf"^[ \t]*(?:{_SCOPES}[^\n]*?\sin(?:\s+|\Z))+\Z", re.MULTILINE)
+"""Commands that hold for the theorem behind them alone: before the only theorem they may as well hold for all."""
+_IN = re.compile(rf"\sin(?:\s+(?={_SCOPES})|\s*\Z)")
+_MUTUAL = re.compile(r"^[ \t]*mutual\b(?!.*^[ \t]*end\b)", re.MULTILINE | re.DOTALL)
 _UNIVERSES = re.compile(rf"((?:theorem|lemma)\s+{NAME})\.\{{([\w\s,]+)\}}")
 """`theorem t.{u, v}`: universes of this theorem alone."""
 _BLANK_LINES = re.compile(r"\n\s*\n+")
@@ -44,9 +49,11 @@ def theorem(text: str, header: str = "", name: str = "") -> Theorem:
         raise Refused("it defines data, not a proposition (`def`): there is nothing to be proved")
     if not starts:
         raise Refused("no theorem in it: a line that begins with `theorem` was looked for")
-    before, statement = code[: starts[-1].start()], code[starts[-1].end() :]
-    while scoped := _ONLY_HERE.search(before):
-        before = before[: scoped.start()] + scoped.group(1)
+    before, statement = code[: starts[-1].start("own")], code[starts[-1].end() :]
+    if _MUTUAL.search(before):
+        raise Refused(IN_MUTUAL)
+    if scoped := _ONLY_HERE.search(before):
+        before = before[: scoped.start()] + _IN.sub("\n", scoped.group()).rstrip()
     if own := _UNIVERSES.match(statement):
         statement = own.group(1) + statement[own.end() :]
         before += f"\nuniverse {' '.join(own.group(2).replace(',', ' ').split())}"
@@ -73,12 +80,8 @@ def _without_comments(text: str) -> str:
 
 
 def _without_proof(statement: str) -> str:
-    """The statement up to its proof: the first `:= by` outside brackets. (`:=` alone may be a `let`.)"""
-    for match in _BY.finditer(statement):
-        depth = sum((char in OPENING) - (char in CLOSING) for char in statement[: match.start()])
-        if depth == 0:
-            return statement[: match.end()]
-    return statement
+    """The statement without the proof that stands behind it."""
+    return statement[: given_proof(blanked(statement))]
 
 
 def _tidy(header: str) -> str:

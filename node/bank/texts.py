@@ -7,30 +7,86 @@ but for the theorems there that are left to be proved, too: what is assumed must
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
+from node.bank.given_proofs import given_proof
 from node.lean.files.commands import PROOFS, Command, Text
+from node.lean.text.lexing import blanked, uncommented
 from node.lean.text.statement import NAME
 
 Row = dict[str, Any]
 
 _SORRY = re.compile(r"\b(?:sorry|admit)\b")
 _STATEMENT = re.compile(
-    r"[ \t]*(?:@\[[^\]]*\]\s*)?(?:(?:private|protected|noncomputable|nonrec)\s+)*(?:theorem|lemma|example)\b"
+    r"[ \t]*(?:(?:set_option|open|omit|include|universe|variable|attribute)\b.*?\sin[ \t]+)*(?:@\[[^\]]*\]\s*)*"
+    r"(?:(?:private|protected|noncomputable|nonrec)\s+)*(?:theorem|lemma|example)\b"
 )
+_BEFORE_ONE = re.compile(
+    r"(?:(?:set_option|open|omit|include|universe|variable|attribute)\b.*\sin|(?:@\[[^\]]*\]\s*)+)\s*"
+)
+"""A line that belongs to the statement in the next one."""
+_OTHER = re.compile(
+    r"(?:import|open|def|abbrev|instance|structure|class|inductive|axiom|opaque|namespace|section|end|variable|universe"
+    r"|set_option|attribute|mutual|noncomputable|local|notation|macro|syntax|#\w+)\b|.*\b(?:theorem|lemma|example)\b"
+    r"|(?!fun\b|let\b|have\b|show\b|if\b|forall\b|exists\b)[A-Za-z]+\s+[\w.']+\s*(?:[({\[].*)?:(?!=)"
+)
+"""What no statement goes on with in a line that is not indented; at last, a misspelt `theorem NAME ... :`."""
+_END = re.compile(r"^[ \t]*end\b", re.MULTILINE)
 _NAME = re.compile(rf"\b(?:theorem|lemma)\s+({NAME})")
 
 
+UNREAD = "(unread)"
+"""Field of a row that is no statement: the reason."""
+
+IN_MUTUAL = "it stands in a `mutual` block, whose theorems are proved together: state it outside of such a block"
+
+NO_STATEMENT = (
+    "no statement: these begin with `theorem`, `lemma` or `example`, and go on in lines that are indented; "
+    "definitions and headers go into a .lean file"
+)
+
+
 def statements_of_text(text: str) -> Iterator[Row]:
-    """One statement a line; one of several lines ends where the next `theorem` begins, or at a blank line."""
-    parts: list[str] = []
-    for line in [*text.splitlines(), ""]:
-        if parts and (not line.strip() or _STATEMENT.match(line)):
-            yield {"statement": "\n".join(parts)}
-            parts = []
-        if line.strip() and (parts or not line.lstrip().startswith("--")):
-            parts.append(line)
+    """The statements of a text with their lines, and a row with UNREAD for each line that belongs to none.
+
+    A statement ends at a blank line and where the next one begins. What is indented belongs to it, as does every other
+    line before its proof that does not look like something else.
+    """
+    lines: list[str] = []
+    begin = 0
+    whole = text.split("\n")
+    for number, (line, code) in enumerate(zip(whole, uncommented(text).split("\n"), strict=True), start=1):
+        if not code.strip():
+            if lines and line.strip():
+                lines.append(code)  # a comment
+            elif lines:
+                yield {"statement": "\n".join(lines), "line": begin}
+                lines = []
+        elif lines and _goes_on(lines, code):
+            lines.append(code)
+        else:
+            if lines:
+                yield {"statement": "\n".join(lines), "line": begin}
+            lines, begin = [], number
+            if _STATEMENT.match(code) or _BEFORE_ONE.fullmatch(code):
+                lines.append(code)
+            else:
+                yield {UNREAD: NO_STATEMENT, "line": number}
+    if lines:
+        yield {"statement": "\n".join(lines), "line": begin}
+
+
+def _goes_on(lines: Sequence[str], code: str) -> bool:
+    """Whether a line belongs to the statement of the lines above."""
+    if all(_BEFORE_ONE.fullmatch(each) or not each.strip() for each in lines):
+        return True
+    if _STATEMENT.match(code) or _BEFORE_ONE.fullmatch(code):
+        return False
+    if code[0].isspace() or code.startswith("|") or _SORRY.fullmatch(code.strip()):
+        return True
+    return not _OTHER.match(code) and given_proof(blanked("\n".join(lines))) is None
 
 
 def statements_of_lean(text: str) -> Iterator[Row]:
@@ -40,7 +96,13 @@ def statements_of_lean(text: str) -> Iterator[Row]:
     left_out: list[Command] = []
     begin = file.after(None)
     while begin is not None:
-        if begin.keyword in PROOFS and _SORRY.search(file.code, begin.start, begin.end):
+        if begin.keyword == "mutual":
+            begin = _mutual(file, begin)
+            if _SORRY.search(file.code, begin.start, begin.end):
+                inside = file.namespace(before, begin)
+                yield from ({**row, "name": inside + row["name"]} for row in _in_mutual(file, begin))
+                left_out.append(begin)
+        elif begin.keyword in PROOFS and _SORRY.search(file.code, begin.start, begin.end):
             yield {
                 "name": file.namespace(before, begin) + _name(file.code[begin.start : begin.end], begin.line),
                 "statement": file.original[begin.start : begin.end],
@@ -50,6 +112,21 @@ def statements_of_lean(text: str) -> Iterator[Row]:
             left_out.append(begin)
         before.append(begin)
         begin = file.after(begin)
+
+
+def _mutual(file: Text, begin: Command) -> Command:
+    """The whole block that begins with `mutual`, up to its `end`."""
+    end = _END.search(file.code, begin.start)
+    return file.command(begin.start, end.end() if end else len(file.text))
+
+
+def _in_mutual(file: Text, block: Command) -> Iterator[Row]:
+    """A row with UNREAD for each theorem of a `mutual` block that is left to be proved."""
+    starts = [match.start() for match in _NAME.finditer(file.code, block.start, block.end)]
+    for start, end in pairwise([*starts, block.end]):
+        if _SORRY.search(file.code, start, end):
+            line = file.line(start)
+            yield {"name": _name(file.code[start:end], line), UNREAD: IN_MUTUAL, "line": line}
 
 
 def _name(code: str, line: int) -> str:

@@ -16,7 +16,7 @@ from node.eval.records import Standing
 from node.eval.report_page import amount, interval, percent
 from node.eval.results import Results, Tally, results_of
 from node.eval.results_file import results_file
-from node.eval.words import printable
+from node.eval.words import number_of, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -78,20 +78,22 @@ def _sentences(results: Results) -> list[str]:
         (standings[Standing.NOT_ELABORATED], "not elaborated by this Lean"),
         (standings[Standing.UNDECIDED], "undecided (infrastructure failed)"),
         (standings[Standing.NOT_PLAYED], "not played yet"),
-        (results.unread, "rows not read"),
+        (results.unread, "row not read" if results.unread == 1 else "rows not read"),
     ]
     if any(count for count, _ in counted_out):
         said.append("neither solved nor unsolved: " + ", ".join(f"{n:,} {what}" for n, what in counted_out if n))
     if results.missing:
-        said.append(f"not complete: {results.missing:,} attempts are still to be played")
+        verb = "is" if results.missing == 1 else "are"
+        said.append(f"not complete: {number_of(results.missing, 'attempt')} {verb} still to be played")
     if results.endings:
         endings = ", ".join(f"{ended} {count:,}" for ended, count in results.endings.most_common())
         said.append(f"attempts without a proof ended by: {endings}")
     costs = results.costs
     lean = "not known" if costs.lean_cpu is None else f"{costs.lean_cpu:,.0f} s"
     said.append(
-        f"{costs.attempts:,} attempts, {costs.simulations:,} simulations, {costs.lean_attempts:,} Lean attempts, "
-        f"{costs.tokens:,} tokens; {costs.wall_seconds:,.0f} s of wall clock, Lean's CPU {lean}"
+        f"{number_of(costs.attempts, 'attempt')}, {number_of(costs.simulations, 'simulation')}, "
+        f"{number_of(costs.lean_attempts, 'Lean attempt')}, {number_of(costs.tokens, 'token')}; "
+        f"{costs.wall_seconds:,.0f} s of wall clock, Lean's CPU {lean}"
     )
     return said
 
@@ -99,7 +101,7 @@ def _sentences(results: Results) -> list[str]:
 def _share(tally: Tally) -> str:
     low, high = wilson(tally.solved, tally.statements)
     within = f" (95% interval {interval(low, high)})" if tally.statements else ""
-    return f"{amount(tally.solved)} of {tally.statements:,} statements, {percent(tally.rate)}{within}"
+    return f"{amount(tally.solved)} of {number_of(tally.statements, 'statement')}, {percent(tally.rate)}{within}"
 
 
 def _largest(results: Results) -> list[tuple[str, Tally]]:

@@ -28,6 +28,8 @@ class Row:
     passes: int
     statements: int
     """That are evaluated."""
+    unread: int
+    """Rows of the whole benchmark that are no statements."""
     counted: int
     """Of them, those that are solved or unsolved."""
     solved: float
@@ -68,6 +70,7 @@ def row_of(evaluation: Evaluation) -> Row:
         seed=plan.seed,
         passes=results.passes,
         statements=len(results.statements),
+        unread=results.unread,
         counted=total.statements,
         solved=total.solved,
         any=total.any,
@@ -86,11 +89,20 @@ def row_of(evaluation: Evaluation) -> Row:
     )
 
 
-def in_order(rows: Sequence[Row]) -> list[Row]:
-    """By benchmark, the highest rate first, those without one last."""
+def same_statements(row: Row) -> tuple[str, int]:
+    """Equal for evaluations of the same statements, whatever their benchmark was called and wherever it lay."""
+    return row.digest, row.statements
 
-    def place(row: Row) -> tuple[str, str, float, str]:
-        return row.benchmark, row.digest, 1.0 if math.isnan(row.rate) else -row.rate, row.folder
+
+def in_order(rows: Sequence[Row]) -> list[Row]:
+    """By the statements that are evaluated, then the highest rate first, those without one last."""
+    called: dict[tuple[str, int], str] = {}
+    for row in sorted(rows, key=lambda row: row.benchmark):
+        called.setdefault(same_statements(row), row.benchmark)
+
+    def place(row: Row) -> tuple[str, str, int, float, str]:
+        rate = 1.0 if math.isnan(row.rate) else -row.rate
+        return called[same_statements(row)], *same_statements(row), rate, row.folder
 
     return sorted(rows, key=place)
 

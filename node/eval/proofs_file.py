@@ -244,12 +244,13 @@ class _Names:
         self._given: dict[str, str] = {}
 
     def of(self, row: StatementResult) -> str:
-        """The name of a statement's theorem; guillemets keep a word without a digit from being read as a keyword."""
+        """The name of a statement's theorem. Guillemets keep a word without a digit from being read as a keyword, and
+        letters that Lean knows as signs (`λ`) or not at all (`ï`) from ending the name."""
         name = row.statement.name
         if name not in self._given:
-            plain = re.sub(r"[^A-Za-z0-9_']+", "_", name).strip("_'") or "t"
+            plain = re.sub(r"[^\w']+", "_", name).strip("_'") or "t"
             free = self.free(plain if plain[0].isalpha() else f"t_{plain}")
-            self._given[name] = free if re.search(r"\d", free) else f"«{free}»"
+            self._given[name] = free if free.isascii() and re.search(r"\d", free) else f"«{free}»"
         return self._given[name]
 
     def free(self, wish: str) -> str:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from node.eval.folder import Evaluation
 from node.eval.outputs import summary_lines
-from node.eval.overview import Row, row_of
+from node.eval.overview import Row, row_of, same_statements
 from node.eval.results import results_of
 from node.eval.results_file import results_file
 from node.eval.words import number_of, printable
@@ -33,10 +33,10 @@ def rows_as_json(rows: Sequence[Row]) -> str:
 
 
 def show_rows(rows: Sequence[Row], console: Console | None = None) -> None:
-    """The evaluations of each benchmark, the best first: a line of numbers each, and what they are of below it."""
+    """The evaluations of the same statements, the best first: a line of numbers each, and what they are of below it."""
     console = console or Console(highlight=False)
     names = _names(rows)
-    for number, (_, group) in enumerate(itertools.groupby(rows, key=lambda row: (row.benchmark, row.digest))):
+    for number, (_, group) in enumerate(itertools.groupby(rows, key=same_statements)):
         if number:
             console.print()
         _show_group(console, list(group), names)
@@ -50,7 +50,9 @@ def _names(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _show_group(console: Console, rows: Sequence[Row], names: Mapping[str, str]) -> None:
-    title = f"{rows[0].benchmark} ({max(row.statements for row in rows)} statements, digest {rows[0].digest[:8]})"
+    benchmarks = " = ".join(sorted({row.benchmark for row in rows}))
+    unread = f", {number_of(rows[0].unread, 'row')} not read" if rows[0].unread else ""
+    title = f"{benchmarks} ({number_of(rows[0].statements, 'statement')}{unread}, digest {rows[0].digest[:8]})"
     console.print(Text(printable(title), style="bold"))
     width = min(WIDEST_NAME, max(len(names[row.folder]) for row in rows))
     heading = f"{'evaluation':<{width}} {'solved of':>14} {'rate [95% interval]':>20} {'Lean attempts':>14} {'time':>7}"
@@ -95,12 +97,13 @@ def show_detail(evaluation: Evaluation, console: Console | None = None) -> None:
     """The results of one evaluation, and with what they were got."""
     console = console or Console(highlight=False)
     row = row_of(evaluation)
+    unread = f", {number_of(row.unread, 'row')} not read" if row.unread else ""
     console.print(summary_lines(results_of(evaluation)))
     console.print()
     table = Table.grid(padding=(0, 2, 0, 0))
     for name, said in (
         ("folder", row.folder),
-        ("benchmark", f"{number_of(row.statements, 'statement')} evaluated, digest of all {row.digest}"),
+        ("benchmark", f"{number_of(row.statements, 'statement')} evaluated{unread}, digest of all {row.digest}"),
         ("policy", f"{row.policy}, {row.method}, {row.budgets} for each attempt, seed {row.seed}"),
         ("Lean", f"{row.lean}{'' if row.library == 'none' else f', {row.library}'}"),
         ("last attempt", _day(row.date)),

@@ -173,6 +173,7 @@ def test_numina_statements_lose_comments_and_proof_and_keep_what_they_need(tmp_p
         ("theorem b (n : Nat : n = n := by", "never closed"),
         ("set_option debug.skipKernelTC true\ntheorem b : 1 = 1 := by", "switch a check off"),
         ("#eval 1", "no theorem in it"),
+        ("mutual\ntheorem a : 1 = 1 := b\ntheorem b : 1 = 1 := a\nend", "in a `mutual` block"),
     ],
 )
 def test_texts_that_are_no_statement_are_refused_with_the_reason(text, says):
@@ -182,6 +183,41 @@ def test_texts_that_are_no_statement_are_refused_with_the_reason(text, says):
 
 def test_a_let_in_a_statement_is_not_taken_for_its_proof():
     assert theorem("theorem a : let x := 5; x = 5 := by\n  rfl").conclusion == "let x := 5; x = 5"
+
+
+@pytest.mark.parametrize(
+    ("text", "conclusion", "header"),
+    [
+        ("open Nat in theorem t : succ 0 = 1 := rfl", "succ 0 = 1", "open Nat"),
+        (
+            "open Nat in set_option maxRecDepth 9 in\n@[simp] theorem t : 0 = 0",
+            "0 = 0",
+            "open Nat\nset_option maxRecDepth 9",
+        ),
+        ("open Nat in\nopen List in\ntheorem t : 0 = 0", "0 = 0", "open Nat\nopen List"),
+        ("def f := 1\nopen Nat in theorem t : f = 1", "f = 1", "def f := 1\nopen Nat"),
+        ("theorem t : 1 = 1 := Eq.refl 1", "1 = 1", ""),
+        (
+            "theorem t : let x := 5; have y : x = 5 := rfl; x = 5 := by\n  rfl",
+            "let x := 5; have y : x = 5 := rfl; x = 5",
+            "",
+        ),
+        ("theorem t : let x := (by exact 5); x = 5 := let y := 1; rfl", "let x := (by exact 5); x = 5", ""),
+        ("theorem t : ':' = ':' ∧ \":= 1\" = \":= 1\" := ⟨rfl, rfl⟩", "':' = ':' ∧ \":= 1\" = \":= 1\"", ""),
+        ("theorem t : ∀ n : Nat, n = n | 0 => rfl | n + 1 => rfl", "∀ n : Nat, n = n", ""),
+        (
+            "theorem t : ∀ n m : Nat, n + m = m + n\n  | 0, m | m, 0 => by simp\n  | n, m => by omega",
+            "∀ n m : Nat, n + m = m + n",
+            "",
+        ),
+        ("theorem t : (match 1 with | 0 => 1 | _ => 2) = 2 := rfl", "(match 1 with | 0 => 1 | _ => 2) = 2", ""),
+        ("theorem t : 2 = match 1 with | 0 => 1 | _ => 2 := rfl", "2 = match 1 with | 0 => 1 | _ => 2", ""),
+        ("theorem t (x : Int) : | x | = 3 ∧ id = fun y => y := by", "| x | = 3 ∧ id = fun y => y", ""),
+    ],
+)
+def test_the_proof_that_is_given_and_what_holds_for_the_theorem_alone_are_taken_off(text, conclusion, header):
+    found = theorem(text)
+    assert (found.conclusion, found.header) == (conclusion, header)
 
 
 @pytest.mark.parametrize(

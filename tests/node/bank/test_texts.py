@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from node.bank import command
 from node.bank.answers import filled
+from node.bank.benchmarks import load_benchmark
 from node.bank.reading import Reader
 from node.bank.rows import read
-from node.bank.texts import statements_of_lean, statements_of_text
+from node.bank.texts import IN_MUTUAL, NO_STATEMENT, statements_of_lean, statements_of_text
+from node.lean.text.lexing import uncommented
 
 LEAN = """import Lean
 /-- Doubled, without sorry. -/
@@ -74,6 +79,30 @@ def test_names_in_guillemets_and_universes_of_a_theorem_are_read(tmp_path):
     assert (second.name, second.binders, second.header) == ("e", "(α : Type u)", "open Nat\nuniverse u v")
 
 
+IN_ONE = """namespace A
+mutual
+  theorem one : ∀ n : Nat, n = n := fun n => two n
+  theorem two : ∀ n : Nat, n = n := by sorry
+end
+mutual
+theorem proved : 1 = 1 := rfl
+end
+theorem three : 1 = 1 := sorry
+open Nat in theorem four : succ 0 = 1 := sorry
+end A
+"""
+
+
+def test_theorems_in_mutual_blocks_are_refused_by_name_and_assumed_nowhere():
+    rows = list(statements_of_lean(IN_ONE))
+    reading = Reader("a").collect(rows)
+    assert [(each.name, each.reason) for each in reading.refused] == [("A.two", IN_MUTUAL)]
+    found = {each.theorem.name: each.theorem for each in reading.statements}
+    assert list(found) == ["A.three", "A.four"]
+    assert "two" not in found["A.three"].header and "theorem proved" in found["A.three"].header
+    assert found["A.four"].conclusion == "succ 0 = 1" and found["A.four"].header.endswith("\nopen Nat")
+
+
 def test_a_lean_file_without_sorry_states_nothing():
     assert list(statements_of_lean("theorem a : 1 = 1 := rfl\n")) == []
     assert list(statements_of_lean("")) == []
@@ -84,6 +113,48 @@ def test_a_text_has_a_statement_a_line_or_of_several_lines():
     rows = [row["statement"] for row in statements_of_text(text)]
     assert [row.split()[1] for row in rows] == ["a", "b", "c"]
     assert rows[1] == "theorem b (n : Nat)\n  : n = n := by sorry"
+
+
+MIXED = """theorem a : 1 = 1 := by sorry
+thoerem b : 2 = 2 := by sorry
+  -- of b
+theorem c (n : Nat)
+: n = n ∧
+n + 0 = n
+thm d : 1 = 1
+def e : Nat := 1
+theorem f : 1 = 1 :=
+sorry
+rfl
+/- theorem g : 1 = 1
+
+theorem h : 1 = 1 -/
+@[simp]
+theorem i : "a" = "a" -- a remark
+1. theorem j : 1 = 1
+theorem k : ∀ n : Nat, n = n
+| n => rfl
+"""
+
+
+def test_lines_of_a_text_that_are_no_statement_are_refused_with_their_number_and_reason(tmp_path):
+    (tmp_path / "a.txt").write_text(MIXED, encoding="utf-8")
+    reading = Reader("a", repeats=True).collect(read(str(tmp_path / "a.txt")))
+    assert [each.theorem.name for each in reading.statements] == ["a", "c", "f", "i", "k"]
+    assert [each.name for each in reading.refused] == [f"line {number}" for number in (2, 7, 8, 11, 17)]
+    assert {each.reason for each in reading.refused} == {NO_STATEMENT}
+    assert reading.rows == 10
+    found = {each.theorem.name: each.theorem.conclusion for each in reading.statements}
+    assert found["c"] == "n = n ∧\nn + 0 = n"
+
+
+@given(st.lists(st.sampled_from(MIXED.splitlines()), max_size=8))
+def test_no_line_of_a_text_is_lost(lines):
+    rows = list(statements_of_text("\n".join(lines)))
+    told = sum(len(row["statement"].splitlines()) if "statement" in row else 1 for row in rows)
+    code = [line for line in uncommented("\n".join(lines)).split("\n") if line.strip()]
+    assert told >= len(code)
+    assert [row["line"] for row in rows] == sorted({row["line"] for row in rows})
 
 
 def test_a_folder_of_lean_files_is_read_but_for_its_lakefile(tmp_path):
@@ -127,3 +198,32 @@ def test_answers_in_comments_are_put_in_their_place(opened, value):
 )
 def test_what_is_no_answer_in_a_comment_stays_as_it_is(text):
     assert filled(text, STATED) == (text, STATED)
+
+
+def test_every_known_kind_of_file_in_a_folder_is_read_and_the_others_are_named(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name, text in {
+        "a.jsonl": '{"statement": "theorem a : 1 = 1"}\n',
+        "b.lean": "theorem b : 2 = 2 := sorry\n",
+        "c.txt": "theorem c : 3 = 3\n",
+        "d.txt": "no theorem\n",
+        "e.csv": "theorem e : 5 = 5\n",
+        "lakefile.lean": "theorem f : 6 = 6 := sorry\n",
+        ".g.txt": "theorem g : 7 = 7\n",
+    }.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    found = load_benchmark(str(folder))
+    assert [each.theorem.name for each in found.statements] == ["a", "b", "c"]
+    assert [each.name for each in found.unread] == ["d.txt, line 1"]
+    assert found.notes == (f"not read of {folder}: e.csv, lakefile.lean",)
+
+
+def test_bank_import_names_the_files_that_it_leaves_out(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("theorem a : 1 = 1\n", encoding="utf-8")
+    for number in range(12):
+        (tmp_path / f"{number:02}.md").write_text("-", encoding="utf-8")
+    out = tmp_path.parent / "bank"
+    assert command.main(["import", str(tmp_path), "--no-check", "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "1 rows, 1 statements" in said and "00.md, 01.md" in said and "09.md and 2 more\n" in said

@@ -34,6 +34,12 @@ def test_a_plain_name_stays_and_others_are_written_with_underscores():
     assert names(proofs.texts[0]) == ["amc_12", "«Nat_add_comm»", "row_3_x", "t_7"]
 
 
+def test_letters_of_every_script_stay_in_guillemets():
+    given_names = ("ünï_λ₁", "α", "定理 3", "x²")
+    proofs = files_of([(Theorem(name, "", "α" if name == "α" else "True"), "  trivial") for name in given_names])
+    assert names(proofs.texts[0]) == ["«ünï_λ₁»", "«α_1»", "«定理_3»", "«x²»"]
+
+
 def test_names_that_come_out_alike_or_stand_in_a_proof_get_a_number():
     mine = [
         (Theorem("a.b1", "", "True"), "  trivial"),
@@ -91,7 +97,8 @@ def test_names_are_plain_differ_and_stand_in_no_proof(given_names, script):
     proofs = files_of([(Theorem(name, "", "True"), f"  exact {script}") for name in given_names])
     bare = [match.group(1) for match in re.finditer(r"^theorem «?([^»\s]+)»? : \(True", proofs.texts[0], re.MULTILINE)]
     assert len(set(bare)) == len(given_names)
-    assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_']*", name) for name in bare)
+    assert all(re.fullmatch(r"[^\W\d_][\w']*", name) for name in bare)
+    assert all(name.isascii() or f"theorem «{name}» :" in proofs.texts[0] for name in bare)
     assert set(bare).isdisjoint(re.findall(r"[\w'!?]+", script))
 
 
@@ -114,6 +121,9 @@ DIFFICULT = [
     (Theorem("theorem", "", "True"), "  trivial"),
     (Theorem("end", "", "True"), "  trivial"),
     (Theorem("1959 p.1 (b) — «x»", "", "True"), "  trivial"),
+    (Theorem("ünï_λ₁", "", "True"), "  trivial"),
+    (Theorem("λ", "", "(fun _ : Nat => True) 1"), "  trivial"),
+    (Theorem("定理²", "", "True"), "  trivial"),
     # Headers that declare, with names that clash: with each other's, and with the library's.
     (Theorem("twice_one", "", "twice 1 = 2", "def twice (n : Nat) : Nat := n + n"), "  rfl"),
     (Theorem("twice_two", "", "twice 2 = 8", "def twice (n : Nat) : Nat := n * 4"), "  rfl"),
@@ -147,7 +157,7 @@ async def test_lean_accepts_the_proofs_of_difficult_statements():
     assert len(verdicts) == len(DIFFICULT) == proofs.proofs
     assert len(reports) == 6  # the notations, the namespace and the dotted name have their own
     shown = {name.rpartition(".")[2] for name, _ in verdicts}
-    assert {"trans_1", "id", "Nat_add_comm", "plus1", "twice_two"} <= shown
+    assert {"trans_1", "id", "Nat_add_comm", "plus1", "twice_two", "ünï_λ₁", "λ", "定理²"} <= shown
 
 
 @pytest.mark.lean

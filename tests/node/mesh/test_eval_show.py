@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from node.eval.folder import PLAN
@@ -45,6 +46,29 @@ def test_evaluations_are_grouped_by_benchmark_the_best_first(evals, width, capsy
     assert "not elaborated: 1; undecided: 1" in words
     assert "the list of tactics, random, 64 simulations; Lean 4.29.1" in words
     assert "not finished: 3 attempts missing" in words
+
+
+def test_evaluations_of_the_same_statements_are_one_group_whatever_file_they_came_from(tmp_path, width, capsys):
+    facts = benchmark("d3", "z.jsonl")
+    unread = {"unread": (("line 2", "no statement"), ("line 3", "no statement"))}
+    for name, spec, statements, solved_at in (("a", "z.jsonl", 1, 0), ("b", "y.jsonl", 1, 3), ("c", "z.jsonl", 2, 3)):
+        made = msgspec.structs.replace(facts, spec=spec, statements=statements, **unread)
+        write(tmp_path / name, outcomes({f"t{number}": solved_at for number in range(statements)}), benchmark=made)
+    write(tmp_path / "d", outcomes({"t1": 3}), benchmark=benchmark("d4", "z.jsonl"))
+    assert main([str(tmp_path)]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line and not line.startswith((" ", "evaluation"))]
+    assert [line if "digest" in line else line.split()[0] for line in lines] == [
+        "y.jsonl = z.jsonl (1 statement, 2 rows not read, digest d3)",
+        *("b", "a"),
+        "z.jsonl (2 statements, 2 rows not read, digest d3)",
+        "c",
+        "z.jsonl (1 statement, digest d4)",
+        "d",
+    ]
+    assert main([str(tmp_path / "b")]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "solved 1 of 1 statement, 100.0%" in words and "1 statement evaluated, 2 rows not read" in words
+    assert "1 attempt, 3 simulations" in words
 
 
 def test_evals_is_where_it_looks_when_nothing_is_named(evals, capsys, monkeypatch):
