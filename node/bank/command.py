@@ -221,8 +221,11 @@ def _report(
     written: Written | None,
 ) -> None:
     """Tell what became of the rows; all of it goes to OUT/import.json."""
+    from node.eval.words import number_of
+
     read = len(reading.statements)
-    print(f"{settings.source}: {reading.rows} rows, {read} statements ({reading.repeated} repeated)")
+    counts = f"{number_of(reading.rows, 'row')}, {number_of(read, 'statement')}"
+    print(f"{settings.source}: {counts} ({reading.repeated} repeated)")
     _show("not read", [(each.name, each.reason) for each in reading.refused])
     if toolchain is not None:
         print(f"{read - len(failed)} of {read} elaborate under Lean {toolchain.version} ({toolchain.name})")
