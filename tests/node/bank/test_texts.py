@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -240,3 +242,10 @@ def test_bank_import_names_the_files_that_it_leaves_out(tmp_path, capsys):
     assert command.main(["import", str(tmp_path), "--no-check", "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert "1 row, 1 statement " in said and "00.md, 01.md" in said and "09.md and 2 more\n" in said
+
+
+def test_rows_of_one_name_that_are_not_read_are_all_reported(tmp_path):
+    rows = '{"name": "a", "statement": "def a := 1"}\n' * 2 + '{"name": "b", "statement": "theorem b : 1 = 1"}\n'
+    (tmp_path / "a.jsonl").write_text(rows, encoding="utf-8")
+    assert command.main(["import", str(tmp_path / "a.jsonl"), "--no-check", "--out", str(tmp_path / "bank")]) == 0
+    assert set(json.loads((tmp_path / "bank" / "import.json").read_text())["not_read"]) == {"a", "a_2"}
