@@ -221,8 +221,13 @@ def _report(
     written: Written | None,
 ) -> None:
     """Tell what became of the rows; all of it goes to OUT/import.json."""
+    from node.bank.reading import Names
+    from node.eval.words import number_of
+
+    names = Names()
     read = len(reading.statements)
-    print(f"{settings.source}: {reading.rows} rows, {read} statements ({reading.repeated} repeated)")
+    counts = f"{number_of(reading.rows, 'row')}, {number_of(read, 'statement')}"
+    print(f"{settings.source}: {counts} ({reading.repeated} repeated)")
     _show("not read", [(each.name, each.reason) for each in reading.refused])
     if toolchain is not None:
         print(f"{read - len(failed)} of {read} elaborate under Lean {toolchain.version} ({toolchain.name})")
@@ -241,7 +246,7 @@ def _report(
         "statements": read,
         "elaborate": read - len(failed) if toolchain is not None else None,
         "lean_version": toolchain.version if toolchain is not None else "",
-        "not_read": {each.name: each.reason for each in reading.refused},
+        "not_read": {names.free(each.name): each.reason for each in reading.refused},
         "do_not_elaborate": failed,
         "bank": written.counts if written is not None else {},
         "scored": written.scored if written is not None else 0,

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from node.bank.given_proofs import given_proof
-from node.lean.files.commands import PROOFS, Command, Text
+from node.lean.files.commands import PROOFS, SYNTAX, Command, Text
 from node.lean.text.lexing import blanked, uncommented
 from node.lean.text.statement import NAME
 
@@ -33,6 +33,8 @@ _OTHER = re.compile(
     r"|(?!fun\b|let\b|have\b|show\b|if\b|forall\b|exists\b)[A-Za-z]+\s+[\w.']+\s*(?:[({\[].*)?:(?!=)"
 )
 """What no statement goes on with in a line that is not indented; at last, a misspelt `theorem NAME ... :`."""
+_SCOPED = re.compile(r"\sin\s+(?:@\[[^\]]*\]\s*)*(?:(?:private|protected|noncomputable|nonrec)\s+)*(?:theorem|lemma)\b")
+"""Behind `attribute [simp] h in`, and whatever else holds for the next command alone."""
 _END = re.compile(r"^[ \t]*end\b", re.MULTILINE)
 _NAME = re.compile(rf"\b(?:theorem|lemma)\s+({NAME})")
 
@@ -41,6 +43,8 @@ UNREAD = "(unread)"
 """Field of a row that is no statement: the reason."""
 
 IN_MUTUAL = "it stands in a `mutual` block, whose theorems are proved together: state it outside of such a block"
+
+INDENTED = "it is indented: theorems of a .lean file begin at the beginning of a line"
 
 NO_STATEMENT = (
     "no statement: these begin with `theorem`, `lemma` or `example`, and go on in lines that are indented; "
@@ -98,35 +102,41 @@ def statements_of_lean(text: str) -> Iterator[Row]:
     while begin is not None:
         if begin.keyword == "mutual":
             begin = _mutual(file, begin)
-            if _SORRY.search(file.code, begin.start, begin.end):
-                inside = file.namespace(before, begin)
-                yield from ({**row, "name": inside + row["name"]} for row in _in_mutual(file, begin))
-                left_out.append(begin)
-        elif begin.keyword in PROOFS and _SORRY.search(file.code, begin.start, begin.end):
+        first, others = _theorems(file, begin)
+        inside = file.namespace(before, begin)
+        if first is not None and _SORRY.search(file.code, first.start, first.end):
             yield {
-                "name": file.namespace(before, begin) + _name(file.code[begin.start : begin.end], begin.line),
-                "statement": file.original[begin.start : begin.end],
-                "header": _without(file.original[: begin.start], left_out),
-                "line": begin.line,
+                "name": inside + _name(file.code[first.start : first.end], first.line),
+                "statement": file.original[first.start : first.end],
+                "header": _without(file.original[: first.start], left_out),
+                "line": first.line,
             }
+            left_out.append(first)
+        unread = [each for each in others if _SORRY.search(file.code, each.start, each.end)]
+        for each in unread:
+            name = inside + _name(file.code[each.start : each.end], each.line)
+            yield {"name": name, UNREAD: IN_MUTUAL if begin.keyword == "mutual" else INDENTED, "line": each.line}
+        if unread and begin.keyword == "mutual":
             left_out.append(begin)
         before.append(begin)
         begin = file.after(begin)
+
+
+def _theorems(file: Text, command: Command) -> tuple[Command | None, list[Command]]:
+    """The theorem that a command is, and those that stand within it."""
+    starts = [match.start() for match in _NAME.finditer(file.code, command.start, command.end)]
+    scopes = command.keyword in SYNTAX or command.keyword.startswith(("attribute", "#"))
+    scoped = scopes and _SCOPED.search(file.code, command.start, command.end) is not None
+    own = command.keyword in PROOFS or scoped
+    within = starts[1:] if own and command.keyword != "example" else starts
+    others = [file.command(start, end) for start, end in pairwise([*within, command.end])]
+    return file.command(command.start, within[0] if within else command.end) if own else None, others
 
 
 def _mutual(file: Text, begin: Command) -> Command:
     """The whole block that begins with `mutual`, up to its `end`."""
     end = _END.search(file.code, begin.start)
     return file.command(begin.start, end.end() if end else len(file.text))
-
-
-def _in_mutual(file: Text, block: Command) -> Iterator[Row]:
-    """A row with UNREAD for each theorem of a `mutual` block that is left to be proved."""
-    starts = [match.start() for match in _NAME.finditer(file.code, block.start, block.end)]
-    for start, end in pairwise([*starts, block.end]):
-        if _SORRY.search(file.code, start, end):
-            line = file.line(start)
-            yield {"name": _name(file.code[start:end], line), UNREAD: IN_MUTUAL, "line": line}
 
 
 def _name(code: str, line: int) -> str:

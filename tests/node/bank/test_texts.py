@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from node.bank.answers import filled
 from node.bank.benchmarks import load_benchmark
 from node.bank.reading import Reader
 from node.bank.rows import read
-from node.bank.texts import IN_MUTUAL, NO_STATEMENT, statements_of_lean, statements_of_text
+from node.bank.texts import IN_MUTUAL, INDENTED, NO_STATEMENT, statements_of_lean, statements_of_text
 from node.lean.text.lexing import uncommented
 
 LEAN = """import Lean
@@ -101,6 +103,19 @@ def test_theorems_in_mutual_blocks_are_refused_by_name_and_assumed_nowhere():
     assert list(found) == ["A.three", "A.four"]
     assert "two" not in found["A.three"].header and "theorem proved" in found["A.three"].header
     assert found["A.four"].conclusion == "succ 0 = 1" and found["A.four"].header.endswith("\nopen Nat")
+
+
+def test_theorems_that_are_indented_in_a_lean_file_are_refused_by_name():
+    text = (
+        "attribute [local simp] Nat.add_comm in\ntheorem a : 1 = 1 := by sorry\n  theorem b : 2 = 2 := by sorry\n"
+        "theorem c : 3 = 3 := rfl\n  theorem d : 4 = 4 := rfl\n"
+        "namespace N\n  lemma e : 5 = 5 := sorry\n  theorem f : 6 = 6 := rfl\nend N\n"
+    )
+    reading = Reader("a").collect(statements_of_lean(text))
+    assert [each.theorem.name for each in reading.statements] == ["a"]
+    assert reading.statements[0].theorem.header == "attribute [local simp] Nat.add_comm"
+    assert [each.name for each in reading.refused] == ["b", "e"]
+    assert {each.reason for each in reading.refused} == {INDENTED}
 
 
 def test_a_lean_file_without_sorry_states_nothing():
@@ -226,4 +241,11 @@ def test_bank_import_names_the_files_that_it_leaves_out(tmp_path, capsys):
     out = tmp_path.parent / "bank"
     assert command.main(["import", str(tmp_path), "--no-check", "--out", str(out)]) == 0
     said = capsys.readouterr().out
-    assert "1 rows, 1 statements" in said and "00.md, 01.md" in said and "09.md and 2 more\n" in said
+    assert "1 row, 1 statement " in said and "00.md, 01.md" in said and "09.md and 2 more\n" in said
+
+
+def test_rows_of_one_name_that_are_not_read_are_all_reported(tmp_path):
+    rows = '{"name": "a", "statement": "def a := 1"}\n' * 2 + '{"name": "b", "statement": "theorem b : 1 = 1"}\n'
+    (tmp_path / "a.jsonl").write_text(rows, encoding="utf-8")
+    assert command.main(["import", str(tmp_path / "a.jsonl"), "--no-check", "--out", str(tmp_path / "bank")]) == 0
+    assert set(json.loads((tmp_path / "bank" / "import.json").read_text())["not_read"]) == {"a", "a_2"}
