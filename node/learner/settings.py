@@ -50,9 +50,10 @@ class TrainerSettings:
     rl_factor: Factor = 0.3
     """Learning rates at the start of reinforcement learning, relative to those of the warm start; a plan that ends
     lets them fall to a tenth of this."""
-    average_steps: Factor = 33.0
+    average_steps: Factor = 0.0
     """Reinforcement learning acts with the average of the weights over so many of the last steps, and trains the
-    latest: a few large steps alone make a policy worse (LOG.md, Evaluation). 0: the latest act."""
+    latest: ten large steps alone make a policy worse, their average does not (LOG.md, Evaluation). 0: the latest
+    act."""
     timeout: Timeout = 120.0
     """Seconds after which a command without an answer means that the group hangs: it is ended and started again."""
     start_timeout: Timeout = 180.0

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.process, pytest.mark.skipif(not hasattr(os, "sched_get
 
 
 def settings(ranks: int = 1, timeout: float = 60.0) -> TrainerSettings:
-    return TrainerSettings(ranks=ranks, threads=1, token_budget=256, timeout=timeout, warmup=1)
+    return TrainerSettings(ranks=ranks, threads=1, token_budget=256, timeout=timeout, warmup=1, average_steps=8)
 
 
 @pytest.fixture(scope="module")
