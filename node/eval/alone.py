@@ -35,8 +35,9 @@ from node.proving.prover import ProvingFailed
 TACTIC_SECONDS = 5.0
 """For one tactic, as in a prover."""
 
-GATHER_SECONDS = 4.0
-"""For which a proof waits for others, so that they are verified together: a batch costs hardly more than one proof."""
+GATHER_SECONDS = 15.0
+"""For which a proof waits for others, so that they are verified together: a batch takes a second of both cores, of
+whatever size. A proof that waits when the process is killed is looked for again."""
 
 
 class LoneVenue:
@@ -119,9 +120,7 @@ class LonePlayer:
         verified: dict[str, object] = {}
 
         async def verify(proof: ProofTree) -> str:
-            slot.leave()
-            if self.slots.taken == 0:
-                self._gathering.close()  # nobody else can find a proof
+            self._left(slot)
             try:
                 script = proof_script(proof)
             except ValueError as error:
@@ -147,11 +146,18 @@ class LonePlayer:
         )
         try:
             result = await agent.play()
+            self._left(slot)
         except ProvingFailed as error:
             return AttemptRecord(
                 name=name, number=number, standing=Standing.UNDECIDED, ended="error", reason=str(error)
             )
         return record_of(result, name, number, proof=verified if result.proof is not None else None)
+
+    def _left(self, slot: Slot) -> None:
+        """A search is over, or waits for its verification. The last one lets those that wait for more proofs go on."""
+        slot.leave()
+        if self.slots.taken == 0:
+            self._gathering.close()
 
     async def _verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
         """Lean's word on a proof, from fresh processes. Raises ProvingFailed."""
