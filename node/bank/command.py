@@ -221,8 +221,8 @@ def _report(
     written: Written | None,
 ) -> None:
     """Tell what became of the rows; all of it goes to OUT/import.json."""
+    from common.words import number_of
     from node.bank.reading import Names
-    from node.eval.words import number_of
 
     names = Names()
     read = len(reading.statements)

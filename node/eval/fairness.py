@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from common.messages import Ended
+from common.words import number_of
 from node.eval.plan import Plan
 from node.eval.results import StatementResult
 from node.eval.sides import Pairing, Side
-from node.eval.words import budgets_in_words, library_in_words, number_of
+from node.eval.words import budgets_in_words, library_in_words
 
 TOLERANCE = 0.05
 """Spending that differs by no more is called equal."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from common.words import printable
 from node.eval.curves import wilson
 from node.eval.plan import Plan
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.results import FIRST_BUDGET
-from node.eval.words import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from common.files import write_whole
+from common.words import number_of, printable
 from node.eval.curves import KINDS, curve_of, wilson
 from node.eval.folder import Evaluation, FolderError
 from node.eval.proofs_file import proofs_files
@@ -16,7 +17,6 @@ from node.eval.records import Standing
 from node.eval.report_page import amount, interval, percent
 from node.eval.results import Results, Tally, results_of
 from node.eval.results_file import results_file
-from node.eval.words import number_of, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

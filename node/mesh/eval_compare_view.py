@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from node.eval.words import number_of, printable
+from common.words import number_of, printable
 
 if TYPE_CHECKING:
     from node.eval.comparing import AtBudget, Comparison, Difference, SideFacts

@@ -15,12 +15,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from common.words import number_of, printable
 from node.eval.folder import Evaluation
 from node.eval.outputs import summary_lines
 from node.eval.overview import Row, row_of, same_statements
 from node.eval.results import results_of
 from node.eval.results_file import results_file
-from node.eval.words import number_of, printable
 from node.mesh.heartbeat_view import duration
 
 WIDEST_NAME = 20

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from node.model.weights import write
 from scripts.bench.__main__ import benchmarks
-from tests.node.model.tiny import tiny_weights
 
 pytestmark = pytest.mark.process
 
@@ -44,26 +42,25 @@ def test_an_unknown_benchmark_is_refused() -> None:
     assert "no benchmark `nothing`" in done.stderr
 
 
-def test_a_checkpoint_is_scored_on_statements_of_the_bank(tmp_path: Path) -> None:
-    """Random weights prove nothing of use, candidates of the fixed list some; either way every search is counted."""
-    tiny = tiny_weights()
-    write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer)
-    files = [tmp_path / "alone.json", tmp_path / "helped.json"]
-    sizes = ["--statements", "6", "--simulations", "4"]
-    for file, explore in zip(files, ("0", "12"), strict=True):
-        done = bench("solve", str(tmp_path / "tiny.safetensors"), *sizes, "--explore", explore, "--json", str(file))
-        assert done.returncode == 0, done.stderr
-    alone, helped = (json.loads(file.read_text()) for file in files)
-    assert alone["statements"] == helped["statements"] == 6
-    assert alone["errors"] == helped["errors"] == 0
-    assert alone["solved"] < helped["solved"]
+def test_an_evaluation_is_measured_beside_its_searches(tmp_path: Path) -> None:
+    done = bench("eval", "--limit", "4", "--simulations", "2", "--rounds", "1", "--json", str(tmp_path / "out.json"))
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "out.json").read_text())
+    bare, evaluated = found["rounds"][0]["solved"]
+    assert bare == evaluated
+    assert found["medians"]["over_bare"] > 0
 
 
 @pytest.mark.parametrize(
-    ("flags", "reason"), [([], "there is no such weights file"), (["--statements", "0"], "--statements")]
+    ("flags", "reason"),
+    [
+        (["--policy", "own:nowhere"], "there is no checkpoint"),
+        (["--limit", "0"], "--limit"),
+        (["--bench", "x"], "no benchmark"),
+    ],
 )
-def test_what_cannot_be_measured_is_said(flags: list[str], reason: str, tmp_path: Path) -> None:
-    done = bench("solve", str(tmp_path / "none.safetensors"), *flags)
+def test_what_cannot_be_measured_is_said(flags: list[str], reason: str) -> None:
+    done = bench("eval", *flags)
     assert done.returncode == 2
     assert reason in done.stderr
     assert "Traceback" not in done.stderr

@@ -80,6 +80,11 @@ class SingleCheck:
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
+    def close(self) -> None:
+        """End the compilation of statements that nobody waits for any more."""
+        for task in self._statements.values():
+            task.cancel()
+
     async def prepare(self, theorem: Theorem) -> None:
         """Compile the statement. Raises VerificationFailed."""
         await self._statement(theorem)

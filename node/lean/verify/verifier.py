@@ -121,6 +121,7 @@ class Verifier:
         """End what is at work, without waiting for that, and remove the scratch folder."""
         for worker in self._workers:
             worker.cancel()
+        self.single.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:

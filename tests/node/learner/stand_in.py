@@ -27,7 +27,7 @@ class StandInTrainer(ResilientTrainer):
     async def start(self) -> None:
         return None
 
-    async def step(self, refs: Sequence[Ref], factor: float = 1.0) -> dict[str, float] | None:
+    async def step(self, refs: Sequence[Ref], factor: float = 1.0, *, average: bool = False) -> dict[str, float] | None:
         self.batches.append((list(refs), factor))
         if self.lose:
             self.lose -= 1
