@@ -6,11 +6,13 @@ from collections.abc import Callable, Collection
 
 from common.lean import Outcome
 from common.messages import Attempt, Method
-from node.prover.agent import Agent, Expansion, Verify
+from node.prover.agent import Agent, Expansion
+from node.prover.attempt_agent import Verify
 from node.prover.drafts import Draft, ProofRequest, ProofSource, ProofsUnavailable
 from node.prover.environment import Environment
-from node.prover.hybrid import HybridAgent
+from node.prover.hybrid import HybridAgent, halved
 from node.prover.methods import ProofSearch
+from node.prover.mixture import Part
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Policy
 from node.prover.whole_proof import WholeProofAgent
@@ -46,22 +48,8 @@ def agent_of(
 ) -> Agent | WholeProofAgent | HybridAgent:
     """What plays an attempt by its method. An attempt at whole proofs where there is no source of them ends in an
     error that says so. `has_values`: whether the policy's values are learned; the others are those of `Agent`."""
-    if attempt.method == Method.WHOLE_PROOF and attempt.then:
-        return HybridAgent(
-            attempt,
-            policy,
-            proofs or NoProofs(),
-            environment,
-            prover_id=prover_id,
-            leaves=leaves,
-            has_values=has_values,
-            on_simulation=on_simulation,
-            on_outcomes=on_outcomes,
-            parameters=parameters,
-            verify=verify,
-            on_expansion=on_expansion,
-        )
-    if attempt.method == Method.WHOLE_PROOF:
+
+    def whole_proofs(attempt: Attempt) -> WholeProofAgent:
         return WholeProofAgent(
             attempt,
             proofs or NoProofs(),
@@ -71,15 +59,23 @@ def agent_of(
             on_outcomes=on_outcomes,
             verify=verify,
         )
-    return Agent(
-        attempt,
-        policy,
-        environment,
-        prover_id=prover_id,
-        leaves=leaves,
-        on_simulation=on_simulation,
-        on_outcomes=on_outcomes,
-        parameters=parameters,
-        verify=verify,
-        on_expansion=on_expansion,
-    )
+
+    def search(attempt: Attempt, policy: Policy) -> Agent:
+        return Agent(
+            attempt,
+            policy,
+            environment,
+            prover_id=prover_id,
+            leaves=leaves,
+            on_simulation=on_simulation,
+            on_outcomes=on_outcomes,
+            parameters=parameters,
+            verify=verify,
+            on_expansion=on_expansion,
+        )
+
+    if attempt.method != Method.WHOLE_PROOF:
+        return search(attempt, policy)
+    if not attempt.then:
+        return whole_proofs(attempt)
+    return HybridAgent(attempt, whole_proofs(halved(attempt)), search, Part(policy, has_values=has_values))

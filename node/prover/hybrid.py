@@ -7,21 +7,17 @@ policy proposes it there beside its own tactics. The search has all that the pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 
 import msgspec
 
-from common.lean import Outcome
 from common.messages import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics
 from node.prover.account import Account
-from node.prover.agent import Agent, Expansion, Verify
-from node.prover.drafts import ProofSource
-from node.prover.environment import Environment
+from node.prover.agent import Agent
 from node.prover.fixed_policy import value
 from node.prover.methods import ProofSearch
 from node.prover.mixture import MixturePolicy, Part
-from node.prover.parameters import SearchParameters
 from node.prover.policy import Advice, Policy
 from node.prover.prior import Proposal
 from node.prover.whole_proof import WholeProofAgent
@@ -47,52 +43,16 @@ class HybridAgent:
     """One attempt at one theorem, with the interface of `node.prover.agent.Agent`."""
 
     def __init__(
-        self,
-        attempt: Attempt,
-        policy: Policy,
-        source: ProofSource,
-        environment: Environment,
-        *,
-        prover_id: str,
-        leaves: int,
-        has_values: bool = False,
-        on_simulation: Callable[[], None] = lambda: None,
-        on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
-        parameters: SearchParameters | None = None,
-        verify: Verify | None = None,
-        on_expansion: Callable[[ProofSearch, int, Expansion], None] | None = None,
+        self, attempt: Attempt, proofs: WholeProofAgent, search: Callable[[Attempt, Policy], Agent], policy: Part
     ) -> None:
-        """`has_values`: whether the policy's values are learned; all else as in `Agent`."""
+        """`proofs`: plays the first half (`halved`); `search`: makes what plays the second, advised by `policy`."""
         self.attempt = attempt
         self.account = Account()
         self.search: ProofSearch | None = None
-        self._policy = Part(policy, has_values=has_values)
-        self._proofs = WholeProofAgent(
-            halved(attempt),
-            source,
-            environment,
-            prover_id=prover_id,
-            on_simulation=on_simulation,
-            on_outcomes=on_outcomes,
-            verify=verify,
-        )
-        self._tree: Agent | None = None
-
-        def search(attempt: Attempt, policy: Policy) -> Agent:
-            return Agent(
-                attempt,
-                policy,
-                environment,
-                prover_id=prover_id,
-                leaves=leaves,
-                on_simulation=on_simulation,
-                on_outcomes=on_outcomes,
-                parameters=parameters,
-                verify=verify,
-                on_expansion=on_expansion,
-            )
-
+        self._proofs = proofs
         self._search = search
+        self._policy = policy
+        self._tree: Agent | None = None
 
     @property
     def lean_attempts(self) -> int:

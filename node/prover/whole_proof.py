@@ -16,24 +16,18 @@ time limit, and it counts as time of the attempt.
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from common.bus import BusError
-from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree
-from common.messages import Attempt, AttemptOutcome, AttemptResult, Ended
+from common.lean import Outcome, OutcomeKind, ProofTree
+from common.messages import Attempt, AttemptOutcome, Ended
 from node.lean.text.rules import MAX_TACTIC_BYTES
-from node.prover.account import Account
-from node.prover.agent import IDLE_SIMULATIONS, Verify, unsolved
-from node.prover.budget import Budget, TimeIsUp
+from node.prover.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Verify, unsolved
+from node.prover.budget import TimeIsUp
 from node.prover.draft_requests import DraftRequests, Refuted
-from node.prover.drafts import Draft, Failed, ProofSource, ProofsUnavailable, beginning, script_of
+from node.prover.drafts import Draft, Failed, ProofSource, beginning, script_of
 from node.prover.environment import Environment
 from node.prover.tree_search import SearchStatistics
-
-T = TypeVar("T")
 
 AT_ONCE = 8
 """Proofs in one request to Lean: few enough that one that ends the whole document spoils little, and that the parts of
@@ -65,8 +59,8 @@ class _Sample:
     """The script's line that the errors are about."""
 
 
-class WholeProofAgent:
-    """One attempt at one theorem, with the interface of `node.prover.agent.Agent`."""
+class WholeProofAgent(AttemptAgent):
+    """One attempt at one theorem, by whole proofs."""
 
     def __init__(
         self,
@@ -81,70 +75,37 @@ class WholeProofAgent:
     ) -> None:
         """`verify` is asked about every proof that is found, and about those that workers did not finish; without it
         these count as failed."""
-        self.attempt = attempt
-        self.account = Account()
+        super().__init__(
+            attempt,
+            environment,
+            prover_id=prover_id,
+            on_simulation=on_simulation,
+            on_outcomes=on_outcomes,
+            verify=verify,
+        )
         self.statistics = SearchStatistics()
         self.beginnings: dict[str, None] = {}
         """What may be right of proofs that failed: all tactics above the first error, each text once."""
-        self._budget = Budget(attempt)
         self._requests = DraftRequests(attempt, source, self.account)
-        self._environment = environment
-        self._prover_id = prover_id
-        self._on_simulation = on_simulation
-        self._on_outcomes = on_outcomes
-        self._verify = verify
         self._ahead: asyncio.Task[Sequence[Draft]] | None = None
         """The next batch."""
         self._seen: set[str] = set()
-        self._refusal = ""
         self._last_new = 0
         """Number of the last sample that was new to Lean."""
-        self._proof: ProofTree | None = None
+        self._found: ProofTree | None = None
         self._state = ""
 
-    @property
-    def lean_attempts(self) -> int:
-        """Proofs sent to Lean so far."""
-        return self._budget.lean_attempts
+    def _statistics(self) -> SearchStatistics:
+        return self.statistics
 
-    @property
-    def simulations(self) -> int:
-        """Proofs sampled so far."""
-        return self.statistics.simulations
+    def _nodes(self) -> int:
+        return 1 if self._state else 0
 
-    async def play(self) -> AttemptResult:
-        """The attempt's result, whatever happens. Only cancellation passes through."""
-        budget = self._budget
-        budget.start()
-        ended = None
-        try:
-            outcome, message, ended = await self._play()
-        except BadStatement as error:
-            outcome, message = AttemptOutcome.BAD_STATEMENT, str(error)
-        except (BusError, ProofsUnavailable) as error:
-            outcome, message = AttemptOutcome.ERROR, f"{type(error).__name__}: {error}"
-        proved = outcome is AttemptOutcome.PROVED
-        return AttemptResult(
-            attempt_id=self.attempt.attempt_id,
-            theorem_id=self.attempt.theorem_id,
-            purpose=self.attempt.purpose,
-            prover_id=self._prover_id,
-            outcome=outcome,
-            message=message,
-            proof=self._proof if proved else None,
-            statistics=self.account.statistics(
-                self.statistics,
-                nodes=1 if self._state else 0,
-                seconds=budget.seconds + self.account.seconds_verify,
-                lean_attempts=budget.lean_attempts,
-                ended=ended,
-                proved=proved,
-            ),
-        )
+    def _proof(self) -> ProofTree | None:
+        return self._found
 
-    async def _play(self) -> tuple[AttemptOutcome, str, Ended | None]:
-        """The outcome, a word on it, and what ended an attempt without proof. Raises BadStatement, BusError,
-        ProofsUnavailable."""
+    async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
+        """Raises BadStatement, BusError, ProofsUnavailable."""
         try:
             self._state = await self._timed(self._environment.open())
             ended = await self._batches()
@@ -164,14 +125,14 @@ class WholeProofAgent:
 
     def _tally(self) -> list[str]:
         """Where the proofs have gone, in words."""
-        account, refused = self.account, self.statistics.proofs_rejected
+        account = self.account
         counts = {
             "proofs without use (no proof in them, or one that the rules forbid)": account.without_proof,
             "duplicates": account.duplicates,
             "corrections": account.corrections,
         }
         words = [f"{words}: {count}" for words, count in counts.items() if count]
-        return [*words, f"proofs refused by verification: {refused}, the last one: {self._refusal}" if refused else ""]
+        return [*words, self._refusals(self.statistics)]
 
     async def _batches(self) -> Ended | None:
         """Batches up to the budget, each with its corrections. None: a proof is found and accepted.
@@ -258,7 +219,7 @@ class WholeProofAgent:
             new = [sample for sample in new if sample.number <= solved.number]
         self._count(new, outcomes)
         if solved:
-            self._proof = ProofTree(solved.script, state=self._state)
+            self._found = self._tree(solved)
             return None
         return [sample for sample in samples if sample.errors]
 
@@ -304,8 +265,9 @@ class WholeProofAgent:
             outcome = outcomes[sample.script]
             if outcome.kind is OutcomeKind.PROVED:
                 self._note_solved(sample, position)
-                if await self._accepted(sample):
+                if await self._accepted(self._tree(sample)):
                     return sample
+                sample.errors = self._refusal
                 self.statistics.proofs_rejected += 1
             elif outcome.is_tactic_outcome:
                 sample.errors, sample.line = words(outcome), outcome.line
@@ -330,26 +292,16 @@ class WholeProofAgent:
         self.statistics.solved_at_tactics = self.statistics.tactics_tried + position
         self.account.solved_at_seconds = self._budget.seconds
 
-    async def _accepted(self, sample: _Sample) -> bool:
-        """Does verification accept what workers take for a proof? Time stands still meanwhile. Raises BusError."""
-        if self._verify is None:
-            return True
-        began = time.perf_counter()
-        try:
-            self._refusal = await self._verify(ProofTree(sample.script, state=self._state))
-        finally:
-            seconds = time.perf_counter() - began
-            self.account.seconds_verify += seconds
-            self._budget.pause(seconds)
-        sample.errors = self._refusal
-        return not self._refusal
+    def _tree(self, sample: _Sample) -> ProofTree:
+        """The proof as a search would have it: one tactic on the first state."""
+        return ProofTree(sample.script, state=self._state)
 
     async def _accepted_in_time(self, sample: _Sample, verify: Verify) -> bool:
         """Does verification accept what workers did not finish? That is trying it: the time counts.
 
         Raises TimeIsUp, BusError.
         """
-        sample.errors = await self._timed(verify(ProofTree(sample.script, state=self._state)))
+        sample.errors = await self._timed(verify(self._tree(sample)))
         return not sample.errors
 
     def _count(self, new: Sequence[_Sample], outcomes: dict[str, Outcome]) -> None:
@@ -361,14 +313,6 @@ class WholeProofAgent:
         self._budget.give_back(lost)
         statistics.tactics_tried += len(new)
         statistics.tactics_failed += sum(bool(sample.errors) for sample in new)
-
-    async def _timed(self, work: Awaitable[T]) -> T:
-        """Some work of Lean within the attempt's time. Raises TimeIsUp, and what the work raises."""
-        began = time.perf_counter()
-        try:
-            return await self._budget.in_time(work)
-        finally:
-            self.account.seconds_lean += time.perf_counter() - began
 
 
 def words(outcome: Outcome) -> str:

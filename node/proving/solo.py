@@ -18,8 +18,9 @@ from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
 from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, Method, Purpose
 from common.waiting import as_they_end
 from node.lean.text.script import proof_lines
-from node.prover.agent import Expansion, Verify
+from node.prover.agent import Expansion
 from node.prover.agents import agent_of
+from node.prover.attempt_agent import Verify
 from node.prover.fixed_policy import CLOSING as LIST_CLOSING
 from node.prover.goal_text import read_goal
 from node.prover.interactive import premises_of, with_premises

@@ -12,7 +12,8 @@ from common.bus import Unanswered
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from common.messages import Attempt, AttemptOutcome, Purpose, Transition
 from common.proofs import transitions_of
-from node.prover.agent import Agent, node_seed, unsolved
+from node.prover.agent import Agent, node_seed
+from node.prover.attempt_agent import unsolved
 from node.prover.policy import Advice
 from node.prover.prior import Proposal
 from node.prover.search import SearchStatistics

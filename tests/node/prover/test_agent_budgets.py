@@ -10,7 +10,8 @@ import pytest
 from common.bus import Unanswered
 from common.lean import Outcome, Step
 from common.messages import AttemptOutcome, AttemptResult, Ended, Method
-from node.prover.agent import IDLE_SIMULATIONS, Agent
+from node.prover.agent import Agent
+from node.prover.attempt_agent import IDLE_SIMULATIONS
 from node.prover.methods import METHODS
 from node.prover.policy import Advice, BadAdvice
 from node.prover.prior import Proposal

@@ -1,0 +1,156 @@
+"""What every agent that plays an attempt has in common: the budget and the costs, verification, and the result."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Collection
+from typing import TypeVar
+
+from common.bus import BusError
+from common.lean import BadStatement, Outcome, ProofTree
+from common.messages import Attempt, AttemptOutcome, AttemptResult, Ended
+from node.prover.account import Account
+from node.prover.budget import Budget
+from node.prover.drafts import ProofsUnavailable
+from node.prover.environment import Environment
+from node.prover.methods import UnknownMethod
+from node.prover.policy import BadAdvice
+from node.prover.tree_search import SearchStatistics
+
+T = TypeVar("T")
+
+IDLE_SIMULATIONS = 1000
+"""Without a budget of simulations: after this many in a row that brought nothing new for Lean, nothing is left to try.
+A policy that always proposes the same would never use up a budget of Lean attempts."""
+
+Verify = Callable[[ProofTree], Awaitable[str]]
+"""Final verification of a proof: the reason why it is refused, empty if it is accepted. Raises BusError."""
+
+
+class AttemptAgent(ABC):
+    """One attempt at one theorem."""
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        environment: Environment,
+        *,
+        prover_id: str,
+        on_simulation: Callable[[], None],
+        on_outcomes: Callable[[Collection[Outcome]], None],
+        verify: Verify | None,
+    ) -> None:
+        self.attempt = attempt
+        self.account = Account()
+        self._budget = Budget(attempt)
+        self._environment = environment
+        self._prover_id = prover_id
+        self._on_simulation = on_simulation
+        self._on_outcomes = on_outcomes
+        self._verify = verify
+        self._refusal = ""
+        """What verification said of the last proof that it was asked about."""
+
+    @property
+    def lean_attempts(self) -> int:
+        """Tactics, or whole proofs, sent to Lean so far."""
+        return self._budget.lean_attempts
+
+    @property
+    def simulations(self) -> int:
+        """Expansions that were backed up, or proofs sampled, so far."""
+        found = self._statistics()
+        return found.simulations if found else 0
+
+    @abstractmethod
+    async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
+        """The outcome, a word on it, and what ended an attempt without proof. Raises BadStatement, BusError, BadAdvice,
+        UnknownMethod, ProofsUnavailable."""
+
+    @abstractmethod
+    def _statistics(self) -> SearchStatistics | None:
+        """What was done so far; None: the theorem was not opened."""
+
+    @abstractmethod
+    def _nodes(self) -> int:
+        """States that are known."""
+
+    @abstractmethod
+    def _proof(self) -> ProofTree | None:
+        """The proof, where there is one."""
+
+    async def play(self) -> AttemptResult:
+        """The attempt's result, whatever happens. Only cancellation passes through."""
+        budget = self._budget
+        budget.start()
+        ended = None
+        try:
+            outcome, message, ended = await self._played()
+        except BadStatement as error:
+            outcome, message = AttemptOutcome.BAD_STATEMENT, str(error)
+        except (BusError, BadAdvice, UnknownMethod, ProofsUnavailable) as error:
+            outcome, message = AttemptOutcome.ERROR, f"{type(error).__name__}: {error}"
+        proved = outcome is AttemptOutcome.PROVED
+        return AttemptResult(
+            attempt_id=self.attempt.attempt_id,
+            theorem_id=self.attempt.theorem_id,
+            purpose=self.attempt.purpose,
+            prover_id=self._prover_id,
+            outcome=outcome,
+            message=message,
+            proof=self._proof() if proved else None,
+            statistics=self.account.statistics(
+                self._statistics(),
+                nodes=self._nodes(),
+                seconds=budget.seconds + self.account.seconds_verify,
+                lean_attempts=budget.lean_attempts,
+                ended=ended,
+                proved=proved,
+            ),
+        )
+
+    async def _accepted(self, proof: ProofTree) -> bool:
+        """Does verification accept a proof? What is in flight goes on meanwhile; the attempt's time stands still.
+
+        Raises BusError.
+        """
+        if self._verify is None:
+            return True
+        began = time.perf_counter()
+        try:
+            self._refusal = await self._verify(proof)
+        finally:
+            seconds = time.perf_counter() - began
+            self.account.seconds_verify += seconds
+            self._budget.pause(seconds)
+        return not self._refusal
+
+    async def _timed(self, work: Awaitable[T]) -> T:
+        """Some work of Lean within the attempt's time. Raises TimeIsUp, and what the work raises."""
+        began = time.perf_counter()
+        try:
+            return await self._budget.in_time(work)
+        finally:
+            self.account.seconds_lean += time.perf_counter() - began
+
+    def _refusals(self, statistics: SearchStatistics) -> str:
+        """How many proofs verification has refused, in words; empty: none."""
+        refused = statistics.proofs_rejected
+        return f"proofs refused by verification: {refused}, the last one: {self._refusal}" if refused else ""
+
+
+def unsolved(statistics: SearchStatistics, ended: Ended = Ended.SIMULATIONS) -> tuple[AttemptOutcome, str]:
+    """What a search without a proof says about the theorem, and why it says less than it might.
+
+    With an expansion lost it says nothing: a tactic of that state might have been the proof's. With more than half of
+    them lost there was no search to speak of. When its time was over it says nothing either: another machine would have
+    come further; without a single simulation until then, no search was possible.
+    """
+    if ended is Ended.SECONDS and not statistics.simulations:
+        return AttemptOutcome.ERROR, "over before the first simulation"
+    lost = statistics.expansions_lost
+    if not lost:
+        return (AttemptOutcome.UNDECIDED if ended is Ended.SECONDS else AttemptOutcome.FAILED), ""
+    outcome = AttemptOutcome.ERROR if 2 * lost > statistics.simulations else AttemptOutcome.UNDECIDED
+    return outcome, f"{lost} of {statistics.simulations} expansions were lost by lean-proxies"
