@@ -6,8 +6,9 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -23,6 +24,7 @@ from node.llm.prompts import PromptTooLong, tactic_prompt
 from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.settings import ServerSettings
 from node.llm.templates import Template, TemplateError
+from node.model.checkpoint_folders import DIGITS
 from node.prover.policy import Advice, BadAdvice
 from node.prover.policy_names import BadPolicy, PolicyName
 from node.prover.prior import Proposal, merge_samples
@@ -33,9 +35,6 @@ VALUE = -8.0
 
 SHORTER = 0.8
 """A prompt that a server finds too long is made this much shorter, and so are all later ones."""
-
-DIGITS = 16
-"""Of a template's digest."""
 
 _dropped = metrics.counter(
     "llm_parse_failures", "Samples in which no tactic was found, by why", ("template", "problem")
@@ -168,16 +167,42 @@ def check_model(name: PolicyName) -> None:
         raise BadPolicy(str(error)) from error
 
 
-@asynccontextmanager
-async def model_policy(
+def model_policy(
     name: PolicyName,
     *,
     servers: ServerSettings | None = None,
     sampling: Sampling = PLAIN,
     note: Callable[[str], None] = lambda text: None,
-) -> AsyncIterator[tuple[LanguageModelPolicy, Callable[[], str]]]:
-    """The policy of a model on servers, for as long as the block lasts, and what tells what is wrong with the servers
-    at present (empty: nothing). `note` hears what was asked and answered, at the end.
+) -> AbstractAsyncContextManager[tuple[LanguageModelPolicy, Callable[[], str]]]:
+    """The policy of a model on servers: see `opened_model`."""
+
+    def made(sampler: Sampler, template: Template) -> LanguageModelPolicy:
+        return LanguageModelPolicy(sampler, template, sampling=sampling)
+
+    return opened_model(name, made, "tactic", servers=servers, note=note)
+
+
+class ReadsSamples(Protocol):
+    """What makes something of a model's samples, and drops those that hold nothing."""
+
+    dropped: Counter[str]
+
+
+S = TypeVar("S", bound=ReadsSamples)
+
+
+@asynccontextmanager
+async def opened_model(
+    name: PolicyName,
+    made: Callable[[Sampler, Template], S],
+    wanted: str,
+    *,
+    servers: ServerSettings | None,
+    note: Callable[[str], None],
+) -> AsyncIterator[tuple[S, Callable[[], str]]]:
+    """What is `made` of a model on servers, for as long as the block lasts, and what tells what is wrong with the
+    servers at present (empty: nothing). `wanted`: what a sample should hold. `note` hears what was asked and answered,
+    at the end.
 
     Raises BadPolicy; ProvingFailed: no server answers.
     """
@@ -187,12 +212,12 @@ async def model_policy(
     template = template_of(address)
     try:
         async with open_openai(address, servers, note=note) as sampler:
-            policy = LanguageModelPolicy(sampler, template, sampling=sampling)
+            reader = made(sampler, template)
             try:
-                yield policy, lambda: sampler.trouble
+                yield reader, lambda: sampler.trouble
             finally:
-                dropped = ", ".join(f"{count} {problem}" for problem, count in policy.dropped.most_common())
-                note(f"{sampler.usage}" + (f"; samples without a tactic: {dropped}" if dropped else ""))
+                dropped = ", ".join(f"{count} {problem}" for problem, count in reader.dropped.most_common())
+                note(f"{sampler.usage}" + (f"; samples without a {wanted}: {dropped}" if dropped else ""))
     except BadModel as error:
         raise BadPolicy(str(error)) from error
     except SamplerError as error:

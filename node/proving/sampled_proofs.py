@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from common.lean import Theorem
 from common.sampling import PLAIN, Sampling
 from node.lean.text.script import INDENT
-from node.llm.address import BadModel
 from node.llm.errors import CodeError, marked_errors
 from node.llm.faults import ContextExceeded
 from node.llm.outputs import parse_proof
@@ -19,9 +18,8 @@ from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.settings import ServerSettings
 from node.llm.templates import Template, TemplateError
 from node.prover.drafts import Draft, Failed, ProofRequest, ProofsUnavailable
-from node.prover.policy_names import BadPolicy, PolicyName
-from node.proving.llm_policy import address_of, decoding_of, template_of
-from node.proving.prover import ProvingFailed
+from node.prover.policy_names import PolicyName
+from node.proving.llm_policy import decoding_of, opened_model
 
 
 class SampledProofs:
@@ -91,35 +89,19 @@ class SampledProofs:
         )
 
 
-@asynccontextmanager
-async def model_proofs(
+def model_proofs(
     name: PolicyName,
     *,
     servers: ServerSettings | None = None,
     sampling: Sampling = PLAIN,
     note: Callable[[str], None] = lambda text: None,
-) -> AsyncIterator[tuple[SampledProofs, Callable[[], str]]]:
-    """The proofs of a model on servers, for as long as the block lasts, and what tells what is wrong with the servers
-    at present (empty: nothing). `note` hears what was asked and answered, at the end.
+) -> AbstractAsyncContextManager[tuple[SampledProofs, Callable[[], str]]]:
+    """The proofs of a model on servers: see `opened_model`."""
 
-    Raises BadPolicy; ProvingFailed: no server answers.
-    """
-    from node.llm.openai import open_openai
+    def made(sampler: Sampler, template: Template) -> SampledProofs:
+        return SampledProofs(sampler, template, decoding=decoding_of(template, sampling))
 
-    address = address_of(name)
-    template = template_of(address)
-    try:
-        async with open_openai(address, servers, note=note) as sampler:
-            source = SampledProofs(sampler, template, decoding=decoding_of(template, sampling))
-            try:
-                yield source, lambda: sampler.trouble
-            finally:
-                dropped = ", ".join(f"{count} {problem}" for problem, count in source.dropped.most_common())
-                note(f"{sampler.usage}" + (f"; samples without a proof: {dropped}" if dropped else ""))
-    except BadModel as error:
-        raise BadPolicy(str(error)) from error
-    except SamplerError as error:
-        raise ProvingFailed(str(error)) from error
+    return opened_model(name, made, "proof", servers=servers, note=note)
 
 
 def errors_of(theorem: Theorem, failed: Failed) -> str:
