@@ -13,18 +13,15 @@ from typing import Any
 import msgspec
 
 from common import subjects
-from common.bus import Bus, BusError, BusSettings, RemoteFailure, persistently
+from common.bus import Bus, BusError, BusSettings, persistently
 from common.gathering import Gathering
 from common.messages import (
     Attempt,
     AttemptOutcome,
     AttemptResult,
-    FailureKind,
     LeanVerifyReply,
-    LeanVerifyRequest,
     MessageError,
     NodeInfo,
-    OversizedMessage,
     Purpose,
     ResultPart,
 )
@@ -37,6 +34,7 @@ from node.eval.weights import label_of
 from node.lean.text.script import proof_script
 from node.prover.policy_names import INFERENCE, BadPolicy, has_network, parse
 from node.prover.settings import ProverSettings
+from node.prover.verification import MeshVerification
 from node.proving.policies import check_for_mesh
 
 CONNECT_SECONDS = 3.0
@@ -141,25 +139,11 @@ class MeshPlayer:
 
     async def _verified(self, attempt: Attempt, script: str) -> LeanVerifyReply:
         """Raises BusError: there is no verdict."""
-        request = LeanVerifyRequest(theorem=attempt.theorem.renamed(), script=script)
         if not self._outstanding:
             self._gathering.close()  # nobody else can find a proof
         await self._gathering.wait()
-        try:
-            return await self._bus.request_patiently(
-                subjects.LEAN_VERIFY,
-                request,
-                LeanVerifyReply,
-                timeout=VERIFY_SECONDS,
-                deadline=VERIFY_PATIENCE,
-                clock=self._bus.connected_seconds,
-            )
-        except OversizedMessage as error:
-            return LeanVerifyReply(accepted=False, reason=f"the proof is too large to be verified: {error}")
-        except RemoteFailure as failure:
-            if failure.kind is not FailureKind.BAD_STATEMENT:
-                raise
-            return LeanVerifyReply(accepted=False, reason=failure.reason)
+        verification = MeshVerification(self._bus, attempt.theorem, timeout=VERIFY_SECONDS, patience=VERIFY_PATIENCE)
+        return await verification.verdict(script)
 
     def received(self, subject: str, message: AttemptResult | ResultPart) -> None:
         """A result, or a part of one; those of other people's attempts are passed over."""

@@ -35,15 +35,22 @@ class MeshVerification:
             script = proof_script(proof)
         except ValueError as error:
             return f"the proof cannot be written down: {error}"
+        reply = await self.verdict(script)
+        return "" if reply.accepted else reply.reason or "no reason was given"
+
+    async def verdict(self, script: str) -> LeanVerifyReply:
+        """Lean's word on a script. One that cannot be sent is refused, and so is a statement that Lean does not take.
+
+        Raises BusError: there is no verdict.
+        """
         request = LeanVerifyRequest(theorem=self._theorem, script=script)
         try:
-            reply = await Patience(self._bus, self._patience).ask(
+            return await Patience(self._bus, self._patience).ask(
                 subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=self._timeout
             )
         except OversizedMessage as error:
-            return f"the proof is too large to be verified: {error}"
+            return LeanVerifyReply(accepted=False, reason=f"the proof is too large to be verified: {error}")
         except RemoteFailure as failure:
             if failure.kind is not FailureKind.BAD_STATEMENT:
                 raise
-            return f"{failure.kind}: {failure.reason}"
-        return "" if reply.accepted else reply.reason or "no reason was given"
+            return LeanVerifyReply(accepted=False, reason=f"{failure.kind}: {failure.reason}")
