@@ -59,9 +59,10 @@ class LoneVenue:
         """`searches`: at once; 0: as many as a prover has; `servers`: how those with language models are asked.
         Raises BadPolicy."""
         self.toolchain = toolchain
+        self.parts = parse(policy)
         self.policy = without_servers(policy)
-        self.label = label_of(parse(policy))
-        self.weights = digests(policy, note)
+        self.label = label_of(self.parts)
+        self.weights = digests(self.parts, note)
         self.lean = LeanFacts(
             version=toolchain.version,
             name=toolchain.name,
@@ -69,7 +70,6 @@ class LoneVenue:
             header=toolchain.default_header,
         )
         self._settings = settings
-        self.parts = parse(policy)
         self._servers = servers
         self.leaves = ProverSettings().leaves
         self.searches = searches or sizes(read_machine()).searches

@@ -73,6 +73,11 @@ def curve_of(results: Results, kind: str, label: str = "") -> Curve:
     )
 
 
+def curves_of(results: Results) -> dict[str, Curve]:
+    """The curves of an evaluation, by kind."""
+    return {kind: curve_of(results, kind) for kind in KINDS}
+
+
 def _steps(counted: Sequence[StatementResult], kind: str) -> Iterator[tuple[float, float]]:
     """(budget, what the proof that was found with it adds to the sum of scores)."""
     for row in counted:

@@ -10,12 +10,12 @@ ended before.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from common.messages import Ended
 from node.eval.plan import Plan
 from node.eval.records import AttemptRecord, Standing
-from node.eval.results import FIRST_BUDGET, Results, StatementResult, solved_at
+from node.eval.results import Results, StatementResult, doubled, solved_at
 
 SIMULATIONS, LEAN_ATTEMPTS = "simulations", "lean_attempts"
 """Kinds of budget, as in `Budgets`. What is done in so many seconds depends on the machines: no runs are
@@ -71,12 +71,5 @@ def reach(results: Results, kind: str) -> int:
 
 def limits(most: int, *others: float) -> Sequence[int]:
     """8, 16, 32, ... up to `most`, that one, and others up to there."""
-    found = {most, *(int(other) for other in others if other <= most), *_doubled(most)}
+    found = {most, *(int(other) for other in others if other <= most), *doubled(most)}
     return sorted(found - {0})
-
-
-def _doubled(most: int) -> Iterator[int]:
-    limit = FIRST_BUDGET
-    while limit < most:
-        yield limit
-        limit *= 2

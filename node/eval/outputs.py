@@ -10,8 +10,9 @@ import msgspec
 
 from common.files import write_whole
 from common.words import number_of, printable
-from node.eval.curves import KINDS, curve_of, wilson
+from node.eval.curves import KINDS, curves_of, wilson
 from node.eval.folder import Evaluation, FolderError
+from node.eval.known import exact_until
 from node.eval.proofs_file import proofs_files
 from node.eval.records import Standing
 from node.eval.report_page import amount, interval, percent
@@ -33,12 +34,12 @@ def write_outputs(evaluation: Evaluation, passes: int) -> Results:
     from node.eval.report import report
 
     results = results_of(evaluation, passes)
-    path = evaluation.path
+    path, curves = evaluation.path, curves_of(results)
     try:
-        encoded = msgspec.json.encode(results_file(results))
+        encoded = msgspec.json.encode(results_file(results, curves))
         write_whole(path / RESULTS, msgspec.json.format(encoded, indent=2) + b"\n")
-        write_whole(path / REPORT, report(results).encode(errors="replace"))
-        draw_panels([(kind, [curve_of(results, kind)]) for kind in KINDS], path / PICTURE)
+        write_whole(path / REPORT, report(results, curves).encode(errors="replace"))
+        draw_panels([(kind, [curve]) for kind, curve in curves.items()], path / PICTURE)
         _write_proofs(path, proofs_files(results).texts)
     except OSError as error:
         raise FolderError(f"{path}: cannot be written: {error.strerror}") from error
@@ -114,8 +115,9 @@ def _budget_table(results: Results) -> Table:
     budgets = results.plan.budgets
     given = [kind for kind in KINDS if getattr(budgets, kind)] or ["simulations"]
     table = _table("within", "", "solved", "share", "95% interval")
-    for kind in given if results.total.statements else ():
-        complete_until = curve_of(results, kind).complete_until
+    counted = [row for row in results.statements if row.counts]
+    for kind in given if counted else ():
+        complete_until = exact_until(counted, results.plan, kind)
         for limit, tally in results.budgets[kind]:
             low, high = wilson(tally.solved, tally.statements)
             least = "≥ " if limit > complete_until else ""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from common.messages import Method
-from node.eval.curves import KINDS, curve_of, wilson
+from node.eval.curves import KINDS, Curve, curves_of, wilson
 from node.eval.records import Standing
 from node.eval.report_page import amount, document, facts, interval, percent, table, tally_cells, text
 from node.eval.report_statements import cut, statements
@@ -23,15 +23,15 @@ _TALLY_HEADS = ("solved", "of", "share", "95% interval", "")
 _NUMBERS = (1, 2, 3, 4)
 
 
-def report(results: Results) -> str:
-    """The whole page."""
+def report(results: Results, curves: Mapping[str, Curve] | None = None) -> str:
+    """The whole page. `curves`: of the evaluation, where they are at hand."""
     benchmark = f"{results.plan.benchmark.name} {results.plan.benchmark.split}".strip()
     return document(
         f"{benchmark}: {results.plan.label}",
         [
             *_headline(results, benchmark),
             *_not_counted(results),
-            *_budgets(results),
+            *_budgets(results, curves or curves_of(results)),
             *_passes(results),
             *_groups(results),
             '<h2>What it took</h2><div class="cards">',
@@ -115,13 +115,13 @@ def _named(rows: tuple[tuple[str, str], ...]) -> str:
     return f'<div class="reasons">{table(("name", "why"), cells, ())}{more}</div>'
 
 
-def _budgets(results: Results) -> Iterator[str]:
+def _budgets(results: Results, curves: Mapping[str, Curve]) -> Iterator[str]:
     from node.eval.pictures import svg  # draws with matplotlib, which takes half a second to import
 
     yield '<h2>Solved by budget</h2><div class="cards">'
     bound = False
     for kind, name in KINDS.items():
-        curve = curve_of(results, kind)
+        curve = curves[kind]
         rows = []
         for limit, tally in results.budgets[kind]:
             least = limit > curve.complete_until

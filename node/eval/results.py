@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -222,19 +222,22 @@ def _budgets(plan: Plan, counted: Sequence[StatementResult]) -> dict[str, list[t
         last = most or max(taken, default=0.0)
         found[kind] = [
             (limit, tally(counted, lambda record, kind=kind, limit=limit: solved_at(record)[kind] <= limit))  # type: ignore[misc]
-            for limit in _doubled(1 if kind == "seconds" else FIRST_BUDGET, last, exact=bool(most))
+            for limit in _limits(1 if kind == "seconds" else FIRST_BUDGET, last, exact=bool(most))
         ]
     return found
 
 
-def _doubled(first: int, last: float, *, exact: bool) -> list[float]:
+def doubled(last: float, first: int = FIRST_BUDGET) -> Iterator[int]:
+    """first, twice that, four times that, ... below `last`."""
+    while first < last:
+        yield first
+        first *= 2
+
+
+def _limits(first: int, last: float, *, exact: bool) -> list[float]:
     """first, twice that, ... up to `last`; with `exact`, that is the last one."""
-    limits: list[float] = []
-    limit = first
-    while limit < last:
-        limits.append(limit)
-        limit *= 2
-    return [*limits, last if exact else limit] if last else []
+    below = list(doubled(last, first))
+    return [*below, last if exact else 2 * below[-1] if below else first] if last else []
 
 
 def _pass_at(rows: Sequence[StatementResult], begun: int) -> list[PassAt]:

@@ -8,13 +8,14 @@ another `layout`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import msgspec
 
-from node.eval.curves import KINDS, Curve, curve_of, wilson
+from node.eval.curves import Curve, curves_of, wilson
 from node.eval.plan import Plan
 from node.eval.records import Standing
-from node.eval.results import Results, StatementResult, Tally
+from node.eval.results import Costs, Results, StatementResult, Tally
 
 LAYOUT = 1
 """Version of the layout."""
@@ -86,23 +87,6 @@ class StatementNumbers(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is neither solved nor unsolved."""
 
 
-class CostNumbers(msgspec.Struct, frozen=True, kw_only=True):
-    """What all attempts have cost; seconds of searches and expansions that overlap are added up."""
-
-    attempts: int
-    simulations: int
-    lean_attempts: int
-    samples: int
-    tokens: int
-    proofs_rejected: int
-    seconds_policy: float
-    seconds_lean: float
-    seconds_verify: float
-    wall_seconds: float
-    own_cpu: float
-    lean_cpu: float | None
-
-
 class ResultsFile(msgspec.Struct, frozen=True, kw_only=True):
     """The whole file."""
 
@@ -124,16 +108,16 @@ class ResultsFile(msgspec.Struct, frozen=True, kw_only=True):
     pass_at: list[PassNumbers]
     endings: dict[str, int]
     """How attempts without a proof ended."""
-    costs: CostNumbers
+    costs: Costs
     axioms: dict[str, int]
     """That proofs rest on, and how many do."""
     curves: dict[str, CurveNumbers]
     statements: list[StatementNumbers]
 
 
-def results_file(results: Results) -> ResultsFile:
-    """The numbers of an evaluation."""
-    curves = {kind: curve_of(results, kind) for kind in KINDS}
+def results_file(results: Results, curves: Mapping[str, Curve] | None = None) -> ResultsFile:
+    """The numbers of an evaluation. `curves`: of it, where they are at hand."""
+    curves = curves or curves_of(results)
     return ResultsFile(
         plan=results.plan,
         passes=results.passes,
@@ -157,7 +141,7 @@ def results_file(results: Results) -> ResultsFile:
             for each in results.pass_at
         ],
         endings=dict(results.endings.most_common()),
-        costs=msgspec.convert(vars(results.costs), CostNumbers),
+        costs=results.costs,
         axioms=dict(results.axioms.most_common()),
         curves={kind: _curve(curve) for kind, curve in curves.items()},
         statements=[_statement(row) for row in results.statements],

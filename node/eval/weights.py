@@ -8,22 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from node.model.checkpoint_folders import DIGITS, short_digest
-from node.prover.policy_names import INFERENCE, OPENAI, OWN, PROOFS, PolicyName, joined
+from node.prover.policy_names import PolicyName, joined
 from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
 from node.proving.llm_policy import identity
-from node.proving.policies import parse
-
-_WORDS = {OWN: "network", INFERENCE: "network", OPENAI: "language model", PROOFS: "list of proofs"}
+from node.proving.policies import KIND_WORDS, parse
 
 
-def digests(policy: str, note: Callable[[str], None]) -> dict[str, str]:
-    """By part of a policy: the digest of its weights, of its list of tactics or proofs, or of a language model's
+def digests(parts: Iterable[PolicyName], note: Callable[[str], None]) -> dict[str, str]:
+    """For each part of a policy: the digest of its weights, of its list of tactics or proofs, or of a language model's
     template: its weights are on a server. `note` hears which checkpoint a run's folder means, and of damaged ones that
     are passed over. Raises BadPolicy."""
     found = {}
-    for part in parse(policy):
+    for part in parts:
         if part.is_network:
             path = weights_at(Path(part.where), note)
             if path != Path(part.where):
@@ -54,8 +52,7 @@ def without_servers(policy: str) -> str:
 
 def label_of(parts: Iterable[PolicyName]) -> str:
     """A policy in words."""
-    words = (_WORDS.get(part.kind, "list of tactics") for part in parts)
-    return " and ".join(dict.fromkeys(words))
+    return " and ".join(dict.fromkeys(KIND_WORDS[part.kind] for part in parts))
 
 
 def _digest(path: Path) -> str:

@@ -24,14 +24,16 @@ from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
 
-_WORDS = {
+KIND_WORDS = {
     PROOFS: "list of proofs",
     OWN: "network",
     INFERENCE: "network",
     OPENAI: "language model",
     TACTICS: "list of tactics",
 }
-_ORDER = list(dict.fromkeys(_WORDS.values()))
+"""What parts of a policy are called."""
+
+_ORDER = list(dict.fromkeys(KIND_WORDS.values()))
 
 
 @dataclass(frozen=True)
@@ -172,10 +174,10 @@ def _template(name: PolicyName) -> Template:
 
 def label_of(names: Iterable[PolicyName]) -> str:
     """A policy in words."""
-    kinds = list(dict.fromkeys(_WORDS[name.kind] for name in names))
-    if kinds == [_WORDS[TACTICS]]:
+    kinds = list(dict.fromkeys(KIND_WORDS[name.kind] for name in names))
+    if kinds == [KIND_WORDS[TACTICS]]:
         return kinds[0]
-    return " and ".join("list" if kind == _WORDS[TACTICS] else kind for kind in sorted(kinds, key=_ORDER.index))
+    return " and ".join("list" if kind == KIND_WORDS[TACTICS] else kind for kind in sorted(kinds, key=_ORDER.index))
 
 
 async def _network(stack: AsyncExitStack, weights: Path, threads: int, sampling: Sampling) -> Policy:

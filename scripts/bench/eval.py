@@ -27,22 +27,22 @@ from rich.progress import track
 from common.config import ConfigError, check_flags
 from common.limits import Positive
 from common.messages import AttemptOutcome, AttemptResult
-from common.sampling import PLAIN, SAMPLES
 from node.bank.benchmarks import BenchmarkError, load_benchmark
 from node.eval.alone import TACTIC_SECONDS, LonePlayer, LoneVenue
 from node.eval.folder import EvaluationFolder, read
 from node.eval.live import LiveView
 from node.eval.outputs import write_outputs
-from node.eval.plan import Budgets, Plan
+from node.eval.plan import Plan
 from node.eval.player import attempt_of
 from node.eval.records import Standing, StatementRecord
 from node.eval.running import Runner, due
-from node.eval.statements import chosen, facts_of
+from node.eval.statements import chosen
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.script import proof_script
+from node.mesh.eval import EvalSettings
+from node.mesh.eval_run import plan_of
 from node.prover.agent import Agent
 from node.prover.policy_names import BadPolicy
-from node.prover.settings import ProverSettings
 from node.proving.local_lean import LocalLean, local_lean
 from node.proving.policies import OpenedPolicy, open_policy
 from node.proving.starting import confined_toolchain
@@ -131,17 +131,7 @@ async def measure(arguments: EvalBenchSettings) -> dict[str, Any]:
     venue = LoneVenue(toolchain, settings, arguments.policy)
     benchmark = load_benchmark(arguments.bench, toolchain=toolchain)
     statements = chosen(benchmark, arguments.limit)
-    plan = Plan(
-        benchmark=facts_of(benchmark, statements),
-        lean=venue.lean,
-        policy=venue.policy,
-        label=venue.label,
-        weights=venue.weights,
-        budgets=Budgets(simulations=arguments.simulations),
-        samples=SAMPLES,
-        sampling=PLAIN,
-        leaves=ProverSettings().leaves,
-    )
+    plan = plan_of(EvalSettings(arguments.bench, simulations=arguments.simulations), benchmark, statements, venue)
     work = Work(venue, plan, statements, settings)
     rounds = []
     for _ in track(range(arguments.rounds), "rounds", transient=True):

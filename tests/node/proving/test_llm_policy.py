@@ -220,6 +220,6 @@ def test_results_name_the_model_and_its_template_and_not_its_server() -> None:
     text = f"openai:http://a/v1|http://b/v1#{BFS}+tactics*2"
     assert without_servers(text) == f"openai:{BFS}+tactics*2"
     assert without_servers("own:a+tactics") == "own:a+tactics"
-    found = digests(text, lambda note: None)
+    found = digests(parse(text), lambda note: None)
     assert list(found) == [f"openai:{BFS}"] and found[f"openai:{BFS}"].startswith("bfs-prover-v1 ")
     assert label_of(parse(text)) == "language model and list of tactics"
