@@ -17,6 +17,7 @@ from common.process import kill_group, spawn_child
 from node.eval.folder import ATTEMPTS, read
 from node.mesh import verify
 from node.mesh.eval import DONE, INTERRUPTED, UNUSABLE, main
+from tests.node.mesh.calling import Command, Run
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.lean
@@ -33,20 +34,11 @@ ROWS = [
     {"name": "data", "statement": "def data : Nat := 1"},
 ]
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command in this process, with exit code, output and errors: a start of Python less."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
+def called(calling: Callable[[Command], Run]) -> Run:
+    """The command in this process."""
+    return calling(main)
 
 
 @pytest.fixture

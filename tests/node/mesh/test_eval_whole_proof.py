@@ -11,6 +11,7 @@ import pytest
 from node.eval.folder import read
 from node.mesh import prove, verify
 from node.mesh.eval import DONE, UNUSABLE, main
+from tests.node.mesh.calling import Command, Run
 
 pytestmark = pytest.mark.lean
 
@@ -33,24 +34,21 @@ PROOFS = {
 PASS_AT = {"1": (2 / 4 + 1 / 4) / 4, "2": ((1 - 1 / 6) + (1 - 3 / 6)) / 4, "4": 2 / 4}
 """1 - C(n-c, k) / C(n, k) with n = 4, by hand."""
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """A command in this process, with exit code, output and errors."""
-    monkeypatch.chdir(tmp_path)
+def called(calling: Callable[[Command], Run], tmp_path: Path) -> Run:
+    """`eval` in this process, beside a benchmark and proofs of it."""
     rows = [{"name": name, "statement": text} for name, text in STATEMENTS.items()]
     proofs = [{"name": name, "proof": proof} for name, given in PROOFS.items() for proof in given]
     for file, content in (("rows.jsonl", rows), ("proofs.jsonl", proofs)):
         (tmp_path / file).write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
+    return calling(main)
 
-    def call(*arguments: str, command: Callable[[list[str]], int] = main) -> tuple[int, str, str]:
-        code = command(list(arguments))
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
 
-    return call
+@pytest.fixture
+def proves(called: Run, calling: Callable[[Command], Run]) -> Run:
+    """`prove` beside the same files."""
+    return calling(prove.main)
 
 
 WHOLE = ("--bench", "rows.jsonl", "--policy", "proofs:proofs.jsonl", "--method", "whole-proof")
@@ -98,15 +96,15 @@ def test_what_does_not_go_together_is_a_clear_line(called: Run, tmp_path: Path) 
         assert not (tmp_path / "evals").exists()
 
 
-def test_a_person_has_given_proofs_checked(called: Run) -> None:
+def test_a_person_has_given_proofs_checked(proves: Run) -> None:
     flags = ("--policy", "proofs:proofs.jsonl", "--method", "whole-proof", "--json")
     (Path("config.toml")).write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
-    code, out, err = called(STATEMENTS["sum"], *flags, "--config", "config.toml", command=prove.main)
+    code, out, err = proves(STATEMENTS["sum"], *flags, "--config", "config.toml")
     assert code == prove.PROVED, err
     assert (json.loads(out)["by"], json.loads(out)["simulations"]) == ("list of proofs", 3)
-    code, out, err = called(STATEMENTS["false"], *flags, "--config", "config.toml", command=prove.main)
+    code, out, err = proves(STATEMENTS["false"], *flags, "--config", "config.toml")
     assert code == prove.NOT_PROVED and "no more proofs were to be had after 4" in json.loads(out)["reason"]
-    code, _, err = called(STATEMENTS["sum"], "--method", "whole-proof", command=prove.main)
+    code, _, err = proves(STATEMENTS["sum"], "--method", "whole-proof")
     assert code == prove.BAD_STATEMENT and "needs --policy, with one that writes whole proofs" in err
 
 

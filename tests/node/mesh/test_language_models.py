@@ -12,6 +12,7 @@ import pytest
 from node.mesh import eval as eval_command
 from node.mesh import prove as prove_command
 from tests.node.llm.server import Payload, Server, in_a_thread
+from tests.node.mesh.calling import Command, Run
 
 pytestmark = pytest.mark.lean
 
@@ -23,20 +24,11 @@ FALSE = "theorem false (p q : Prop) : p → q"
 ALONE = ("--closing", "--searching")
 """Nothing but the search: no closing tactics, no search of the library."""
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def prove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command in this process: exit code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = prove_command.main(arguments)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
+def prove(calling: Callable[[Command], Run]) -> Run:
+    """The command in this process."""
+    return calling(prove_command.main)
 
 
 def by_state(payload: Payload, chance: random.Random) -> str:

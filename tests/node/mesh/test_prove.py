@@ -20,6 +20,7 @@ from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
 from node.prover.methods import METHODS
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
+from tests.node.mesh.calling import Command, Run
 from tests.waiting import eventually
 
 SWAP = "theorem t (p q : Prop) : p ∧ q → q ∧ p"
@@ -43,20 +44,10 @@ def prove(*arguments: str, folder: Path, stdin: str = "") -> subprocess.Complete
     return run
 
 
-Run = Callable[..., tuple[int, str, str]]
-
-
 @pytest.fixture
-def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command in this process, with exit code, output and errors: a start of Python less."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
+def called(calling: Callable[[Command], Run]) -> Run:
+    """The command in this process."""
+    return calling(main)
 
 
 @pytest.fixture
