@@ -25,7 +25,7 @@ from node.lean.settings import LeanProcessSettings
 from node.lean.text.script import proof_script
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import VerificationFailed
-from node.llm.settings import ServerSettings
+from node.llm.settings import ModelSettings
 from node.prover.agents import agent_of
 from node.prover.settings import ProverSettings
 from node.proving.local_lean import LocalLean, local_lean
@@ -53,10 +53,10 @@ class LoneVenue:
         policy: str,
         *,
         searches: int = 0,
-        servers: ServerSettings | None = None,
+        models: ModelSettings | None = None,
         note: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`searches`: at once; 0: as many as a prover has; `servers`: how those with language models are asked.
+        """`searches`: at once; 0: as many as a prover has; `models`: how language models are asked.
         Raises BadPolicy."""
         self.toolchain = toolchain
         self.parts = parse(policy)
@@ -70,7 +70,7 @@ class LoneVenue:
             header=toolchain.default_header,
         )
         self._settings = settings
-        self._servers = servers
+        self._models = models
         self.leaves = ProverSettings().leaves
         self.searches = searches or sizes(read_machine()).searches
         self._note = note
@@ -93,7 +93,7 @@ class LoneVenue:
             self.parts,
             threads=threads,
             sampling=plan.sampling,
-            servers=self._servers,
+            models=self._models,
             strict=True,
             note=self._note,
         )

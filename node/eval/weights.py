@@ -12,7 +12,7 @@ from node.prover.policy_names import PolicyName, joined
 from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
-from node.proving.llm_policy import identity
+from node.proving.models import identity
 from node.proving.policies import KIND_WORDS, parse
 
 

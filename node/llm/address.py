@@ -1,4 +1,7 @@
-"""Where a language model is and what it is called there: `openai:URL#MODEL@TEMPLATE`. Without any client."""
+"""Where a language model is, as a person writes it, without any library that runs it.
+
+On servers: `openai:URL#MODEL@TEMPLATE`. In this process: `hf:ID_OR_FOLDER+ADAPTER@TEMPLATE`.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,17 @@ PREFIX = "openai:"
 
 FORM = "openai:URL#MODEL, or openai:URL|URL#MODEL@TEMPLATE"
 
+HUB_PREFIX = "hf:"
+
+HUB_FORM = "hf:ID_OR_FOLDER, or hf:ID_OR_FOLDER+ADAPTER@TEMPLATE"
+
 
 class BadModel(ValueError):
     """What was asked for as a language model cannot be had; the text says why, and what to do."""
 
 
 @dataclass(frozen=True)
-class ModelAddress:
+class ServerAddress:
     """A model on one or several servers that have the same one."""
 
     urls: tuple[str, ...]
@@ -34,7 +41,40 @@ class ModelAddress:
         return f"{PREFIX}{self.model}" + (f"@{self.template}" if self.template else "")
 
 
-def parse_address(text: str) -> ModelAddress:
+@dataclass(frozen=True)
+class HubAddress:
+    """A model in Hugging Face's format, of the hub or in a folder, that runs in transformers."""
+
+    model: str
+    """An id of the hub, or a folder."""
+    adapter: str = ""
+    """A LoRA adapter of it, likewise; empty: none."""
+    template: str = ""
+    """As of ServerAddress."""
+
+    def __str__(self) -> str:
+        adapter = f"+{self.adapter}" if self.adapter else ""
+        return f"{HUB_PREFIX}{self.model}{adapter}" + (f"@{self.template}" if self.template else "")
+
+    @property
+    def identity(self) -> str:
+        """What results call it."""
+        return str(self)
+
+
+ModelAddress = ServerAddress | HubAddress
+
+
+def parse_hub_address(text: str) -> HubAddress:
+    """Read `hf:ID_OR_FOLDER+ADAPTER@TEMPLATE`; the prefix may be missing. Raises BadModel."""
+    name, at, template = (part.strip() for part in text.strip().removeprefix(HUB_PREFIX).partition("@"))
+    model, plus, adapter = (part.strip() for part in name.partition("+"))
+    if not model or (plus and not adapter) or (at and not template):
+        raise BadModel(f"`{text}` is no model; write {HUB_FORM}")
+    return HubAddress(model, adapter, template)
+
+
+def parse_address(text: str) -> ServerAddress:
     """Read `openai:URL#MODEL@TEMPLATE`; the prefix may be missing. What stands behind the last `@` is the template.
     Raises BadModel."""
     urls, hash_sign, name = text.strip().removeprefix(PREFIX).partition("#")
@@ -48,7 +88,7 @@ def parse_address(text: str) -> ModelAddress:
     found = tuple(_url(url.strip(), text) for url in urls.split("|"))
     if len(set(found)) < len(found):
         raise BadModel(f"`{text}` names a server twice")
-    return ModelAddress(found, model, template)
+    return ServerAddress(found, model, template)
 
 
 def _url(url: str, text: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Factor, Natural, Positive
-from node.llm.settings import ServerSettings
+from node.llm.settings import ModelSettings
 
 if TYPE_CHECKING:
     from node.llm.sampling import Prompt
@@ -63,7 +63,7 @@ class ShowSettings:
 
 @dataclass
 class TrySettings:
-    """Ask a model on a server: what it answers, what is taken out of that, and why something is dropped."""
+    """Ask a model: what it answers, what is taken out of that, and why something is dropped."""
 
     id: Annotated[str, tyro.conf.Positional]
     """Name of a template (`proofmesh models list`), id of a model, or a .toml file."""
@@ -72,7 +72,7 @@ class TrySettings:
     """A statement (`theorem ...`) or a proof state (`⊢ ...`), as the family reads; `-`: the standard input."""
 
     policy: str
-    """Where the model is: `openai:URL#MODEL`."""
+    """Where the model is: `openai:URL#MODEL`, or `hf:ID_OR_FOLDER`."""
 
     samples: Positive = 1
     """Answers to ask for."""
@@ -98,8 +98,8 @@ class TrySettings:
     steps: list[str] = field(default_factory=list)
     """Tactics that led to the state, for step provers that read them."""
 
-    server: ServerSettings = field(default_factory=lambda: ServerSettings(patience=30.0))
-    """How the server is asked."""
+    models: ModelSettings = field(default_factory=lambda: ModelSettings(patience=30.0))
+    """How the model is run and asked."""
 
 
 def main(argv: Sequence[str]) -> int:

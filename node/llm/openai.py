@@ -17,14 +17,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import stamina
 
 from common.seeds import derive_seed
-from node.llm.address import ModelAddress, parse_address
+from node.llm.address import ServerAddress, parse_address
 from node.llm.client import SECONDS_PER_TOKEN, Endpoint, client_library, endpoint
 from node.llm.completions import Completion
 from node.llm.faults import REPEATED, ContextExceeded, Fault, Outcome, RequestFailed
 from node.llm.fleet import Fleet, Place
 from node.llm.opening import check_servers
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
-from node.llm.settings import ServerSettings
+from node.llm.settings import ModelSettings
 from node.llm.usage import Usage
 
 # What is repeated is counted, and what fails for good is told in our words.
@@ -48,7 +48,7 @@ class OpenAISampler:
     """`node.llm.sampling.Sampler` over servers that have the same model. Make it with `open_openai`."""
 
     def __init__(
-        self, address: ModelAddress, settings: ServerSettings, endpoints: Sequence[Endpoint], fleet: Fleet, note: Note
+        self, address: ServerAddress, settings: ModelSettings, endpoints: Sequence[Endpoint], fleet: Fleet, note: Note
     ) -> None:
         self.address = address
         self.usage = Usage(address.model, settings)
@@ -223,8 +223,8 @@ class OpenAISampler:
 
 @asynccontextmanager
 async def open_openai(
-    address: str | ModelAddress,
-    settings: ServerSettings | None = None,
+    address: str | ServerAddress,
+    settings: ModelSettings | None = None,
     *,
     note: Note = lambda text: None,
 ) -> AsyncIterator[OpenAISampler]:
@@ -235,7 +235,7 @@ async def open_openai(
     """
     if isinstance(address, str):
         address = parse_address(address)
-    settings = settings or ServerSettings()
+    settings = settings or ModelSettings()
     await asyncio.to_thread(client_library)  # seconds, the first time
     fleet = Fleet(address.urls, failures=settings.failures, rest=settings.rest)
     async with AsyncExitStack() as stack:

@@ -83,3 +83,15 @@ class Sampler(Protocol):
 
         Raises SamplerError.
         """
+
+
+class OpenedModel(Sampler, Protocol):
+    """A model that is ready to be asked."""
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with it at present; empty: nothing."""
+
+    @property
+    def usage(self) -> object:
+        """What it was asked and has answered; its `str` says so to a person."""

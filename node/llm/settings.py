@@ -1,15 +1,23 @@
-"""How servers with language models are asked."""
+"""How language models are run and asked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from common.limits import Duration, Factor, Positive, Timeout
 
 
 @dataclass(frozen=True)
-class ServerSettings:
-    """How servers with language models are asked, and what their tokens cost."""
+class HubSettings:
+    """How models in Hugging Face's format run in transformers."""
+
+    device: str = "auto"
+    """`auto` (GPUs if there are any, else the CPU), `cpu`, `cuda`, `cuda:1`, ..."""
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """How language models on servers are asked, and what their tokens cost; how those of this process run."""
 
     patience: Duration = 600.0
     """Seconds after its first failure for which a request is repeated, before its attempt ends in an error and counts
@@ -34,3 +42,6 @@ class ServerSettings:
 
     price_out: Factor = 0.0
     """Price of a million sampled tokens."""
+
+    hf: HubSettings = field(default_factory=HubSettings)
+    """Models of this process (`hf:`)."""

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from node.lean.text.statement import StatementError, parse_statement
-from node.llm.address import PREFIX, BadModel
+from node.llm.address import BadModel
 from node.llm.command import DONE, NOTHING, TrySettings, as_json, given, prompt_for, unusable
+from node.llm.models import open_model, parse_model
 from node.llm.outputs import Parsed, parse_proof, parse_tactic, score
 from node.llm.prompts import PromptTooLong
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
@@ -25,8 +26,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def try_model(settings: TrySettings) -> int:
     """Ask, print, and return the exit code."""
-    if not settings.policy.startswith(PREFIX):
-        return unusable(f"`{settings.policy}` cannot be tried: write --policy openai:URL#MODEL")
     if settings.temperature is not None and not 0 <= settings.temperature <= 2:
         return unusable(f"--temperature {settings.temperature:g}: it is between 0 and 2")
     try:
@@ -46,9 +45,7 @@ def try_model(settings: TrySettings) -> int:
 
 async def _ask(settings: TrySettings, prompt: Prompt, decoding: Decoding) -> Sequence[Sample]:
     """Raises BadModel, SamplerError."""
-    from node.llm.openai import open_openai
-
-    async with open_openai(settings.policy, settings.server, note=_note) as sampler:
+    async with open_model(parse_model(settings.policy), settings.models, note=_note) as sampler:
         return await sampler.sample(prompt, settings.samples, settings.seed, decoding)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from common import metrics
 from node.llm.faults import Outcome
-from node.llm.settings import ServerSettings
+from node.llm.settings import ModelSettings
 
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0)
 """From a tactic of a small model to a whole proof with its thoughts."""
@@ -27,7 +27,7 @@ class Usage:
     """Counts of one model since it was opened."""
 
     model: str
-    settings: ServerSettings
+    settings: ModelSettings
     requests: Counter[Outcome] = field(default_factory=Counter)
     samples: int = 0
     tokens_in: int = 0

@@ -29,7 +29,7 @@ from common.lean_settings import LeanSettings
 from common.limits import Duration, Natural, Positive
 from common.messages import Method
 from common.sampling import SAMPLES, Sampling
-from node.llm.settings import ServerSettings
+from node.llm.settings import ModelSettings
 
 DONE, UNUSABLE, FAILED, INTERRUPTED = 0, 2, 3, 130
 
@@ -90,8 +90,8 @@ class EvalSettings:
     sampling: Sampling = field(default_factory=Sampling)
     """How it samples them. A language model samples as its authors do, unless something is said here."""
 
-    models: ServerSettings = field(default_factory=ServerSettings)
-    """How servers with language models are asked."""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """How language models are run and asked."""
 
     out: Path | None = None
     """Folder of the evaluation; by default one in `evals` that is named after what is evaluated."""

@@ -1,8 +1,8 @@
 """Policies as a person names them: a network, a language model, `tactics`, `tactics:FILE`, mixtures joined by `+`.
 
 What runs in one process has its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
-`inference`. Language models are on servers: `openai:URL#MODEL`. Whole proofs may be those of a file:
-`proofs:FILE`. In a mixture `*0.5` behind a part is its share.
+`inference`. Language models are on servers, `openai:URL#MODEL`, or run in transformers, `hf:ID_OR_FOLDER+ADAPTER`.
+Whole proofs may be those of a file: `proofs:FILE`. In a mixture `*0.5` behind a part is its share.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 
 from common.messages import Method
 
-OWN, INFERENCE, TACTICS, OPENAI, PROOFS = "own", "inference", "tactics", "openai", "proofs"
+OWN, INFERENCE, TACTICS, OPENAI, HF, PROOFS = "own", "inference", "tactics", "openai", "hf", "proofs"
 
 NETWORKS = (OWN, INFERENCE)
 
-MODELS = (OPENAI,)
+MODELS = (OPENAI, HF)
 """Language models of other people. They have no values that are learned."""
 
 KINDS = {
-    OWN: "`own:PATH`, `openai:URL#MODEL`, `tactics` and `tactics:FILE`, mixtures such as `own:PATH+tactics`, and whole "
-    "proofs from `proofs:FILE`",
+    OWN: "`own:PATH`, `openai:URL#MODEL`, `hf:ID_OR_FOLDER`, `tactics` and `tactics:FILE`, mixtures such as "
+    "`own:PATH+tactics`, and whole proofs from `proofs:FILE`",
     INFERENCE: "`inference`, `tactics` and `tactics:FILE`, mixtures such as `inference+tactics`, and whole proofs from "
     "`proofs:FILE`",
 }
@@ -41,6 +41,7 @@ _NEEDS = {
     OWN: ("checkpoint", "own:PATH"),
     TACTICS: ("file", "tactics:PATH"),
     OPENAI: ("server and model", "openai:URL#MODEL"),
+    HF: ("model", "hf:ID_OR_FOLDER"),
     PROOFS: ("file", "proofs:FILE.jsonl"),
 }
 """What stands behind the colon, and how it is written."""
@@ -62,7 +63,7 @@ class PolicyName:
     """One part of what was asked for."""
 
     kind: str
-    """`own`, `inference`, `openai`, `tactics` or `proofs`."""
+    """`own`, `inference`, `openai`, `hf`, `tactics` or `proofs`."""
     where: str = ""
     """What stands behind the colon: a path, or a server and its model."""
     share: float | None = field(default=None, compare=False)

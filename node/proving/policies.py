@@ -1,5 +1,5 @@
-"""What proposes tactics, as a person names it: `own:PATH`, `openai:URL#MODEL`, `tactics:FILE`, and mixtures. And what
-writes whole proofs: `proofs:FILE`, and models whose template is for them."""
+"""What proposes tactics, as a person names it: `own:PATH`, `openai:URL#MODEL`, `hf:ID_OR_FOLDER`, `tactics:FILE`, and
+mixtures. And what writes whole proofs: `proofs:FILE`, and models whose template is for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from common.messages import Method
 from common.sampling import PLAIN, Sampling
-from node.llm.settings import ServerSettings
+from node.llm.settings import ModelSettings
 from node.llm.templates import Template
 from node.prover import policy_names
 from node.prover.attempt_policy import combined, proofs_of, share_of, tactics_policy
@@ -19,7 +19,7 @@ from node.prover.fixed_policy import CLOSING
 from node.prover.mixture import Part
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Policy
-from node.prover.policy_names import INFERENCE, OPENAI, OWN, PROOFS, TACTICS, PolicyName, check_method, has_network
+from node.prover.policy_names import HF, INFERENCE, OPENAI, OWN, PROOFS, TACTICS, PolicyName, check_method, has_network
 from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
@@ -29,6 +29,7 @@ KIND_WORDS = {
     OWN: "network",
     INFERENCE: "network",
     OPENAI: "language model",
+    HF: "language model",
     TACTICS: "list of tactics",
 }
 """What parts of a policy are called."""
@@ -76,7 +77,7 @@ def check(
         elif name.is_proofs:
             read_proofs(Path(name.where))
         elif name.is_model:
-            from node.proving.llm_policy import check_model
+            from node.proving.models import check_model
 
             check_model(name)
         elif name.where:
@@ -103,12 +104,12 @@ async def open_policy(
     threads: int = 1,
     closing: Sequence[str] = CLOSING,
     sampling: Sampling = PLAIN,
-    servers: ServerSettings | None = None,
+    models: ModelSettings | None = None,
     strict: bool = False,
     note: Callable[[str], None] = lambda text: None,
 ) -> AsyncIterator[OpenedPolicy]:
     """The policy, for as long as the block lasts. `threads`: of a network's forward passes; `closing`: what the fixed
-    list tries first; `sampling`: how networks draw tactics; `servers`: how those with language models are asked;
+    list tries first; `sampling`: how networks draw tactics; `models`: how language models are asked;
     `strict`: see MixturePolicy. Raises BadPolicy; ProvingFailed: no server answers."""
     parts: list[Part] = []
     proofs: ProofSource | None = None
@@ -122,15 +123,15 @@ async def open_policy(
             elif name.is_proofs:
                 proofs = proofs_of(name)
             elif name.is_model and writes_proofs(name):
-                from node.proving.sampled_proofs import model_proofs
+                from node.proving.models import model_proofs
 
-                writing = model_proofs(name, servers=servers, sampling=sampling, note=note)
+                writing = model_proofs(name, settings=models, sampling=sampling, note=note)
                 proofs, trouble = await stack.enter_async_context(writing)
                 troubles.append(trouble)
             elif name.is_model:
-                from node.proving.llm_policy import model_policy
+                from node.proving.models import model_policy
 
-                opening = model_policy(name, servers=servers, sampling=sampling, note=note)
+                opening = model_policy(name, settings=models, sampling=sampling, note=note)
                 policy, trouble = await stack.enter_async_context(opening)
                 parts.append(Part(policy, share_of(name)))
                 troubles.append(trouble)
@@ -167,7 +168,7 @@ def writes_proofs(name: PolicyName) -> bool:
 
 def _template(name: PolicyName) -> Template:
     """Of a language model. Raises BadPolicy."""
-    from node.proving.llm_policy import address_of, template_of
+    from node.proving.models import address_of, template_of
 
     return template_of(address_of(name))
 

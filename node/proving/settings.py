@@ -7,7 +7,7 @@ from typing import Literal
 
 from common.limits import Natural, Positive
 from common.sampling import SAMPLES
-from node.llm.settings import ServerSettings
+from node.llm.settings import ModelSettings
 
 CLOSING = ("rfl", "assumption", "simp", "decide", "omega", "simp_all", "grind", "aesop", "norm_num", "ring")
 """Cheap ones first. Those that this Lean or project does not have are found out and left out."""
@@ -55,8 +55,8 @@ class ProvingSettings:
     """Tactics that a network samples for each expansion of the search; whole proofs that a model is asked for at
     once."""
 
-    models: ServerSettings = field(default_factory=ServerSettings)
-    """How servers with language models are asked."""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """How language models are run and asked."""
 
     shorten: bool = True
     """Make a proof short, and name its hypotheses as a person would, before it is verified. Whole proofs stay as their

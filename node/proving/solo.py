@@ -301,7 +301,7 @@ class SoloProver:
     async def _open(self, policy: str) -> OpenedPolicy:
         # Closing tactics of a library that is loaded (grind, aesop, ...) help everywhere, not only at the beginning.
         first = [*LIST_CLOSING, *(tactic for tactic in self._closing.known() if tactic not in (*LIST_CLOSING, "omega"))]
-        opening = open_policy(parse(policy), closing=first, servers=self._settings.models, note=self._note)
+        opening = open_policy(parse(policy), closing=first, models=self._settings.models, note=self._note)
         return await self._stack.enter_async_context(opening)
 
     def _trouble(self) -> str:

@@ -20,8 +20,8 @@ MAY_IMPORT = {
     "node.training": {"common", "node.bank", "node.lean", "node.model"},
     # Roles.
     "node.learner": {"common", "node.bank", "node.lean", "node.model", "node.training"},
-    "node.inference": {"common", "node.model"},
-    "node.prover": {"common", "node.lean"},
+    "node.inference": {"common", "node.llm", "node.model"},
+    "node.prover": {"common", "node.lean", "node.llm"},
     "node.lean_proxy": {"common", "node.lean"},
     "node.serve": {"common", "node.lean"},
     # What uses the parts of roles in one process, without a mesh.

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from node.llm.address import BadModel, ModelAddress, parse_address
+from node.llm.address import BadModel, ServerAddress, parse_address
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("openai:http://a:8000/v1#m", ModelAddress(("http://a:8000/v1",), "m")),
-        ("http://a:8000#org/m", ModelAddress(("http://a:8000/v1",), "org/m")),
+        ("openai:http://a:8000/v1#m", ServerAddress(("http://a:8000/v1",), "m")),
+        ("http://a:8000#org/m", ServerAddress(("http://a:8000/v1",), "org/m")),
         (
             "openai:http://a/v1/|https://b/x/v1#org/m@bfs",
-            ModelAddress(("http://a/v1", "https://b/x/v1"), "org/m", "bfs"),
+            ServerAddress(("http://a/v1", "https://b/x/v1"), "org/m", "bfs"),
         ),
-        ("openai:http://[::1]:80/v1#m@1@my/own.toml", ModelAddress(("http://[::1]:80/v1",), "m@1", "my/own.toml")),
+        ("openai:http://[::1]:80/v1#m@1@my/own.toml", ServerAddress(("http://[::1]:80/v1",), "m@1", "my/own.toml")),
     ],
 )
-def test_addresses_are_read_and_written(text: str, found: ModelAddress) -> None:
+def test_addresses_are_read_and_written(text: str, found: ServerAddress) -> None:
     assert parse_address(text) == found
     assert parse_address(str(found)) == found
     assert found.identity.startswith(f"openai:{found.model}") and "http" not in found.identity

@@ -94,7 +94,7 @@ def test_what_was_left_out_is_said_beside_the_prompt(capsys):
         (["show", "deepseek-prover-v2", "--raw", "--prompt", STATEMENT], "the chat template of `deepseek-prover-v2`"),
         (
             ["try", "stp", STATEMENT, "--policy", "own:net"],
-            "`own:net` cannot be tried: write --policy openai:URL#MODEL",
+            "`own:net` is no language model; write openai:URL#MODEL",
         ),
         (["try", "stp", STATEMENT, "--policy", "openai:x", "--temperature", "-1"], "--temperature -1: it is between 0"),
         (["try", "stp", STATEMENT, "--policy", "openai:http://localhost:1"], "`openai:http://localhost:1` names no"),

@@ -17,11 +17,11 @@ from node.llm.address import BadModel
 from node.llm.faults import ContextExceeded, Outcome
 from node.llm.openai import OpenAISampler, open_openai
 from node.llm.sampling import ChatMessage, Decoding, Prompt, SamplerError
-from node.llm.settings import ServerSettings
+from node.llm.settings import ModelSettings
 from tests.node.llm.server import TACTICS, Payload, Server, in_turn, logprob_of, running, tokens_of
 from tests.waiting import eventually
 
-QUICK = ServerSettings(patience=20.0, timeout=0.3, wait=0.01, rest=0.02)
+QUICK = ModelSettings(patience=20.0, timeout=0.3, wait=0.01, rest=0.02)
 PROMPT = Prompt("p q : Prop\n⊢ q ∧ p:::")
 CHAT = Prompt(messages=(ChatMessage("system", "You prove."), ChatMessage("user", "⊢ True")))
 SHORT = Decoding(max_tokens=4)
@@ -150,7 +150,7 @@ async def test_what_fails_is_asked_again(fault: str) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_what_goes_on_failing_is_an_error_after_the_patience(fault: str) -> None:
-    settings = ServerSettings(patience=0.3, timeout=0.05, wait=0.01, rest=0.02)
+    settings = ModelSettings(patience=0.3, timeout=0.05, wait=0.01, rest=0.02)
     failing = Server(fault=lambda number: fault if number else "")
     async with running(failing) as server, open_openai(address(server), settings) as sampler:
         await sampler.sample(PROMPT, 1, 6, Decoding(max_tokens=1))
@@ -168,7 +168,7 @@ async def test_retry_after_is_obeyed_but_not_beyond_the_patience() -> None:
 
     server = Server(fault=lambda number: "limited")
     server.limited = limited  # type: ignore[method-assign]
-    settings = ServerSettings(patience=1.5, wait=0.01)
+    settings = ModelSettings(patience=1.5, wait=0.01)
     async with running(server), open_openai(address(server), settings) as sampler:
         with pytest.raises(SamplerError, match="no answer within"):
             await sampler.sample(PROMPT, 1, 7, SHORT)
@@ -184,7 +184,7 @@ async def test_a_prompt_over_the_length_is_told_apart_and_not_repeated() -> None
 
 
 async def test_patience_begins_with_the_first_failure() -> None:
-    settings = ServerSettings(patience=0.3, timeout=0.5, wait=0.01)
+    settings = ModelSettings(patience=0.3, timeout=0.5, wait=0.01)
     async with running(Server(fault=in_turn(["hang"]))) as server, open_openai(address(server), settings) as sampler:
         assert len(await sampler.sample(PROMPT, 2, 7, SHORT)) == 2
     assert sampler.usage.requests == {Outcome.TIMEOUT: 1, Outcome.ANSWERED: 1}
@@ -232,7 +232,7 @@ async def test_a_server_that_starts_again_is_found_again() -> None:
 
 async def test_a_search_that_ends_takes_its_request_with_it() -> None:
     hanging = Server(fault=in_turn(["hang"]))
-    settings = ServerSettings(timeout=60.0)
+    settings = ModelSettings(timeout=60.0)
     async with running(hanging) as server, open_openai(address(server), settings) as sampler:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
@@ -253,7 +253,7 @@ async def test_a_thousand_requests_to_servers_that_fail_in_every_way_lose_nothin
         return chance.choice(often) if chance.random() < 0.3 else ""
 
     before = counted()
-    settings = ServerSettings(patience=120.0, timeout=4.0, wait=0.01, rest=0.02, price_in=2.0, price_out=10.0)
+    settings = ModelSettings(patience=120.0, timeout=4.0, wait=0.01, rest=0.02, price_in=2.0, price_out=10.0)
     async with AsyncExitStack() as stack:
         servers = [await stack.enter_async_context(running(Server(fault=in_turn([""])))) for _ in range(2)]
         sampler = await stack.enter_async_context(open_openai(address(*servers), settings))

@@ -11,9 +11,9 @@ from common.messages import Attempt, AttemptOutcome, Method, Purpose
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.templates import TemplateError, load
 from node.prover.drafts import Draft, Failed, ProofRequest, ProofsUnavailable
+from node.prover.sampled_proofs import SampledProofs, errors_of
 from node.prover.whole_proof import WholeProofAgent
 from node.proving.local_lean import LocalLean
-from node.proving.sampled_proofs import SampledProofs, errors_of
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p", header="set_option maxRecDepth 500")
 

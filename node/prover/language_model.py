@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
 
 import msgspec
 
 from common import metrics
 from common.messages import SampledTactic
 from common.sampling import PLAIN, Sampling
-from node.llm import templates
-from node.llm.address import BadModel, ModelAddress, parse_address
-from node.llm.client import client_library
 from node.llm.faults import ContextExceeded
 from node.llm.outputs import Parsed, parse_tactic, score
 from node.llm.prompts import PromptTooLong, tactic_prompt
 from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
-from node.llm.settings import ServerSettings
-from node.llm.templates import Template, TemplateError
-from node.model.checkpoint_folders import DIGITS
+from node.llm.templates import Template
 from node.prover.policy import Advice, BadAdvice
-from node.prover.policy_names import BadPolicy, PolicyName
+from node.prover.policy_names import BadPolicy
 from node.prover.prior import Proposal, merge_samples
-from node.proving.prover import ProvingFailed
 
 VALUE = -8.0
 """Of every state: a language model has no values. A search sees only by how much states differ."""
@@ -130,95 +121,3 @@ def decoding_of(template: Template, sampling: Sampling) -> Decoding:
     if sampling.temperature == PLAIN.temperature and sampling.top_p == PLAIN.top_p:
         return replace(own, stop=stop)
     return Decoding(sampling.temperature, sampling.top_p, own.max_tokens, stop)
-
-
-def address_of(name: PolicyName) -> ModelAddress:
-    """The servers and the model that a policy's name means. Raises BadPolicy."""
-    try:
-        return parse_address(name.where)
-    except BadModel as error:
-        raise BadPolicy(str(error)) from error
-
-
-def template_of(address: ModelAddress) -> Template:
-    """How the model is asked. Raises BadPolicy."""
-    try:
-        return templates.load(address.template) if address.template else templates.for_model(address.model)
-    except TemplateError as error:
-        where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
-        raise BadPolicy(f"`{address}`: {error}{where}") from error
-
-
-def identity(name: PolicyName) -> tuple[str, str]:
-    """What results say of a model: its name without its servers, and its template with the digest of its text. Raises
-    BadPolicy."""
-    address = address_of(name)
-    template = template_of(address)
-    digest = hashlib.blake2b(msgspec.json.encode(template)).hexdigest()[:DIGITS]
-    return address.identity, f"{template.name} {digest}"
-
-
-def check_model(name: PolicyName) -> None:
-    """Whether a model can be asked, as far as that can be seen without its servers. Raises BadPolicy."""
-    template_of(address_of(name))
-    try:
-        client_library()
-    except BadModel as error:
-        raise BadPolicy(str(error)) from error
-
-
-def model_policy(
-    name: PolicyName,
-    *,
-    servers: ServerSettings | None = None,
-    sampling: Sampling = PLAIN,
-    note: Callable[[str], None] = lambda text: None,
-) -> AbstractAsyncContextManager[tuple[LanguageModelPolicy, Callable[[], str]]]:
-    """The policy of a model on servers: see `opened_model`."""
-
-    def made(sampler: Sampler, template: Template) -> LanguageModelPolicy:
-        return LanguageModelPolicy(sampler, template, sampling=sampling)
-
-    return opened_model(name, made, "tactic", servers=servers, note=note)
-
-
-class ReadsSamples(Protocol):
-    """What makes something of a model's samples, and drops those that hold nothing."""
-
-    dropped: Counter[str]
-
-
-S = TypeVar("S", bound=ReadsSamples)
-
-
-@asynccontextmanager
-async def opened_model(
-    name: PolicyName,
-    made: Callable[[Sampler, Template], S],
-    wanted: str,
-    *,
-    servers: ServerSettings | None,
-    note: Callable[[str], None],
-) -> AsyncIterator[tuple[S, Callable[[], str]]]:
-    """What is `made` of a model on servers, for as long as the block lasts, and what tells what is wrong with the
-    servers at present (empty: nothing). `wanted`: what a sample should hold. `note` hears what was asked and answered,
-    at the end.
-
-    Raises BadPolicy; ProvingFailed: no server answers.
-    """
-    from node.llm.openai import open_openai
-
-    address = address_of(name)
-    template = template_of(address)
-    try:
-        async with open_openai(address, servers, note=note) as sampler:
-            reader = made(sampler, template)
-            try:
-                yield reader, lambda: sampler.trouble
-            finally:
-                dropped = ", ".join(f"{count} {problem}" for problem, count in reader.dropped.most_common())
-                note(f"{sampler.usage}" + (f"; samples without a {wanted}: {dropped}" if dropped else ""))
-    except BadModel as error:
-        raise BadPolicy(str(error)) from error
-    except SamplerError as error:
-        raise ProvingFailed(str(error)) from error

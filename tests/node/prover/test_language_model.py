@@ -15,12 +15,12 @@ from node.eval.weights import digests, label_of, without_servers
 from node.llm import templates
 from node.llm.faults import ContextExceeded
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError, Token
-from node.llm.settings import ServerSettings
+from node.llm.settings import ModelSettings
 from node.llm.templates import Template
+from node.prover.language_model import LanguageModelPolicy
 from node.prover.parameters import LIST_PENALTY
 from node.prover.policy import BadAdvice
 from node.prover.policy_names import BadPolicy
-from node.proving.llm_policy import LanguageModelPolicy
 from node.proving.policies import check, check_for_mesh, open_policy, parse
 from node.proving.prover import ProvingFailed
 from tests.node.llm.server import Server, logprob_of, running, tokens_of
@@ -157,9 +157,9 @@ async def test_log_probabilities_of_a_server_reach_the_search() -> None:
 
 
 async def test_a_server_that_fails_for_good_is_bad_advice_and_told_as_trouble() -> None:
-    settings = ServerSettings(patience=0.2, wait=0.01, rest=0.02)
+    settings = ModelSettings(patience=0.2, wait=0.01, rest=0.02)
     async with running(Server(model=BFS, fault=lambda number: "unavailable")) as server, AsyncExitStack() as stack:
-        opening = open_policy(parse(f"openai:{server.url}#{BFS}"), servers=settings, strict=True)
+        opening = open_policy(parse(f"openai:{server.url}#{BFS}"), models=settings, strict=True)
         opened = await stack.enter_async_context(opening)
         assert not opened.trouble()
         with pytest.raises(BadAdvice, match=r"no answer within 0.2 s: .*503: loading"):

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 
 from common.lean import Theorem
-from common.sampling import PLAIN, Sampling
 from node.lean.text.script import INDENT
 from node.llm.errors import CodeError, marked_errors
 from node.llm.faults import ContextExceeded
 from node.llm.outputs import parse_proof
 from node.llm.prompts import CountTokens, PromptTooLong, correction_prompt, proof_prompt
 from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
-from node.llm.settings import ServerSettings
 from node.llm.templates import Template, TemplateError
 from node.prover.drafts import Draft, Failed, ProofRequest, ProofsUnavailable
-from node.prover.policy_names import PolicyName
-from node.proving.llm_policy import decoding_of, opened_model
 
 
 class SampledProofs:
@@ -87,21 +82,6 @@ class SampledProofs:
             tokens=sample.token_count,
             output=sample.text,
         )
-
-
-def model_proofs(
-    name: PolicyName,
-    *,
-    servers: ServerSettings | None = None,
-    sampling: Sampling = PLAIN,
-    note: Callable[[str], None] = lambda text: None,
-) -> AbstractAsyncContextManager[tuple[SampledProofs, Callable[[], str]]]:
-    """The proofs of a model on servers: see `opened_model`."""
-
-    def made(sampler: Sampler, template: Template) -> SampledProofs:
-        return SampledProofs(sampler, template, decoding=decoding_of(template, sampling))
-
-    return opened_model(name, made, "proof", servers=servers, note=note)
 
 
 def errors_of(theorem: Theorem, failed: Failed) -> str:

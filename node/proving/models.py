@@ -1,0 +1,129 @@
+"""Language models as a person names them, opened: as policies of tactics, and as sources of whole proofs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from common.sampling import PLAIN, Sampling
+from node.llm import models
+from node.llm.address import BadModel, ModelAddress
+from node.llm.models import check_library, open_model, parse_model
+from node.llm.sampling import Sampler, SamplerError
+from node.llm.settings import ModelSettings
+from node.llm.templates import Template, TemplateError
+from node.model.checkpoint_folders import DIGITS
+from node.prover.language_model import LanguageModelPolicy, decoding_of
+from node.prover.policy_names import BadPolicy, PolicyName
+from node.prover.sampled_proofs import SampledProofs
+from node.proving.prover import ProvingFailed
+
+
+def address_of(name: PolicyName) -> ModelAddress:
+    """The model that a policy's name means, and where it is. Raises BadPolicy."""
+    try:
+        return parse_model(f"{name.kind}:{name.where}")
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
+
+
+def template_of(address: ModelAddress) -> Template:
+    """How the model is asked. Raises BadPolicy."""
+    try:
+        return models.template_of(address)
+    except TemplateError as error:
+        where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
+        raise BadPolicy(f"`{address}`: {error}{where}") from error
+
+
+def identity(name: PolicyName) -> tuple[str, str]:
+    """What results say of a model: its name without its servers, and its template with the digest of its text. Raises
+    BadPolicy."""
+    address = address_of(name)
+    template = template_of(address)
+    digest = hashlib.blake2b(msgspec.json.encode(template)).hexdigest()[:DIGITS]
+    return address.identity, f"{template.name} {digest}"
+
+
+def check_model(name: PolicyName) -> None:
+    """Whether a model can be asked, as far as that can be seen without opening it. Raises BadPolicy."""
+    address = address_of(name)
+    template_of(address)
+    try:
+        check_library(address)
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
+
+
+def model_policy(
+    name: PolicyName,
+    *,
+    settings: ModelSettings | None = None,
+    sampling: Sampling = PLAIN,
+    note: Callable[[str], None] = lambda text: None,
+) -> AbstractAsyncContextManager[tuple[LanguageModelPolicy, Callable[[], str]]]:
+    """The policy of a model: see `opened_model`."""
+
+    def made(sampler: Sampler, template: Template) -> LanguageModelPolicy:
+        return LanguageModelPolicy(sampler, template, sampling=sampling)
+
+    return opened_model(name, made, "tactic", settings=settings, note=note)
+
+
+def model_proofs(
+    name: PolicyName,
+    *,
+    settings: ModelSettings | None = None,
+    sampling: Sampling = PLAIN,
+    note: Callable[[str], None] = lambda text: None,
+) -> AbstractAsyncContextManager[tuple[SampledProofs, Callable[[], str]]]:
+    """The whole proofs of a model: see `opened_model`."""
+
+    def made(sampler: Sampler, template: Template) -> SampledProofs:
+        return SampledProofs(sampler, template, decoding=decoding_of(template, sampling))
+
+    return opened_model(name, made, "proof", settings=settings, note=note)
+
+
+class ReadsSamples(Protocol):
+    """What makes something of a model's samples, and drops those that hold nothing."""
+
+    dropped: Counter[str]
+
+
+S = TypeVar("S", bound=ReadsSamples)
+
+
+@asynccontextmanager
+async def opened_model(
+    name: PolicyName,
+    made: Callable[[Sampler, Template], S],
+    wanted: str,
+    *,
+    settings: ModelSettings | None,
+    note: Callable[[str], None],
+) -> AsyncIterator[tuple[S, Callable[[], str]]]:
+    """What is `made` of a model, for as long as the block lasts, and what tells what is wrong with it at present
+    (empty: nothing). `wanted`: what a sample should hold. `note` hears what was asked and answered, at the end.
+
+    Raises BadPolicy; ProvingFailed: no server answers.
+    """
+    address = address_of(name)
+    template = template_of(address)
+    try:
+        async with open_model(address, settings, note=note) as sampler:
+            reader = made(sampler, template)
+            try:
+                yield reader, lambda: sampler.trouble
+            finally:
+                dropped = ", ".join(f"{count} {problem}" for problem, count in reader.dropped.most_common())
+                note(f"{sampler.usage}" + (f"; samples without a {wanted}: {dropped}" if dropped else ""))
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
+    except SamplerError as error:
+        raise ProvingFailed(str(error)) from error
