@@ -28,6 +28,7 @@ class Problem(enum.StrEnum):
     NO_CODE_BLOCK = "no code block"
     NO_PROOF = "no proof"
     HELPER_LEMMAS = "helper lemmas"
+    NO_TEXT = "no text"
 
     @property
     def explanation(self) -> str:
@@ -43,6 +44,7 @@ _EXPLANATIONS = {
     Problem.SORRY: "it leaves something without a proof (sorry, admit)",
     Problem.NO_CODE_BLOCK: "prose without a block of Lean",
     Problem.NO_PROOF: "code that states a theorem, and no proof behind `:=`",
+    Problem.NO_TEXT: "tokens that make up no character stand in it",
     Problem.HELPER_LEMMAS: "the proof uses what is declared before the theorem: a tactic block has no place for that",
 }
 
@@ -146,7 +148,7 @@ def _one_tactic(body: str, sampled: str, cut: bool) -> Parsed:
         return Parsed(problem=Problem.CUT)
     if not text:
         return Parsed(problem=Problem.EMPTY)
-    if problem := _left_open(text):
+    if problem := _unusable(text):
         return Parsed(problem=problem)
     return Parsed(text, Problem.SEVERAL_TACTICS if several else None, _kept(sampled, text))
 
@@ -176,7 +178,7 @@ def _stated_proof(code: str, found: blocks.Found, theorem: Theorem) -> Parsed:
 def _finished(proof: str, note: Problem | None = None) -> Parsed:
     if not proof.strip():
         return Parsed(problem=Problem.EMPTY)
-    problem = _left_open(proof)
+    problem = _unusable(proof)
     return Parsed(problem=problem) if problem else Parsed(proof, note)
 
 
@@ -184,7 +186,9 @@ def _is_lost(text: str) -> bool:
     return text.count("/-") > text.count("-/") + OPEN_COMMENTS
 
 
-def _left_open(text: str) -> Problem | None:
+def _unusable(text: str) -> Problem | None:
+    if "\N{REPLACEMENT CHARACTER}" in text:
+        return Problem.NO_TEXT
     if _SORRY.search(blanked(text)):
         return Problem.SORRY
     return Problem.UNFINISHED if _DANGLING.search(text) else None

@@ -86,6 +86,7 @@ def test_a_tactic_is_taken_out(name, text, expected):
         ("refine fun x =>", Problem.UNFINISHED),
         ("have k : q :=", Problem.UNFINISHED),
         ("<think>What about simp", Problem.CUT),
+        ("simp [h\ufffd]", Problem.NO_TEXT),
     ],
 )
 def test_a_tactic_is_dropped(text, problem):
