@@ -1,4 +1,4 @@
-"""`proofmesh models list`, `show` and `try`: how each family of prover models is asked, and what one answers.
+"""`proofmesh models list`, `show`, `try` and `update`: how each family of prover models is asked, and what one answers.
 
 Exit code: 0 done; 1 `try` got nothing that could be kept; 2 the template, the theorem or the server cannot be used.
 """
@@ -25,6 +25,7 @@ USAGE = """proofmesh models list                      families of prover models 
 proofmesh models show ID                   the template of a family, as TOML
 proofmesh models show ID --prompt TEXT     the exact prompt for a proof state or a statement, and nothing else
 proofmesh models try ID TEXT --policy openai:URL#MODEL     ask a model: its answer, and what is taken out of it
+proofmesh models update openai:URL#MODEL FOLDER     give running vLLM servers new weights, or a LoRA adapter
 ID: a name of the list, a model's id (Goedel-LM/Goedel-Prover-V2-8B), or a .toml file of yours.
 Each says more with --help."""
 
@@ -118,7 +119,11 @@ def main(argv: Sequence[str]) -> int:
         from node.llm.trying import try_model
 
         return try_model(tyro.cli(TrySettings, args=rest, prog=prog))
-    return unusable(f"no command `{name}`; there are list, show and try")
+    if name == "update":
+        from node.llm.update_command import UpdateSettings, update
+
+        return update(tyro.cli(UpdateSettings, args=rest, prog=prog))
+    return unusable(f"no command `{name}`; there are list, show, try and update")
 
 
 def list_all() -> int:
