@@ -1,6 +1,8 @@
-"""`proofmesh models list`, `show` and `try`: how each family of prover models is asked, and what one answers.
+"""`proofmesh models list`, `show` and `try`: how each family of prover models is asked, and what one answers; `export`
+and `import`: networks of ours in Hugging Face's format, and back.
 
-Exit code: 0 done; 1 `try` got nothing that could be kept; 2 the template, the theorem or the server cannot be used.
+Exit code: 0 done; 1 `try` got nothing that could be kept; 2 the template, the theorem, the server or the folder cannot
+be used.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ USAGE = """proofmesh models list                      families of prover models 
 proofmesh models show ID                   the template of a family, as TOML
 proofmesh models show ID --prompt TEXT     the exact prompt for a proof state or a statement, and nothing else
 proofmesh models try ID TEXT --policy openai:URL#MODEL     ask a model: its answer, and what is taken out of it
+proofmesh models export own:PATH FOLDER    a network of ours as a folder in Hugging Face's format
+proofmesh models import FOLDER CHECKPOINT  and back, also after it was trained on with transformers
 ID: a name of the list, a model's id (Goedel-LM/Goedel-Prover-V2-8B), or a .toml file of yours.
 Each says more with --help."""
 
@@ -118,7 +122,11 @@ def main(argv: Sequence[str]) -> int:
         from node.llm.trying import try_model
 
         return try_model(tyro.cli(TrySettings, args=rest, prog=prog))
-    return unusable(f"no command `{name}`; there are list, show and try")
+    if name in ("export", "import"):
+        from node.llm.conversion import convert
+
+        return convert(name, rest, prog)
+    return unusable(f"no command `{name}`; there are list, show, try, export and import")
 
 
 def list_all() -> int:
