@@ -111,3 +111,8 @@ bank *args: setup
 [no-exit-message]
 floors *args: setup
     @{{ python }} -m scripts.bank.floors "$@"
+
+# Train a small Llama in Hugging Face's format on the bank's proofs, in minutes: just small-llama FOLDER (--lora BASE)
+[no-exit-message]
+small-llama *args: setup
+    @{{ python }} -m scripts.models.small_llama "$@"

@@ -1,6 +1,8 @@
-"""`proofmesh models list`, `show`, `try` and `update`: how each family of prover models is asked, and what one answers.
+"""`proofmesh models list`, `show` and `try`: how each family of prover models is asked, and what one answers; `export`
+and `import`: networks of ours in Hugging Face's format, and back; `update`: new weights for running servers.
 
-Exit code: 0 done; 1 `try` got nothing that could be kept; 2 the template, the theorem or the server cannot be used.
+Exit code: 0 done; 1 `try` got nothing that could be kept; 2 the template, the theorem, the server or the folder cannot
+be used.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ proofmesh models show ID                   the template of a family, as TOML
 proofmesh models show ID --prompt TEXT     the exact prompt for a proof state or a statement, and nothing else
 proofmesh models try ID TEXT --policy openai:URL#MODEL     ask a model: its answer, and what is taken out of it
 proofmesh models update openai:URL#MODEL FOLDER     give running vLLM servers new weights, or a LoRA adapter
+proofmesh models export own:PATH FOLDER    a network of ours as a folder in Hugging Face's format
+proofmesh models import FOLDER CHECKPOINT  and back, also after it was trained on with transformers
 ID: a name of the list, a model's id (Goedel-LM/Goedel-Prover-V2-8B), or a .toml file of yours.
 Each says more with --help."""
 
@@ -123,7 +127,11 @@ def main(argv: Sequence[str]) -> int:
         from node.llm.update_command import UpdateSettings, update
 
         return update(tyro.cli(UpdateSettings, args=rest, prog=prog))
-    return unusable(f"no command `{name}`; there are list, show, try and update")
+    if name in ("export", "import"):
+        from node.llm.conversion import convert
+
+        return convert(name, rest, prog)
+    return unusable(f"no command `{name}`; there are list, show, try, export, import and update")
 
 
 def list_all() -> int:

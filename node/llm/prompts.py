@@ -15,6 +15,7 @@ from node.lean.text.goals import split_goals
 from node.llm.sampling import ChatMessage, Prompt
 from node.llm.shortening import shorten_state
 from node.llm.templates import Template, TemplateError, fill
+from node.model.names import Names
 
 CountTokens = Callable[[str], int]
 
@@ -61,11 +62,14 @@ def tactic_prompt(
 ) -> Prompt:
     """The prompt for a tactic at a state; `Prompt.dropped` says how many hypotheses had to go.
 
-    `steps`: the tactics that led there. `premises`: the best one first. Of a prompt over the family's length, premises
+    Families that read canonical names get the state with these; `with_own_names` is the way back. `steps`: the tactics
+    that led there. `premises`: the best one first. Of a prompt over the family's length, premises
     go first, then hypotheses (`shorten_state`). Raises PromptTooLong when the goals alone are too long, TemplateError
     for a template of whole proofs.
     """
     _must_be(template, "tactic")
+    if template.names == "canonical":
+        state = Names(state).state
     if template.goals == "first":
         state = next(iter(split_goals(state)), state)
     fixed = {"name": name, "steps": "\n".join(steps)}
@@ -82,6 +86,11 @@ def tactic_prompt(
     chosen = _fitting([f"{each.marked}\n\n" for each in premises], room, template, count_tokens)
     prompt = _as_prompt(template, fixed | {"state": shown, "premises": "".join(reversed(chosen))})
     return Prompt(prompt.text, prompt.messages, dropped)
+
+
+def with_own_names(template: Template, state: str, tactic: str) -> str:
+    """A family's tactic for a state, with the names that the state's hypotheses really have."""
+    return Names(state).show(tactic) if template.names == "canonical" else tactic
 
 
 def proof_prompt(
@@ -152,11 +161,18 @@ def _proof_fields(template: Template, theorem: Theorem, problem: str) -> dict[st
 
 
 def _as_prompt(template: Template, fields: dict[str, str]) -> Prompt:
+    if template.special:
+        fields = {name: _without_special(template.special, value) for name, value in fields.items()}
     text = fill(template.template, fields)
     if template.kind == "raw":
         return Prompt(text)
     system = (ChatMessage("system", template.system),) if template.system else ()
     return Prompt(messages=(*system, ChatMessage("user", text)))
+
+
+def _without_special(pattern: str, text: str) -> str:
+    """A text that spells no special token. What a state says is changed by a space, where it spells one."""
+    return re.sub(pattern, lambda match: f"{match.group()[0]} {match.group()[1:]}", text)
 
 
 def _length(template: Template, prompt: Prompt, count_tokens: CountTokens | None) -> int:

@@ -116,6 +116,12 @@ class Template(_Record, frozen=True):
     """Which goals of a state the family reads."""
     score: Literal["sum", "mean"] = "sum"
     """What a tactic's log-probability is, of those of its tokens."""
+    names: Literal["own", "canonical"] = "own"
+    """What hypotheses are called in the state that the family reads, and in its tactics: as they are, or v0, v1, ... in
+    order of appearance (`node.model.names`)."""
+    special: str = ""
+    """A regular expression of what the model's tokenizer reads as special tokens wherever a text spells them: within a
+    field a space is put behind its first character. Empty: nothing is read so."""
     correction: str = ""
     """The user's message after a proof that failed, with {round} and {errors}; empty: the family has none."""
     statement: StatementForm = StatementForm()
@@ -273,8 +279,20 @@ def _check(template: Template, path: Path) -> None:
     if is_tactic != (template.output.code == "plain"):
         wanted = '"plain"' if is_tactic else '"open" or "last"'
         raise TemplateError(f'{path}: `output.code` must be {wanted} where `mode = "{template.mode}"`')
+    if template.names == "canonical" and not is_tactic:
+        raise TemplateError(f'{path}: `names = "canonical"` is for proof states, and this family reads statements')
+    _check_special(path, template.special)
     if template.sampling.max_tokens > template.limits.output:
         raise TemplateError(f"{path}: `sampling.max_tokens` is above `limits.output`, {template.limits.output}")
+
+
+def _check_special(path: Path, pattern: str) -> None:
+    try:
+        matches_nothing = bool(pattern) and re.search(pattern, "") is not None
+    except re.error as error:
+        raise TemplateError(f"{path}: `special` is no regular expression: {error}") from None
+    if matches_nothing:
+        raise TemplateError(f"{path}: `special` matches an empty text")
 
 
 def _check_fields(path: Path, key: str, text: str, known: frozenset[str], needed: str) -> None:

@@ -13,7 +13,7 @@ from node.llm.address import BadModel
 from node.llm.command import DONE, NOTHING, TrySettings, as_json, given, prompt_for, unusable
 from node.llm.models import open_model, parse_model
 from node.llm.outputs import Parsed, parse_proof, parse_tactic, score
-from node.llm.prompts import PromptTooLong
+from node.llm.prompts import PromptTooLong, with_own_names
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.templates import Template, TemplateError, find
 
@@ -38,7 +38,7 @@ def try_model(settings: TrySettings) -> int:
         return unusable(str(error))
     print(f"prompt ({template.name})".ljust(78, "─"))
     print(_printable(prompt.text or as_json(prompt)))
-    kept = [_show(number, sample, template, theorem) for number, sample in enumerate(samples, 1)]
+    kept = [_show(number, sample, template, theorem, text) for number, sample in enumerate(samples, 1)]
     print(f"{sum(kept)} of {len(kept)} answers kept")
     return DONE if any(kept) else NOTHING
 
@@ -56,7 +56,7 @@ def _decoding(settings: TrySettings, template: Template) -> Decoding:
     return replace(decoding, max_tokens=settings.max_tokens or decoding.max_tokens)
 
 
-def _show(number: int, sample: Sample, template: Template, theorem: Theorem | None) -> bool:
+def _show(number: int, sample: Sample, template: Template, theorem: Theorem | None, asked: str) -> bool:
     """Print an answer; returns whether something was kept of it."""
     length = f"{sample.token_count:,} tokens{', cut' if sample.cut else ''}"
     print(f"answer {number} ({length})".ljust(78, "─"))
@@ -65,7 +65,7 @@ def _show(number: int, sample: Sample, template: Template, theorem: Theorem | No
     what = "tactic" if theorem is None else "proof"
     print(f"{what if parsed.text else 'dropped'} of answer {number}{_why(parsed)}".ljust(78, "─"))
     if parsed.text:
-        print(_printable(parsed.text))
+        print(_printable(parsed.text if theorem else with_own_names(template, asked, parsed.text)))
     known = score(template, sample, parsed) if theorem is None else None
     if known is not None:
         print(f"log-probability ({template.score} over tokens): {known:.4g}")

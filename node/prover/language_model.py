@@ -14,7 +14,7 @@ from common.messages import SampledTactic
 from common.sampling import PLAIN, Sampling
 from node.llm.faults import ContextExceeded
 from node.llm.outputs import Parsed, parse_tactic, score
-from node.llm.prompts import PromptTooLong, tactic_prompt
+from node.llm.prompts import PromptTooLong, tactic_prompt, with_own_names
 from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.templates import Template
 from node.prover.policy import Advice, BadAdvice
@@ -65,7 +65,7 @@ class LanguageModelPolicy:
         except (SamplerError, PromptTooLong) as error:
             raise BadAdvice(str(error)) from error
         return Advice(
-            self._proposals(drawn),
+            self._proposals(state, drawn),
             self._value,
             exhausted=self._decoding.temperature == 0,  # it would say the same again
             samples=len(drawn),
@@ -95,7 +95,7 @@ class LanguageModelPolicy:
         shorter = max(1, min(limits.prompt - 1, int(SHORTER * tokens)))
         self._template = msgspec.structs.replace(self._template, limits=msgspec.structs.replace(limits, prompt=shorter))
 
-    def _proposals(self, drawn: Sequence[Sample]) -> list[Proposal]:
+    def _proposals(self, state: str, drawn: Sequence[Sample]) -> list[Proposal]:
         """Distinct tactics with their prior mass: by log-probabilities as the family counts them, by sample counts
         where they are not known."""
         parsed = [(sample, parse_tactic(self._template, sample)) for sample in drawn]
@@ -104,10 +104,13 @@ class LanguageModelPolicy:
                 problem = str(each.problem or "empty")
                 self.dropped[problem] += 1
                 _dropped.labels(self._template.name, problem).inc()
-        known = {each.text: self._score(sample, each) is not None for sample, each in parsed if each.text}
-        merged = merge_samples(
-            SampledTactic(each.text, self._score(sample, each) or 0.0) for sample, each in parsed if each.text
-        )
+        found = [
+            (with_own_names(self._template, state, each.text), self._score(sample, each))
+            for sample, each in parsed
+            if each.text
+        ]
+        known = {tactic: score is not None for tactic, score in found}
+        merged = merge_samples(SampledTactic(tactic, score or 0.0) for tactic, score in found)
         return [each if known[each.tactic] else replace(each, log_probability=None) for each in merged]
 
     def _score(self, sample: Sample, parsed: Parsed) -> float | None:

@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "node.lean": {"common"},
     "node.model": {"common"},
     "node.bank": {"common", "node.lean"},
-    "node.llm": {"common", "node.lean"},
+    "node.llm": {"common", "node.lean", "node.model"},
     "node.training": {"common", "node.bank", "node.lean", "node.model"},
     # Roles.
     "node.learner": {"common", "node.bank", "node.lean", "node.model", "node.training"},

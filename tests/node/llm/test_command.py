@@ -85,7 +85,7 @@ def test_what_was_left_out_is_said_beside_the_prompt(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["shw"], "no command `shw`; there are list, show, try and update"),
+        (["shw"], "no command `shw`; there are list, show, try, export, import and update"),
         (["show", "stpp"], "no template `stpp`; did you mean `stp`?"),
         (["show", "nowhere/mine.toml"], "nowhere/mine.toml: cannot be read (No such file or directory)"),
         (["show", "stp", "--prompt", STATE], "a statement begins with `theorem NAME`"),

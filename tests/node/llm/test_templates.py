@@ -44,6 +44,7 @@ def test_every_family_of_the_ecosystem_has_a_template():
         "internlm2.5-step-prover",
         "kimina-prover",
         "kimina-prover-preview",
+        "proofmesh",
         "reprover",
         "reprover-causal",
         "reprover-retriever",

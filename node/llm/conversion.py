@@ -1,0 +1,127 @@
+"""`proofmesh models export` and `import`: networks of ours in Hugging Face's format, and back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from node.llm.command import DONE, unusable
+
+if TYPE_CHECKING:
+    from node.model.hub.exporting import Origin
+
+OWN = "own:"
+
+INSTALL = "pip install 'proofmesh[models]'"
+
+
+@dataclass
+class ExportSettings:
+    """Write a network of ours as a folder in Hugging Face's format: weights, code of the architecture, tokenizer, model
+    card."""
+
+    network: Annotated[str, tyro.conf.Positional]
+    """`own:PATH`: a run's folder, a checkpoint or a weights file."""
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder to write."""
+
+    force: bool = False
+    """Replace the folder if it is there."""
+
+
+@dataclass
+class ImportSettings:
+    """Make a checkpoint of an exported folder, also after it was trained on with transformers."""
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder in Hugging Face's format."""
+
+    out: Annotated[Path, tyro.conf.Positional]
+    """Checkpoint's folder to write; `own:OUT` uses it."""
+
+    force: bool = False
+    """Replace the checkpoint if it is there."""
+
+
+def convert(name: str, rest: Sequence[str], prog: str) -> int:
+    """`export` or `import`; returns the exit code."""
+    if name == "export":
+        return export(tyro.cli(ExportSettings, args=rest, prog=prog))
+    return import_(tyro.cli(ImportSettings, args=rest, prog=prog))
+
+
+def export(settings: ExportSettings) -> int:
+    """Write the folder; returns the exit code."""
+    from node.model.checkpoint_folders import CheckpointError
+    from node.model.hub.folders import FolderExists, check_free
+    from node.model.loading import read_weights
+    from node.model.weights import WeightsError
+    from node.model.weights_path import weights_at
+
+    try:
+        check_free(settings.folder, force=settings.force)
+        path = weights_at(Path(settings.network.removeprefix(OWN)), _note)
+        weights = read_weights(path)
+    except (FolderExists, CheckpointError, WeightsError) as error:
+        return unusable(str(error))
+    try:
+        from node.model.hub.exporting import NotExportable
+        from node.model.hub.exporting import export as write
+    except ImportError as error:
+        return unusable(f"Hugging Face's format needs the package `{error.name}`: {INSTALL}")
+    try:
+        origin = origin_of(path, weights.information)
+        write(weights.model, weights.tokenizer, settings.folder, origin, force=settings.force)
+    except NotExportable as error:
+        return unusable(f"{path} cannot be exported: {error}")
+    except (FolderExists, OSError) as error:
+        return unusable(str(error))
+    print(f"{settings.folder}: {weights.model.parameter_count():,} parameters of step {origin.step:,}, from {path}")
+    print(f"use it: proofmesh prove --policy hf:{settings.folder} 'theorem ...'")
+    return DONE
+
+
+def import_(settings: ImportSettings) -> int:
+    """Write the checkpoint; returns the exit code."""
+    from node.model import checkpoint
+    from node.model.hub.folders import FolderExists, check_free
+    from node.model.hub.importing import BadFolder, read_folder
+
+    try:
+        check_free(settings.out, force=settings.force)
+        found = read_folder(settings.folder)
+        checkpoint.save(settings.out, found.model, found.tokenizer, step=found.step)
+    except (FolderExists, BadFolder, OSError) as error:
+        return unusable(str(error))
+    print(f"{settings.out}: a checkpoint of {found.model.parameter_count():,} parameters, step {found.step:,}")
+    print(f"use it: proofmesh prove --policy own:{settings.out} 'theorem ...'")
+    return DONE
+
+
+def origin_of(path: Path, information: dict[str, str]) -> Origin:
+    """What is known of weights besides themselves: their step, their run's configuration and evaluations."""
+    from common import evaluations
+    from node.model.checkpoint_folders import check
+    from node.model.hub.exporting import Origin
+
+    if not path.is_dir():
+        step = information.get("step", "0")
+        return Origin(int(step) if step.isdigit() else 0, dict(information))
+    state = check(path)
+    found = [each for each in evaluations.read(path.parent.parent / evaluations.FILE) if each.step == state["step"]]
+    if not found:
+        return Origin(state["step"], state["config"])
+    last = found[-1]
+    decided = last.statements - last.undecided
+    text = f"It proved {last.solved} of {decided} held-out theorems with {last.simulations} simulations each."
+    return Origin(state["step"], state["config"], text)
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)

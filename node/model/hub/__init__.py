@@ -1,0 +1,1 @@
+"""Networks of ours in Hugging Face's format, and back."""

@@ -1,0 +1,1 @@
+"""Models in Hugging Face's format that are made here."""

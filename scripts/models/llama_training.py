@@ -1,0 +1,244 @@
+"""Trains a small Llama, or a LoRA adapter of one, with transformers' own Trainer on a CPU."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peft import LoraConfig, get_peft_model
+from torch.optim import AdamW
+from torch.optim.lr_scheduler import LambdaLR
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    DataCollatorForSeq2Seq,
+    GenerationConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    set_seed,
+)
+from transformers.utils import logging
+
+from node.model.hub.folders import written_folder
+from node.model.hub.tokenizers import fast_tokenizer, save_tokenizer
+from node.model.tokenizer import BOS, EOS, PAD, Tokenizer
+from scripts.models.examples import STEPS_FAMILY, Example, texts
+from scripts.models.shape import LlamaShape
+
+IGNORED = -100
+"""Label of a token that does not count in the loss, in transformers."""
+
+WARMUP, COOLDOWN = 0.03, 0.5
+"""Shares of the training in which the learning rate rises, and falls to 0."""
+
+LORA_RANK = 8
+
+logging.disable_progress_bar()  # of saving and loading, which takes no time here
+
+Progress = Callable[[float, float], None]
+"""Hears the share of the training that is done, and the loss."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training came to."""
+
+    parameters: int
+    """That were trained."""
+    steps: int
+    seconds: float
+    loss: float
+    """Mean of the training, in nats a token."""
+    held_out_loss: float | None
+    """At the end; None where nothing was held out."""
+
+
+@dataclass
+class _Clock:
+    """How much of the training is done: by steps, or by time where that runs out first."""
+
+    steps: int
+    seconds: float
+    started: float = 0.0
+
+    def done(self, step: int) -> float:
+        return max(step / self.steps, (time.monotonic() - self.started) / self.seconds)
+
+    def rate(self, step: int) -> float:
+        """Factor of the learning rate."""
+        done = self.done(step)
+        return max(0.0, min(1.0, (step + 1) / (self.steps * WARMUP + 1), (1 - done) / COOLDOWN))
+
+
+class _Watch(TrainerCallback):
+    """Ends the training when its time is over, and tells how far it is."""
+
+    def __init__(self, clock: _Clock, progress: Progress) -> None:
+        self._clock = clock
+        self._progress = progress
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        control.should_training_stop |= self._clock.done(state.global_step) >= 1
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **more: Any) -> None:
+        if logs and "loss" in logs:
+            self._progress(min(1.0, self._clock.done(state.global_step)), logs["loss"])
+
+
+def train(
+    examples: Sequence[Example],
+    out: Path,
+    *,
+    shape: LlamaShape | None = None,
+    steps: int = 1000,
+    seed: int = 0,
+    minutes: float = math.inf,
+    batch: int = 32,
+    rate: float = 3e-3,
+    held_out: Sequence[Example] = (),
+    progress: Progress = lambda done, loss: None,
+    card: str = "",
+    force: bool = False,
+) -> Trained:
+    """Train a Llama from scratch and save it as a folder, which is there as a whole or not at all.
+
+    `card`: text of its README.md. Raises FolderExists: `out` is there, without `force`.
+    """
+    with written_folder(out, force=force) as folder:
+        set_seed(seed)
+        shape = shape or LlamaShape()
+        own = Tokenizer.train(texts(examples), shape.vocab_size)
+        tokenizer = fast_tokenizer(own, shape.context, reads_specials=False)
+        model = LlamaForCausalLM(llama_config(shape, own.vocab_size))
+        model.generation_config = GenerationConfig(do_sample=True, bos_token_id=BOS, eos_token_id=EOS, pad_token_id=PAD)
+        clock = _Clock(steps, minutes * 60)
+        trained = _trained(model, tokenizer, examples, held_out, folder, clock, seed, batch, rate, progress)
+        model.config.use_cache = True  # the Trainer switches it off
+        model.save_pretrained(folder)
+        save_tokenizer(tokenizer, folder)
+        (folder / "README.md").write_text(card, encoding="utf-8")
+    return trained
+
+
+def train_adapter(
+    examples: Sequence[Example],
+    base: Path,
+    out: Path,
+    *,
+    steps: int = 200,
+    seed: int = 0,
+    minutes: float = math.inf,
+    batch: int = 32,
+    rate: float = 3e-3,
+    held_out: Sequence[Example] = (),
+    progress: Progress = lambda done, loss: None,
+    card: str = "",
+    force: bool = False,
+) -> Trained:
+    """Train a LoRA adapter (arXiv 2106.09685) of a saved model and save the adapter alone; as `train`."""
+    with written_folder(out, force=force) as folder:
+        set_seed(seed)
+        tokenizer = AutoTokenizer.from_pretrained(base)
+        lora = LoraConfig(r=LORA_RANK, lora_alpha=2 * LORA_RANK, target_modules="all-linear", task_type="CAUSAL_LM")
+        model = get_peft_model(AutoModelForCausalLM.from_pretrained(base), lora)
+        clock = _Clock(steps, minutes * 60)
+        trained = _trained(model, tokenizer, examples, held_out, folder, clock, seed, batch, rate, progress)
+        model.save_pretrained(str(folder))
+        (folder / "README.md").write_text(card, encoding="utf-8")
+    return trained
+
+
+def llama_config(shape: LlamaShape, vocab_size: int) -> LlamaConfig:
+    """The configuration, with the template that proofmesh asks the model in."""
+    config = LlamaConfig(
+        vocab_size=vocab_size,
+        hidden_size=shape.width,
+        intermediate_size=shape.hidden,
+        num_hidden_layers=shape.depth,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.kv_heads,
+        max_position_embeddings=shape.context,
+        tie_word_embeddings=True,
+        bos_token_id=BOS,
+        eos_token_id=EOS,
+        pad_token_id=PAD,
+    )
+    config.proofmesh_template = STEPS_FAMILY
+    return config
+
+
+def tokens_of(tokenizer: PreTrainedTokenizerBase, example: Example) -> dict[str, list[int]]:
+    """Ids and labels of an example. The prompt is cut into tokens by itself, as it is when the model is asked."""
+    prompt = list(tokenizer(example.prompt)["input_ids"])
+    answer = [*tokenizer(example.completion, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+    return {
+        "input_ids": prompt + answer,
+        "attention_mask": [1] * len(prompt + answer),
+        "labels": [IGNORED] * len(prompt) + answer,
+    }
+
+
+def _trained(
+    model: Any,
+    tokenizer: PreTrainedTokenizerBase,
+    examples: Sequence[Example],
+    held_out: Sequence[Example],
+    folder: Path,
+    clock: _Clock,
+    seed: int,
+    batch: int,
+    rate: float,
+    progress: Progress,
+) -> Trained:
+    """Train the parameters of a model that want it."""
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = AdamW(parameters, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
+    clock.started = time.monotonic()
+    trainer = Trainer(
+        model=model,
+        args=_arguments(folder, clock.steps, batch, seed),
+        train_dataset=_rows(tokenizer, examples, model),
+        data_collator=DataCollatorForSeq2Seq(tokenizer, padding=True, label_pad_token_id=IGNORED),
+        callbacks=[_Watch(clock, progress)],
+        optimizers=(optimizer, LambdaLR(optimizer, clock.rate)),
+    )
+    trainer.remove_callback(PrinterCallback)
+    clock.started = time.monotonic()
+    result = trainer.train()
+    seconds = time.monotonic() - clock.started
+    held_out_loss = trainer.evaluate(_rows(tokenizer, held_out, model))["eval_loss"] if held_out else None
+    count = sum(parameter.numel() for parameter in parameters)
+    return Trained(count, result.global_step, seconds, result.training_loss, held_out_loss)
+
+
+def _rows(tokenizer: PreTrainedTokenizerBase, examples: Sequence[Example], model: Any) -> Any:
+    """The examples that fit into the model, as ids."""
+    rows = [tokens_of(tokenizer, each) for each in examples]
+    return [row for row in rows if len(row["input_ids"]) <= model.config.max_position_embeddings]
+
+
+def _arguments(folder: Path, steps: int, batch: int, seed: int) -> TrainingArguments:
+    return TrainingArguments(
+        output_dir=str(folder),
+        max_steps=steps,
+        per_device_train_batch_size=batch,
+        per_device_eval_batch_size=batch,
+        train_sampling_strategy="group_by_length",  # little padding
+        logging_steps=10,
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        dataloader_pin_memory=False,
+        use_cpu=True,
+        seed=seed,
+    )

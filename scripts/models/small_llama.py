@@ -1,0 +1,133 @@
+"""A small Llama in Hugging Face's format, trained here: for whoever cannot reach the hub, and for tests.
+
+    just small-llama                                      # into models/small-llama, in about 6 minutes on one core
+    just small-llama FOLDER --minutes 2 --seed 1
+    just small-llama FOLDER-LORA --lora FOLDER            # a LoRA adapter of one, nothing else
+    python -m scripts.models.small_llama --help           # without just
+
+It learns the bank's warm-start proofs in two published forms at once: steps as BFS-Prover V1 is asked, whole proofs as
+STP is. Then it is a model like those of other people: `hf:FOLDER`, or FOLDER on a server.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from common.limits import Natural, Positive, Timeout
+from scripts.models.shape import LlamaShape
+
+if TYPE_CHECKING:
+    from scripts.models.llama_training import Trained
+
+DONE, UNUSABLE = 0, 2
+
+
+@dataclass
+class SmallLlamaSettings:
+    """Train a small Llama on the bank's warm-start proofs, and save it in Hugging Face's format."""
+
+    out: Annotated[Path, tyro.conf.Positional] = Path("models/small-llama")
+    """Folder to write."""
+
+    lora: str = ""
+    """Train a LoRA adapter of the model in this folder, and save only the adapter."""
+
+    steps: Positive = 2000
+    """Most steps of training."""
+
+    minutes: Timeout = 6.0
+    """Most minutes of training; the learning rate falls to 0 at the end of what comes first."""
+
+    batch: Positive = 32
+    """Examples of a step."""
+
+    rate: Timeout = 3e-3
+    """Learning rate."""
+
+    seed: Natural = 0
+    """Equal seeds and steps give equal models, where the time does not end the training."""
+
+    threads: Positive = 1
+    """Threads of torch."""
+
+    force: bool = False
+    """Replace the folder if it is there."""
+
+    shape: LlamaShape = field(default_factory=LlamaShape)
+    """Shape of the model; a LoRA adapter has that of its base."""
+
+
+class Unusable(ValueError):
+    """Settings that nothing can be trained with; the text says what to change."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program; returns its exit code."""
+    settings = tyro.cli(SmallLlamaSettings, args=argv, prog="small-llama")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing is fetched
+    from node.bank.bank import BankError
+    from node.model.hub.folders import FolderExists, check_free
+
+    try:
+        check_free(settings.out, force=settings.force)
+        check(settings)
+        trained = run(settings)
+    except (FolderExists, Unusable, BankError, OSError) as error:
+        print(f"small-llama: {error}", file=sys.stderr)
+        return UNUSABLE
+    held_out = "none" if trained.held_out_loss is None else f"{trained.held_out_loss:.4f}"
+    print(
+        f"{settings.out}: {trained.parameters:,} parameters trained, {trained.steps:,} steps in {trained.seconds:.0f} "
+        f"s; nats a token: {trained.loss:.4f} in training (mean), {held_out} held out"
+    )
+    return DONE
+
+
+def check(settings: SmallLlamaSettings) -> None:
+    """Raises Unusable."""
+    shape = settings.shape
+    if shape.width % (2 * shape.heads) or shape.heads % shape.kv_heads:
+        raise Unusable("--shape: width / heads must be an even number, and heads a multiple of kv-heads")
+    if settings.lora and not (Path(settings.lora) / "config.json").is_file():
+        raise Unusable(f"--lora {settings.lora}: no model is there (no config.json)")
+
+
+def run(settings: SmallLlamaSettings) -> Trained:
+    """Train, with a bar. Raises BankError, FolderExists, OSError."""
+    import torch
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from scripts.models.card import adapter_card, model_card
+    from scripts.models.examples import from_bank
+    from scripts.models.llama_training import train, train_adapter
+
+    torch.set_num_threads(settings.threads)
+    examples = from_bank()
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[loss]}"), TimeRemainingColumn())
+    with Progress(*columns) as bar:
+        task = bar.add_task("training", total=1.0, loss="")
+        how: dict[str, Any] = {
+            "held_out": examples.held_out,
+            "progress": lambda done, loss: bar.update(task, completed=done, loss=f"loss {loss:.3f}"),
+            **{name: getattr(settings, name) for name in ("steps", "minutes", "batch", "rate", "seed", "force")},
+        }
+        if settings.lora:
+            base = Path(settings.lora)
+            trained = train_adapter(examples.trained, base, settings.out, card=adapter_card(base), **how)
+        else:
+            trained = train(
+                examples.trained, settings.out, shape=settings.shape, card=model_card(settings.shape), **how
+            )
+        bar.update(task, completed=1.0)
+    return trained
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
