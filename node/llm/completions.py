@@ -8,14 +8,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import msgspec
 
 from node.llm.sampling import Decoding, Prompt, Sample, Token
 
-NEUTRAL: dict[str, float] = {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
-"""Without these vLLM takes values of the model's own `generation_config.json`. They are no part of OpenAI's API."""
+NEUTRAL: dict[str, float] = {"min_p": 0.0, "repetition_penalty": 1.0}
+"""Besides `top_k`. Without these vLLM takes values of the model's own `generation_config.json`, and llama-cpp-python
+40 and 0.05. They are no part of OpenAI's API."""
+
+ALL_TOKENS = (-1, 0)
+"""What `top_k` means all tokens: SGLang refuses 0, llama-cpp-python -1."""
 
 SEEDS = 2**31
 """Seeds are smaller: the largest that all servers take."""
@@ -31,20 +35,26 @@ class Known:
     seed: bool = True
     stop: bool = True
     neutral: bool = True
+    all_tokens: int = ALL_TOKENS[0]
+    """As `top_k`."""
 
     def forget(self, message: str, *, several: bool) -> str:
         """Leave out what a server's refusal is about; returns its name, empty: nothing that can be left out.
         `several`: whether it was asked for several samples."""
-        for each in fields(self):
-            if getattr(self, each.name) and (several or each.name != "n") and _ABOUT[each.name].search(message):
-                setattr(self, each.name, False)
-                return each.name
+        if self.neutral and self.all_tokens == ALL_TOKENS[0] and _VALUE_OF_TOP_K.search(message):
+            self.all_tokens = ALL_TOKENS[1]
+            return f"top_k={ALL_TOKENS[0]}"
+        for name, pattern in _ABOUT.items():
+            if getattr(self, name) and (several or name != "n") and pattern.search(message):
+                setattr(self, name, False)
+                return name
         return ""
 
 
+_VALUE_OF_TOP_K = re.compile(r"top_k.{0,80}(greater|at least|must be|negative|positive|>=)", re.I | re.S)
 _ABOUT = {
     "n": re.compile(r"['\"`\[( .]n['\"`\]) :=]|n_cmpl|one completion choice|multiple (completion|choice)s?", re.I),
-    "logprobs": re.compile(r"logprobs|n_probs", re.I),
+    "logprobs": re.compile(r"logprobs|n_probs|logits_all", re.I),
     "seed": re.compile(r"\bseed\b", re.I),
     "stop": re.compile(r"['\"`]stop['\"`]", re.I),
     "neutral": re.compile(r"top_k|min_p|repetition_penalty", re.I),
@@ -75,7 +85,7 @@ def request_of(
         # 1, not 0: llama.cpp and others take 0 for `none`.
         found["logprobs"] = True if prompt.messages else 1
     if known.neutral:
-        found["extra_body"] = NEUTRAL
+        found["extra_body"] = {"top_k": known.all_tokens} | NEUTRAL
     return found
 
 

@@ -125,7 +125,8 @@ def _of_status(error: openai.APIStatusError, url: str, key: str) -> Fault:
             return Fault(Outcome.TOO_LONG, said)
         case 400 | 422 if TOO_LONG.search(body) and not _is_html(body):
             return Fault(Outcome.TOO_LONG, said, body=body)
-        case 500 if "completion choice" in body:  # llama.cpp's word on `n`, before it answered 400
+        # llama.cpp's word on `n`, before it answered 400; llama-cpp-python's on every value that it does not take.
+        case 500 if "completion choice" in body or "validation error" in body or "logits_all" in body:
             return Fault(Outcome.REFUSED, said, body=body)
         case _ if status >= 500:
             return Fault(Outcome.UNAVAILABLE, said, retry_after(error.response.headers))

@@ -9,8 +9,9 @@ import time
 import msgspec
 import pytest
 
-from node.llm.completions import Known, aligned, read_completion
+from node.llm.completions import Known, aligned, read_completion, request_of
 from node.llm.faults import html_or_garbled, retry_after
+from node.llm.sampling import Decoding, Prompt
 
 
 def body(**fields: object) -> bytes:
@@ -108,3 +109,12 @@ def test_a_web_page_is_called_one() -> None:
     page, other = b" <!DOCTYPE html>\n<html>", b'{"x": '
     assert "a web page" in html_or_garbled(page, "http://a/v1", "cut").text
     assert html_or_garbled(other, "http://a/v1", "cut").text == "http://a/v1: the answer cannot be read: cut"
+
+
+def test_a_server_that_does_not_take_minus_one_for_all_tokens_is_sent_zero() -> None:
+    known = Known()
+    refusal = "1 validation error: {'loc': ('body', 'top_k'), 'msg': 'Input should be greater than or equal to 0'}"
+    assert known.forget(refusal, several=True) == "top_k=-1"
+    sent = request_of("prover", Prompt("x"), 1, 0, Decoding(), known)
+    assert sent["extra_body"] == {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
+    assert known.forget(refusal, several=True) == "neutral"  # then it is left out
