@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,10 +38,15 @@ class Known:
     neutral: bool = True
     all_tokens: int = ALL_TOKENS[0]
     """As `top_k`."""
+    most_tokens: int = sys.maxsize
+    """Longest sample that it takes a request for, as far as it has said so."""
 
     def forget(self, message: str, *, several: bool) -> str:
         """Leave out what a server's refusal is about; returns its name, empty: nothing that can be left out.
         `several`: whether it was asked for several samples."""
+        if (limit := output_limit(message)) and limit < self.most_tokens:
+            self.most_tokens = limit
+            return f"max_tokens above {limit}"
         if self.neutral and self.all_tokens == ALL_TOKENS[0] and _VALUE_OF_TOP_K.search(message):
             self.all_tokens = ALL_TOKENS[1]
             return f"top_k={ALL_TOKENS[0]}"
@@ -61,6 +67,31 @@ _ABOUT = {
 }
 
 
+LEAST_OUTPUT = 16
+"""Tokens that are worth a request: where less room is left, the prompt is too long."""
+
+_OUTPUT_LIMITS = (
+    # vLLM; OpenAI.
+    re.compile(
+        r"max_(?:completion_)?tokens\b.{0,60}?(?:greater than max_model_len|at most|exceed)\D{0,20}(\d+)", re.I | re.S
+    ),
+    # Older vLLM, SGLang and OpenAI name the context, and what was asked for behind the prompt.
+    re.compile(
+        r"maximum context length is (\d+).{0,120}?\((\d+) (?:in|from) the (?:messages|prompt|input)", re.I | re.S
+    ),
+)
+
+
+def output_limit(message: str) -> int:
+    """Longest sample that a server has room for, as its refusal says; 0: it says no such thing."""
+    for pattern in _OUTPUT_LIMITS:
+        if found := pattern.search(message):
+            context, *prompt = map(int, found.groups())
+            room = context - sum(prompt)
+            return room if room >= LEAST_OUTPUT else 0
+    return 0
+
+
 def request_of(
     model: str, prompt: Prompt, count: int, seed: int, decoding: Decoding, known: Known
 ) -> dict[str, object]:
@@ -69,7 +100,7 @@ def request_of(
         "model": model,
         "temperature": decoding.temperature,
         "top_p": decoding.top_p,
-        "max_tokens": decoding.max_tokens,
+        "max_tokens": min(decoding.max_tokens, known.most_tokens),
     }
     if prompt.messages:
         found["messages"] = [{"role": each.role, "content": each.content} for each in prompt.messages]

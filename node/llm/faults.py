@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from node.llm.completions import output_limit
 from node.llm.sampling import SamplerError
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ def _of_status(error: openai.APIStatusError, url: str, key: str) -> Fault:
             return Fault(Outcome.LIMITED, said, retry_after(error.response.headers))
         case 413:
             return Fault(Outcome.TOO_LONG, said)
+        case 400 | 422 if output_limit(body):  # the prompt fits, and less than was asked for behind it
+            return Fault(Outcome.REFUSED, said, body=body)
         case 400 | 422 if TOO_LONG.search(body) and not _is_html(body):
             return Fault(Outcome.TOO_LONG, said, body=body)
         # llama.cpp's word on `n`, before it answered 400; llama-cpp-python's on every value that it does not take.

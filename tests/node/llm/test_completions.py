@@ -9,7 +9,7 @@ import time
 import msgspec
 import pytest
 
-from node.llm.completions import Known, aligned, read_completion, request_of
+from node.llm.completions import Known, aligned, output_limit, read_completion, request_of
 from node.llm.faults import html_or_garbled, retry_after
 from node.llm.sampling import Decoding, Prompt
 
@@ -118,3 +118,30 @@ def test_a_server_that_does_not_take_minus_one_for_all_tokens_is_sent_zero() -> 
     sent = request_of("prover", Prompt("x"), 1, 0, Decoding(), known)
     assert sent["extra_body"] == {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
     assert known.forget(refusal, several=True) == "neutral"  # then it is left out
+
+
+@pytest.mark.parametrize(
+    ("message", "limit"),
+    [
+        # vLLM 0.32, and before; OpenAI.
+        ("max_tokens=1024 cannot be greater than max_model_len=512. Please request fewer output tokens.", 512),
+        (
+            "This model's maximum context length is 4096 tokens. However, you requested 4200 tokens (104 in the "
+            "messages, 4096 in the completion). Please reduce the length of the messages or completion.",
+            3992,
+        ),
+        ("max_tokens is too large: 5000. This model supports at most 4096 completion tokens", 4096),
+        # No room behind the prompt: it is the prompt that is too long.
+        (
+            "This model's maximum context length is 512 tokens. However, you requested 600 (510 in the prompt, 90 ...)",
+            0,
+        ),
+        ("This model's maximum context length is 512 tokens. However, your prompt contains at least 513 tokens", 0),
+    ],
+)
+def test_a_refusal_tells_how_long_samples_may_be(message: str, limit: int) -> None:
+    known = Known()
+    assert output_limit(message) == limit
+    if limit:
+        assert known.forget(message, several=True) == f"max_tokens above {limit}"
+        assert request_of("prover", Prompt("x"), 1, 0, Decoding(max_tokens=10_000), known)["max_tokens"] == limit
