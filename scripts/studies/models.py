@@ -1,0 +1,118 @@
+"""What do models of every kind prove at equal Lean attempts? One table: networks of ours, models in transformers and on
+servers, step by step and by whole proofs, the list of tactics, mixtures.
+
+    python -m scripts.studies.models 'own=own:runs/demo' 'list=tactics' 'own+list=own:runs/demo+tactics' \\
+        'hf=hf:small-llama@bfs-prover-v1' 'hf, whole=whole:hf:small-llama@stp' [--out evals/models] [--lean-attempts 64]
+
+An entry is LABEL=POLICY; `whole:` before the policy has it write whole proofs. Each is one `proofmesh eval` in a folder
+of its own, so the study may be killed and started again. Prints the table as Markdown; docs/results.md holds one.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from common.limits import Natural, Positive
+from common.messages import Method
+from node.eval.folder import read
+from node.eval.known import LEAN_ATTEMPTS, limits
+from node.eval.results import results_of
+from scripts.studies.methods_page import markdown, within
+
+WHOLE = "whole:"
+
+
+@dataclass
+class StudySettings:
+    """Models of every kind at equal Lean attempts."""
+
+    entries: Annotated[tuple[str, ...], tyro.conf.Positional]
+    """LABEL=POLICY, or LABEL=whole:POLICY."""
+    out: Path = Path("evals/models")
+    """Folder of the evaluations."""
+    bench: str = "pocket:test"
+    limit: Natural = 80
+    """Statements; 0: all."""
+    lean_attempts: Positive = 64
+    """Budget of each attempt: tactics, or whole proofs, that Lean tries."""
+    seconds: Natural = 120
+    """Longest time for one attempt, for models that repeat themselves and never use the budget up."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of the table."""
+
+    label: str
+    policy: str
+    method: str
+
+    @property
+    def folder(self) -> str:
+        """Its evaluation's."""
+        return re.sub(r"[^\w+.-]+", "-", self.label)
+
+
+def entry(text: str) -> Entry:
+    """Read LABEL=POLICY. Raises SystemExit."""
+    label, equals, policy = text.partition("=")
+    if not (label and equals and policy):
+        raise SystemExit(f"`{text}`: write LABEL=POLICY, or LABEL=whole:POLICY")
+    if policy.startswith(WHOLE):
+        return Entry(label, policy.removeprefix(WHOLE), Method.WHOLE_PROOF)
+    return Entry(label, policy, Method.MCTS)
+
+
+def play(each: Entry, settings: StudySettings) -> int:
+    """Evaluate one row, or go on with it; its exit code."""
+    command = [
+        *(sys.executable, "-m", "node.mesh.cli", "eval", "--bench", settings.bench, "--policy", each.policy),
+        *("--method", each.method, "--simulations", "0", "--lean-attempts", str(settings.lean_attempts)),
+        *("--seconds", str(settings.seconds), "--limit", str(settings.limit)),
+        *("--out", str(settings.out / each.folder)),
+    ]
+    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+
+
+def row(each: Entry, settings: StudySettings, budgets: list[int]) -> list[str]:
+    """What its evaluation came to."""
+    results = results_of(read(settings.out / each.folder))
+    shares = [within(results, LEAN_ATTEMPTS, budget) for budget in budgets]
+    attempts = [attempt.statistics for statement in results.statements for attempt in statement.decided]
+    mean = {
+        name: statistics.fmean(getattr(statistic, name) for statistic in attempts)
+        for name in ("lean_attempts", "tokens", "seconds")
+    }
+    return [
+        each.label,
+        *("–" if share is None else f"{100 * share:.1f}" for share in shares),
+        f"{mean['lean_attempts']:.0f}",
+        f"{mean['tokens']:,.0f}" if mean["tokens"] else "–",
+        f"{mean['seconds']:.1f}",
+    ]
+
+
+def main() -> int:
+    settings = tyro.cli(StudySettings, description=__doc__)
+    entries = [entry(text) for text in settings.entries]
+    for number, each in enumerate(entries, 1):
+        print(f"{number} of {len(entries)}: {each.label}", file=sys.stderr, flush=True)
+        if code := play(each, settings):
+            print(f"{each.label}: exit code {code}; run the same command again to go on", file=sys.stderr)
+            return code
+    budgets = [budget for budget in limits(settings.lean_attempts) if budget >= 4]
+    heading = ["% solved within ... Lean attempts", *map(str, budgets), "Lean attempts", "tokens", "seconds"]
+    print(markdown(heading, [row(each, settings, budgets) for each in entries]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
