@@ -110,6 +110,10 @@ class FailureKind(enum.StrEnum):
     """Lean refuses the statement."""
     UNKNOWN_WEIGHTS = "unknown-weights"
     """This node cannot serve the weight version that was asked for."""
+    TOO_LONG = "too-long"
+    """The prompt does not fit into the language model's context; a shorter one might."""
+    MODEL = "model"
+    """The language model gave no samples, and that says nothing about the theorem."""
 
 
 class MessageError(ValueError):

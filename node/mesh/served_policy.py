@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.config import ConfigError
-from node.prover.policy_names import INFERENCE, NO_MODELS_IN_A_MESH, OWN, BadPolicy, PolicyName, joined, parse
+from node.prover.policy_names import INFERENCE, OWN, BadPolicy, PolicyName, joined, parse
 from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 
@@ -32,6 +32,8 @@ class ServedPolicy:
     weights: Path | None
     """Of the inference nodes: the very file or checkpoint, so that a node that starts again serves the same one. None:
     no network is needed."""
+    models: tuple[str, ...] = ()
+    """Language models, each with an inference node of its own: where they are, servers included."""
 
 
 def served_policy(text: str, note: Callable[[str], None] = lambda text: None) -> ServedPolicy:
@@ -46,17 +48,46 @@ def served_policy(text: str, note: Callable[[str], None] = lambda text: None) ->
             raise BadPolicy(f"a mesh has one network, not `{joined(networks)}`")
         for name in names:
             if name.is_model:
-                raise BadPolicy(NO_MODELS_IN_A_MESH.format(name=name))
-            if name.is_proofs:
+                _check_model(name)
+            elif name.is_proofs:
                 read_proofs(Path(name.where))
             elif name.where and not name.is_network:
                 read_tactics(Path(name.where))
+        models = models_of([f"{name.kind}:{name.where}" for name in names if name.is_model])
+        mesh_names = joined(map(_of_the_mesh, names))
+        parse(mesh_names, INFERENCE)  # a model on two servers is one model in a mesh
         weights = weights_at(Path(networks[0].where), note).absolute() if networks else None
         if weights is not None and weights.is_file():
             _check_weights_file(weights)
     except BadPolicy as error:
         raise ConfigError(f"[up] policy: {error}") from error
-    return ServedPolicy(joined(map(_of_the_mesh, names)), weights)
+    return ServedPolicy(mesh_names, weights, models)
+
+
+def _check_model(name: PolicyName) -> None:
+    """Raises BadPolicy: the model cannot be asked, as far as that can be seen without opening it."""
+    from node.proving.models import check_model
+
+    check_model(name)
+
+
+def models_of(given: Iterable[str]) -> tuple[str, ...]:
+    """Language models as inference nodes are told of them: each once, whichever way it is to be asked. Raises
+    BadPolicy."""
+    from node.llm.address import BadModel
+    from node.llm.models import parse_model
+    from node.llm.served import served_name
+
+    found: dict[str, str] = {}
+    for text in given:
+        try:
+            address = replace(parse_model(text), template="")
+        except BadModel as error:
+            raise BadPolicy(str(error)) from error
+        before = found.setdefault(served_name(address), str(address))
+        if before != str(address):
+            raise BadPolicy(f"`{address}` and `{before}` are one model: join its servers by `|`")
+    return tuple(found.values())
 
 
 def _check_weights_file(file: Path) -> None:
@@ -76,6 +107,11 @@ def _of_the_mesh(name: PolicyName) -> PolicyName:
     """A part of the policy as a prover names it."""
     if name.is_network:
         return PolicyName(INFERENCE, share=name.share)
+    if name.is_model:
+        from node.llm.served import mesh_name
+        from node.proving.models import address_of
+
+        return replace(name, where=mesh_name(address_of(name)).partition(":")[2])
     return replace(name, where=str(Path(name.where).absolute())) if name.where else name
 
 

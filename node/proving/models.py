@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol, TypeVar
 
-import msgspec
-
 from common.sampling import PLAIN, Sampling
-from node.llm import models
+from node.llm import models, templates
 from node.llm.address import BadModel, ModelAddress
 from node.llm.models import check_library, open_model, parse_model
 from node.llm.sampling import Sampler, SamplerError
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template, TemplateError
-from node.model.checkpoint_folders import DIGITS
 from node.prover.language_model import LanguageModelPolicy, decoding_of
 from node.prover.policy_names import BadPolicy, PolicyName
 from node.prover.sampled_proofs import SampledProofs
@@ -45,9 +41,7 @@ def identity(name: PolicyName) -> tuple[str, str]:
     """What results say of a model: its name without its servers, and its template with the digest of its text. Raises
     BadPolicy."""
     address = address_of(name)
-    template = template_of(address)
-    digest = hashlib.blake2b(msgspec.json.encode(template)).hexdigest()[:DIGITS]
-    return address.identity, f"{template.name} {digest}"
+    return address.identity, templates.label_of(template_of(address))
 
 
 def check_model(name: PolicyName) -> None:
