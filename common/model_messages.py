@@ -43,7 +43,7 @@ class SampleRequest(Message, frozen=True):
     messages: tuple[ChatTurn, ...] = ()
     """to answer."""
     count: Annotated[int, msgspec.Meta(ge=1, le=MOST_SAMPLES)] = 1
-    seed: Annotated[int, msgspec.Meta(ge=0, lt=2**63)] = 0
+    seed: int = 0
     temperature: Annotated[float, msgspec.Meta(ge=0, le=100)] = 1.0
     top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 256

@@ -31,7 +31,7 @@ def test_names_are_read_and_written(text: str, network: str, again: str) -> None
 @pytest.mark.parametrize(
     ("text", "network", "says"),
     [
-        ("inferense", INFERENCE, "there is no policy `inferense`; there are `inference`, `tactics`"),
+        ("inferense", INFERENCE, "there is no policy `inferense`; there are `inference`, `openai:MODEL`"),
         ("own:runs/demo", INFERENCE, "proofmesh up --policy own:PATH"),
         ("inference+own:runs/demo", INFERENCE, "takes no `own:PATH`"),
         ("inference", OWN, "name the mesh with --url"),
