@@ -13,10 +13,10 @@ import msgspec
 
 from common.messages import Count, Message
 
-HOLD = 5.0
+HOLD = 2.0
 """Seconds after which a request that is still at work is answered with "at work"."""
 
-ANSWER = 3 * HOLD
+ANSWER = 4 * HOLD
 """Seconds without any answer after which whoever asks takes it that the node is gone."""
 
 MOST_SAMPLES = 4096

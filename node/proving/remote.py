@@ -111,7 +111,9 @@ class MeshProver:
         simulations = result.statistics.simulations
         match result.outcome:
             case AttemptOutcome.PROVED if result.proof is not None:
-                left = budget.seconds - seconds if self._settings.shorten else None
+                # What a person or a model wrote as a whole stays as it is.
+                shorten = self._settings.shorten and not self._settings.whole_proofs
+                left = budget.seconds - seconds if shorten else None
                 environment = LeanEnvironment(
                     self._bus, theorem, tactic_timeout=TACTIC_SECONDS, patience=FINISHING_PATIENCE
                 )
