@@ -53,7 +53,7 @@ async def model_node(bus: Bus, broker: BusSettings, model: str, **settings: obje
     """An inference node that serves a language model; it is registered and answers when the block begins."""
     context = NodeContext("inference", NodeSettings(run=bus.run, bus=broker))
     context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
-    fields = {"models": ModelSettings(patience=0.3, wait=0.02)} | settings
+    fields = {"models": ModelSettings(patience=0.3, wait=0.02, failures=1000)} | settings
     work = asyncio.create_task(ModelServing(InferenceSettings(model=model, **fields), context).run())  # type: ignore[arg-type]
     try:
         await eventually(lambda: work.done() or "model" in context.facts)
