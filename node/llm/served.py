@@ -18,7 +18,6 @@ from node.llm.address import (
     HUB_PREFIX,
     PREFIX,
     BadModel,
-    HubAddress,
     ModelAddress,
     ServerAddress,
     parse_hub_address,
@@ -69,15 +68,7 @@ def mesh_name(address: ModelAddress) -> str:
 
 def template_of(address: ModelAddress) -> Template:
     """How the model is asked: nothing is read but a template file that the name has. Raises TemplateError."""
-    if address.template:
-        return templates.load(address.template)
-    # An adapter is a model of its own where its name is known.
-    if isinstance(address, HubAddress) and address.adapter:
-        try:
-            return templates.for_model(address.adapter)
-        except templates.TemplateError:
-            pass
-    return templates.for_model(address.model)
+    return templates.load(address.template) if address.template else templates.for_model(address.model)
 
 
 def has_template_file(address: ModelAddress) -> bool:

@@ -94,14 +94,16 @@ class MeshSampler:
 
     async def _asked(self, request: SampleRequest) -> SampleReply:
         """The samples. Raises SamplerError, BusError, OversizedMessage."""
-        for _ in range(MOST_LOST):
+        lost = 0
+        while lost < MOST_LOST:
             reply = await self._begun(request)
             while reply.at_work:
                 try:
                     reply = await self._waited(reply.at_work, request)
                 except (Unanswered, BusyError):
+                    lost += self._bus.connected  # without a broker nothing is known of the node
                     await self._bus.wait_connected()
-                    break  # it is gone, or does not know of it any more
+                    break  # it is gone, or does not know of the request any more
             else:
                 return reply
         raise SamplerError(f"{self._model}: {MOST_LOST} inference nodes were lost while they were at work on a request")
