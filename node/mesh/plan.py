@@ -181,7 +181,8 @@ def _models(addresses: Iterable[str]) -> dict[str, str]:
         raise config.ConfigError(f"[up] models: {error}") from error
     named: dict[str, str] = {}
     for model in models:
-        word = re.sub(r"[^A-Za-z0-9.-]+", "-", model.rpartition("#")[2].rstrip("/").rpartition("/")[2]).strip("-.")
+        last = model.rpartition("#")[2].partition("@")[0].rstrip("/").rpartition("/")[2]
+        word = re.sub(r"[^A-Za-z0-9.-]+", "-", last).strip("-.")
         name = f"inference-{word[:NAME] or 'model'}"
         named[name if name not in named else f"{name}-{len(named) + 1}"] = model
     return named

@@ -15,6 +15,7 @@ from node.prover.tactic_list import read_tactics
 
 if TYPE_CHECKING:
     from common.settings import BusSettings
+    from node.llm.address import ModelAddress
 
 AT_ONCE = 64
 """Results taken off the broker with one request."""
@@ -78,16 +79,16 @@ def models_of(given: Iterable[str]) -> tuple[str, ...]:
     from node.llm.models import parse_model
     from node.llm.served import served_name
 
-    found: dict[str, str] = {}
+    found: dict[str, ModelAddress] = {}
     for text in given:
         try:
-            address = replace(parse_model(text), template="")
+            address = parse_model(text)
         except BadModel as error:
             raise BadPolicy(str(error)) from error
-        before = found.setdefault(served_name(address), str(address))
-        if before != str(address):
+        before = found.setdefault(served_name(address), address)
+        if replace(before, template="") != replace(address, template=""):
             raise BadPolicy(f"`{address}` and `{before}` are one model: join its servers by `|`")
-    return tuple(found.values())
+    return tuple(map(str, found.values()))
 
 
 def _check_weights_file(file: Path) -> None:

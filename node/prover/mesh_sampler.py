@@ -56,11 +56,13 @@ class MeshSampler:
         self._answer = answer
 
     async def sample(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
-        """`count` samples; at temperature 0 one, because all would be equal. As many in a request as an answer has room
-        for. Raises SamplerError, and its ContextExceeded."""
-        if decoding.temperature == 0:
-            count = min(count, 1)
-        most = samples_a_request(decoding.max_tokens)
+        """`count` samples, as many in a request as an answer has room for. At temperature 0 what the model makes of
+        that: one, because all would be equal, or what a beam search finds.
+
+        Raises SamplerError, and its ContextExceeded.
+        """
+        # Without chance, other requests would be answered in the same way.
+        most = samples_a_request(decoding.max_tokens) if decoding.temperature else count
         counts = [min(most, count - asked) for asked in range(0, count, most)]
         try:
             async with asyncio.TaskGroup() as group:
@@ -82,7 +84,8 @@ class MeshSampler:
         except RemoteFailure as error:
             if error.kind is FailureKind.TOO_LONG:
                 raise ContextExceeded(error.reason) from error
-            if error.kind is FailureKind.OVERSIZED and count > 1:  # texts of more bytes than tokens mostly have
+            # Texts may have more bytes than tokens mostly have.
+            if error.kind is FailureKind.OVERSIZED and count > 1 and decoding.temperature:
                 half = await self._part(prompt, count // 2, seed, decoding)
                 rest = await self._part(prompt, count - count // 2, derive_seed(seed, "rest"), decoding)
                 return [*half, *rest]

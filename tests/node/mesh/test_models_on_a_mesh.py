@@ -256,7 +256,7 @@ def test_each_model_has_a_node_of_its_own() -> None:
     assert set(nodes) == {
         *("broker", "ui", "lean-proxy", "prover", "inference-BFS-Prover-V1-7B", "inference-Goedel-Prover-V2-8B")
     }
-    assert nodes["inference-Goedel-Prover-V2-8B"].endswith(f"--weights  --model {urls}#{GOEDEL}")
+    assert nodes["inference-Goedel-Prover-V2-8B"].endswith(f"--weights  --model {urls}#{GOEDEL}@goedel-prover-v2")
     assert nodes["prover"].endswith(f"--policy openai:{BFS}*2+openai:{GOEDEL}@goedel-prover-v2+tactics")
     # One model that is asked in two ways is one model.
     nodes = told(f"openai:http://a/v1#m@stp+openai:http://a/v1#m@{'bfs-prover-v1'}")
