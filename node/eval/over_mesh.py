@@ -33,9 +33,9 @@ from node.eval.player import Slot, Slots, attempt_of, record_of
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.weights import label_of
 from node.lean.text.script import proof_script
-from node.llm.served import has_template_file, mesh_name
+from node.llm.served import has_template_file, mesh_name, served_name
 from node.prover.mesh_models import address_of, labels
-from node.prover.policy_names import INFERENCE, BadPolicy, has_network, parse
+from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, has_network, parse
 from node.prover.settings import ProverSettings
 from node.prover.verification import MeshVerification
 from node.proving.policies import check_for_mesh
@@ -260,6 +260,7 @@ async def mesh_venue(
         if not policy:
             policy = _policy(nodes)
         await check_served(bus, policy)
+        nodes = await bus.nodes()
         network = has_network(parse(policy, INFERENCE))
         if network and any(node.role == "learner" for node in nodes):
             raise BadPolicy(
@@ -352,17 +353,26 @@ def _templates(nodes: Sequence[NodeInfo], policy: str) -> dict[str, str]:
     for name in parse(policy, INFERENCE):
         if not name.is_model:
             continue
-        if not has_template_file(address_of(name)):
-            found |= labels([name])
-            continue
         model = mesh_name(address_of(name))
+        if not has_template_file(address_of(name)):
+            found[model] = labels([name])[model] + _digest(nodes, name)
+            continue
         read = {each.get(model, "") for each in told}
         if len(read) != 1 or "" in read:
             raise BadPolicy(
                 f"`{name}`: its template is a file that all provers must have, as a part of [prover] policy"
             )
-        found[model] = read.pop()
+        found[model] = read.pop() + _digest(nodes, name)
     return found
+
+
+def _digest(nodes: Sequence[NodeInfo], name: PolicyName) -> str:
+    """Which weights a language model has, where the nodes that serve it have them. Raises BadPolicy: they differ."""
+    model = served_name(address_of(name))
+    told = {node.facts["digest"] for node in nodes if node.facts.get("model") == model and "digest" in node.facts}
+    if len(told) > 1:
+        raise BadPolicy(f"the inference nodes serve different weights of `{model}` ({', '.join(sorted(told))})")
+    return f", weights {told.pop()}" if told else ""
 
 
 def _undecided(statement: StatementRecord, number: int, reason: str) -> AttemptRecord:

@@ -18,10 +18,12 @@ from common.waiting import unless_stopped
 from node.inference.sample_desk import SampleDesk
 from node.inference.settings import InferenceSettings
 from node.llm import served
-from node.llm.address import BadModel
+from node.llm.address import BadModel, HubAddress
 from node.llm.faults import ContextExceeded
-from node.llm.models import open_model, parse_model
+from node.llm.hub.library import weights_of
+from node.llm.models import open_model, parse_model, template_of
 from node.llm.sampling import OpenedModel, SamplerError
+from node.llm.templates import Template, TemplateError
 
 OPEN_AGAIN = 2.0
 """Seconds after which a model that could not be opened is tried again: its server may be starting."""
@@ -56,8 +58,7 @@ class ModelServing:
     async def run(self) -> None:
         """Serve until the node is told to stop. Raises NodeFailure: the model cannot be had."""
         context = self._context
-        context.facts["model"] = self._name
-        context.changed.set()
+        await unless_stopped(self._announce(), context.stopping)
         limit = HANDLERS * self._settings.queue
         asked = await context.bus.serve(samples(self._name), SampleRequest, self._asked, queue="inference", limit=limit)
         waited = await context.bus.serve(
@@ -74,12 +75,23 @@ class ModelServing:
                 self._count()
                 context.log.info("model served", usage=str(self._model.usage))
 
+    async def _announce(self) -> None:
+        """Tell the mesh what is served, and which weights it has, if they are here. Raises NodeFailure."""
+        facts = self._context.facts
+        if isinstance(self._address, HubAddress):
+            try:
+                facts["digest"] = await asyncio.to_thread(weights_of, self._address)
+            except BadModel as error:
+                raise NodeFailure(f"[inference] model: {error}", exit_code=2) from error
+        facts["model"] = self._name
+        self._context.changed.set()
+
     async def _opened(self, stack: AsyncExitStack) -> bool:
         """Open the model, however long its servers take to come. Raises NodeFailure."""
         context = self._context
         while True:
             try:
-                opening = open_model(self._address, self._settings.models, note=self._note)
+                opening = open_model(self._address, self._settings.models, template=self._template(), note=self._note)
                 self._model = await stack.enter_async_context(opening)
             except BadModel as error:  # starting again would not make it better
                 raise NodeFailure(f"[inference] model: {error}", exit_code=2) from error
@@ -91,6 +103,14 @@ class ModelServing:
                 context.log.info("model opened", model=self._name)
                 return True
             await asyncio.sleep(OPEN_AGAIN)
+
+    def _template(self) -> Template | None:
+        """How the model is mostly asked, where its name or its folder tells: the width of its beams, and the words of a
+        conversation where its tokenizer has none."""
+        try:
+            return template_of(self._address)
+        except TemplateError:
+            return None
 
     def _note(self, text: str) -> None:
         self._context.log.info("of the model", note=text)

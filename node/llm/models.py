@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
+
+import msgspec
 
 from node.llm import templates
 from node.llm.address import (
@@ -16,9 +19,10 @@ from node.llm.address import (
     parse_hub_address,
 )
 from node.llm.client import client_library
+from node.llm.hub import folders, library
 from node.llm.sampling import OpenedModel
 from node.llm.settings import ModelSettings
-from node.llm.templates import Template
+from node.llm.templates import Template, TemplateError
 
 PREFIXES = (PREFIX, HUB_PREFIX)
 
@@ -33,29 +37,70 @@ def parse_model(text: str) -> ModelAddress:
 
 
 def template_of(address: ModelAddress) -> Template:
-    """How the model is asked: the template that its address names, or the one of its name. Raises TemplateError."""
-    return templates.load(address.template) if address.template else templates.for_model(address.model)
+    """How the model is asked: the template that its address names, or that its folder's config.json names, or the one
+    of its name. Raises TemplateError, BadModel."""
+    if address.template:
+        return templates.load(address.template)
+    if isinstance(address, HubAddress):
+        return _template_of_folder(address)
+    return templates.for_model(address.model)
+
+
+def _template_of_folder(address: HubAddress) -> Template:
+    """By its configuration, by its name, or by the name of the model that it was made from. Raises TemplateError,
+    BadModel."""
+    config = folders.config_of(address.model)
+    named = config.get(folders.TEMPLATE_KEY)
+    if isinstance(named, str) and named:
+        beside = Path(address.model).expanduser() / named
+        return templates.load(str(beside) if named.endswith(".toml") and beside.is_file() else named)
+    try:
+        # A folder may be called `.`.
+        folder = folders.local_folder(address.model)
+        return templates.for_model(str(folder.resolve()) if folder else address.model)
+    except TemplateError:
+        origin = config.get("_name_or_path")
+        if not isinstance(origin, str) or not origin:
+            raise
+        with suppress(TemplateError):
+            return templates.for_model(origin)
+        raise
+
+
+def as_run(address: ModelAddress, template: Template, settings: ModelSettings | None) -> Template:
+    """The template as the model is run: of families that are published with beam search, models of this process do
+    that. It is the search for the likeliest answers, so what it stands for is temperature 0."""
+    beams = settings.hf.beams if settings is not None and settings.hf.beams is not None else template.sampling.beams
+    if not (isinstance(address, HubAddress) and template.sampling.beams and beams):
+        return template
+    return msgspec.structs.replace(template, sampling=msgspec.structs.replace(template.sampling, temperature=0.0))
 
 
 def check_library(address: ModelAddress) -> None:
-    """Whether what runs or asks the model is installed. Raises BadModel."""
+    """Whether what runs or asks the model is installed, and a local folder is what it should be. Raises BadModel."""
     if isinstance(address, HubAddress):
-        raise BadModel("models in transformers are not there yet")
-    client_library()
+        library.check(address)
+    else:
+        client_library()
 
 
 def open_model(
     address: ModelAddress,
     settings: ModelSettings | None = None,
     *,
+    template: Template | None = None,
     note: Callable[[str], None] = lambda text: None,
 ) -> AbstractAsyncContextManager[OpenedModel]:
-    """The model, for as long as the block lasts. `note` hears what a person should know of it.
+    """The model, for as long as the block lasts. `template`: how it will be asked; `note` hears what a person should
+    know of it.
 
     Raises BadModel; SamplerError: no server answers.
     """
     if isinstance(address, HubAddress):
-        raise BadModel("models in transformers are not there yet")
+        library.check(address)
+        from node.llm.hub.sampler import open_hub
+
+        return open_hub(address, settings, template=template, note=note)
     from node.llm.openai import open_openai
 
     return open_openai(address, settings, note=note)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
-from common.limits import Duration, Factor, Positive, Timeout
+from common.limits import Duration, Factor, Natural, Positive, Timeout
 
 
 @dataclass(frozen=True)
@@ -12,7 +13,28 @@ class HubSettings:
     """How models in Hugging Face's format run in transformers."""
 
     device: str = "auto"
-    """`auto` (GPUs if there are any, else the CPU), `cpu`, `cuda`, `cuda:1`, ..."""
+    """`auto` (the GPU; of several, as many as the model needs; without one the CPU), `cpu`, `cuda`, `cuda:1`, ..."""
+
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """Type of the weights; `auto`: the model's own on a GPU, float32 on the CPU."""
+
+    trust_remote_code: bool = False
+    """Run Python code that comes with a model. It can do whatever you can: read it first."""
+
+    batch: Positive = 64
+    """Most samples that are drawn side by side."""
+
+    batch_tokens: Positive = 65_536
+    """Most tokens that samples drawn side by side may have together, prompts, answers and padding included. They take
+    memory: 128 KiB a token in a Llama of 8 billion weights. When a GPU's memory is too small for it, batches become
+    half as large."""
+
+    share_prompts: bool = True
+    """Read the prompt of several samples once."""
+
+    beams: Natural | None = None
+    """Width of the beam search of families that are published with one (ReProver: 64); 0: sample instead. By default
+    the family's. It is taken where no temperature is asked for."""
 
 
 @dataclass(frozen=True)

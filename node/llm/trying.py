@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from node.lean.text.statement import StatementError, parse_statement
-from node.llm.address import BadModel
+from node.llm.address import BadModel, ModelAddress
 from node.llm.command import DONE, NOTHING, TrySettings, as_json, given, prompt_for, unusable
-from node.llm.models import open_model, parse_model
+from node.llm.models import as_run, open_model, parse_model
 from node.llm.outputs import Parsed, parse_proof, parse_tactic, score
 from node.llm.prompts import PromptTooLong
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
@@ -29,11 +29,12 @@ def try_model(settings: TrySettings) -> int:
     if settings.temperature is not None and not 0 <= settings.temperature <= 2:
         return unusable(f"--temperature {settings.temperature:g}: it is between 0 and 2")
     try:
-        template = find(settings.id)
+        address = parse_model(settings.policy)
+        template = as_run(address, find(settings.id), settings.models)
         text = given(settings.text)
         prompt = prompt_for(template, settings, text)
         theorem = parse_statement(text, settings.header) if template.mode == "whole-proof" else None
-        samples = asyncio.run(_ask(settings, prompt, _decoding(settings, template)))
+        samples = asyncio.run(_ask(settings, address, template, prompt))
     except (TemplateError, StatementError, PromptTooLong, BadModel, SamplerError) as error:
         return unusable(str(error))
     print(f"prompt ({template.name})".ljust(78, "─"))
@@ -43,10 +44,10 @@ def try_model(settings: TrySettings) -> int:
     return DONE if any(kept) else NOTHING
 
 
-async def _ask(settings: TrySettings, prompt: Prompt, decoding: Decoding) -> Sequence[Sample]:
+async def _ask(settings: TrySettings, address: ModelAddress, template: Template, prompt: Prompt) -> Sequence[Sample]:
     """Raises BadModel, SamplerError."""
-    async with open_model(parse_model(settings.policy), settings.models, note=_note) as sampler:
-        return await sampler.sample(prompt, settings.samples, settings.seed, decoding)
+    async with open_model(address, settings.models, template=template, note=_note) as sampler:
+        return await sampler.sample(prompt, settings.samples, settings.seed, _decoding(settings, template))
 
 
 def _decoding(settings: TrySettings, template: Template) -> Decoding:

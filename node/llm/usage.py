@@ -1,4 +1,4 @@
-"""What the servers of a language model have been asked and have answered: counted here, and on the page of metrics."""
+"""What a language model has been asked and has answered, on servers or here: counted, and on the page of metrics."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 
 
 MILLION = 1_000_000
 
-_requests = metrics.counter(
-    "llm_requests", "Requests to servers of language models, by what became of them", ("model", "outcome")
-)
+_requests = metrics.counter("llm_requests", "Requests to language models, by what became of them", ("model", "outcome"))
 _seconds = metrics.histogram("llm_request_seconds", "Requests that were answered", ("model",), SECONDS)
 _tokens = metrics.counter("llm_tokens", "Tokens of prompts (in) and samples (out)", ("model", "direction"))
 _cost = metrics.counter("llm_cost", "Estimated cost, in the currency of the prices that were given", ("model",))

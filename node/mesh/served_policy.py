@@ -109,11 +109,33 @@ def _of_the_mesh(name: PolicyName) -> PolicyName:
     if name.is_network:
         return PolicyName(INFERENCE, share=name.share)
     if name.is_model:
-        from node.llm.served import mesh_name
-        from node.proving.models import address_of
-
-        return replace(name, where=mesh_name(address_of(name)).partition(":")[2])
+        return _model_of_the_mesh(name)
     return replace(name, where=str(Path(name.where).absolute())) if name.where else name
+
+
+def _model_of_the_mesh(name: PolicyName) -> PolicyName:
+    """A language model as a prover names it: with the template that its folder names, which provers do not read.
+
+    Raises BadPolicy.
+    """
+    from node.llm import served
+    from node.llm.templates import TemplateError
+    from node.proving.models import address_of, template_of
+
+    address = address_of(name)
+    if not address.template:
+        here = template_of(address)
+        try:
+            told = served.template_of(address) == here
+        except TemplateError:
+            told = False
+        if not told:
+            address = replace(address, template=here.name)
+            if served.has_template_file(address):
+                raise BadPolicy(
+                    f"`{name}`: its folder names a template file; provers are to be told of it: {name}@FILE"
+                )
+    return replace(name, where=served.mesh_name(address).partition(":")[2])
 
 
 async def discard_results(settings: BusSettings, run: str) -> None:

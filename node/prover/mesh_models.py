@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from node.llm import served, templates
 from node.llm.address import BadModel, ModelAddress
+from node.llm.models import as_run
 from node.llm.templates import Template, TemplateError
 from node.prover.language_model import LanguageModelPolicy, decoding_of
 from node.prover.mesh_sampler import MeshSampler
@@ -89,10 +90,11 @@ class MeshModels:
         return self._proofs(name)
 
     def _opened_policy(self, name: PolicyName) -> LanguageModelPolicy:
-        return LanguageModelPolicy(self._sampler(name), self.template(name), sampling=self._settings.sampling)
+        template = as_run(address_of(name), self.template(name), None)
+        return LanguageModelPolicy(self._sampler(name), template, sampling=self._settings.sampling)
 
     def _opened_proofs(self, name: PolicyName) -> SampledProofs:
-        template = self.template(name)
+        template = as_run(address_of(name), self.template(name), None)
         decoding = decoding_of(template, self._settings.sampling)
         return SampledProofs(self._sampler(name), template, decoding=decoding)
 

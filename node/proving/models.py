@@ -9,8 +9,9 @@ from typing import Protocol, TypeVar
 
 from common.sampling import PLAIN, Sampling
 from node.llm import models, templates
-from node.llm.address import BadModel, ModelAddress
-from node.llm.models import check_library, open_model, parse_model
+from node.llm.address import BadModel, HubAddress, ModelAddress
+from node.llm.hub.library import weights_of
+from node.llm.models import as_run, check_library, open_model, parse_model
 from node.llm.sampling import Sampler, SamplerError
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template, TemplateError
@@ -32,16 +33,29 @@ def template_of(address: ModelAddress) -> Template:
     """How the model is asked. Raises BadPolicy."""
     try:
         return models.template_of(address)
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
     except TemplateError as error:
         where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
         raise BadPolicy(f"`{address}`: {error}{where}") from error
 
 
 def identity(name: PolicyName) -> tuple[str, str]:
-    """What results say of a model: its name without its servers, and its template with the digest of its text. Raises
-    BadPolicy."""
+    """What results say of a model: its name without its servers, and its template with the digest of its text; of a
+    model of this process also which weights it has. Raises BadPolicy."""
     address = address_of(name)
-    return address.identity, templates.label_of(template_of(address))
+    return address.identity, f"{templates.label_of(template_of(address))}{_weights(address)}"
+
+
+def _weights(address: ModelAddress) -> str:
+    """Raises BadPolicy."""
+    if not isinstance(address, HubAddress):
+        return ""
+    try:
+        check_library(address)
+        return f", weights {weights_of(address)}"
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
 
 
 def check_model(name: PolicyName) -> None:
@@ -108,9 +122,9 @@ async def opened_model(
     Raises BadPolicy; ProvingFailed: no server answers.
     """
     address = address_of(name)
-    template = template_of(address)
+    template = as_run(address, template_of(address), settings)
     try:
-        async with open_model(address, settings, note=note) as sampler:
+        async with open_model(address, settings, template=template, note=note) as sampler:
             reader = made(sampler, template)
             try:
                 yield reader, lambda: sampler.trouble

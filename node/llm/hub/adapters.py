@@ -1,0 +1,51 @@
+"""LoRA adapters on a model in memory. They are merged into its weights: nothing is added to a token then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from node.llm.address import BadModel, HubAddress
+from node.llm.client import INSTALL
+from node.llm.hub.folders import ADAPTER_CONFIG, config_of, read_config
+from node.llm.hub.library import place_of
+
+
+def with_adapter(model: Any, address: HubAddress) -> Any:
+    """The model with an adapter's weights. Raises BadModel."""
+    try:
+        from peft import PeftModel
+    except ImportError as error:
+        raise BadModel(f"`{address}`: adapters need the package `{error.name}`: {INSTALL}") from error
+    place = place_of(address.adapter, ADAPTER_CONFIG)
+    config = read_config(place.folder, ADAPTER_CONFIG, address.adapter)
+    check_base(config, address, str(config_of(address.model).get("_name_or_path", "")))
+    try:
+        adapted = PeftModel.from_pretrained(model, str(place.folder))
+        return adapted.merge_and_unload().eval()
+    except Exception as error:
+        why = " ".join(str(error).split())[:300]
+        raise BadModel(
+            f"hf:{address.adapter}: the adapter does not fit hf:{address.model} (it was made for "
+            f"`{config.get('base_model_name_or_path')}`): {why}"
+        ) from error
+
+
+def check_base(config: Mapping[str, Any], address: HubAddress, own_name: str) -> None:
+    """Whether an adapter was made for a model, by their names: folders move, so the last part of a path decides.
+    `own_name`: what the model calls itself. Raises BadModel."""
+    base = str(config.get("base_model_name_or_path") or "")
+    known = {_last(name) for name in (address.model, str(Path(address.model).expanduser().resolve()), own_name) if name}
+    if base and _last(base) not in known:
+        raise BadModel(
+            f"hf:{address.adapter}: the adapter is for `{base}`, and the model is `{address.model}`; if that is "
+            f"the same model, correct base_model_name_or_path in {ADAPTER_CONFIG}"
+        )
+
+
+def _last(name: str) -> str:
+    """The last part of a path or an id; of a hub's cache, which has the commit there, the id's."""
+    parts = [part for part in name.lower().split("/") if part]
+    cached = next((part for part in reversed(parts) if part.startswith("models--")), "")
+    return cached.rpartition("--")[2] or (parts[-1] if parts else "")

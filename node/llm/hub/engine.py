@@ -1,0 +1,139 @@
+"""What the model's thread does: which rows it draws next, and what becomes of them."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+import torch
+
+from node.llm.hub.group import Group, begin
+from node.llm.hub.loading import Loaded
+from node.llm.hub.rows import Row
+from node.llm.settings import HubSettings
+
+STEPS = 16
+"""Tokens that a group is run for before rows leave and join: a short tactic. A run of its own costs as much as a few
+tokens of a small model."""
+
+FIRST_READ = 8192
+"""Tokens of prompts, padding included, that are read together: a GPU is busy with these, and more take memory."""
+
+PADDED = 2
+"""Groups are not joined if they had more than so many times the tokens then, because of the padding."""
+
+MOST_GROUPS = 3
+"""Groups that take turns, because they cannot be joined. More rows wait until one is over: each group costs a run of
+the model, however few rows it has."""
+
+
+class Engine:
+    """The rows of one model. All methods but `close` belong to one thread."""
+
+    def __init__(self, loaded: Loaded, settings: HubSettings) -> None:
+        self._loaded = loaded
+        self._share = settings.share_prompts
+        self._batch = settings.batch
+        self._batch_tokens = settings.batch_tokens
+        self._waiting: deque[Row] = deque()
+        self._groups: deque[Group] = deque()
+        self._closed = threading.Event()
+        self.shrunk = ""
+        """Why batches are smaller than they were set; empty: they are not."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a row is still to be drawn."""
+        return bool(self._waiting or self._groups)
+
+    def close(self) -> None:
+        """End what runs with its next token."""
+        self._closed.set()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed.is_set()
+
+    def turn(self, new: Iterable[Row]) -> list[Row]:
+        """Take rows in, run the group whose turn it is, and return the rows that are over."""
+        self._waiting.extend(new)
+        over = [row for row in self._waiting if row.is_over]
+        self._waiting = deque(row for row in self._waiting if not row.is_over)
+        drawn: Sequence[Row] = ()
+        try:
+            drawn = admitted = self._admitted()
+            # An encoder's padding is read once, and costs no step of the decoder.
+            for rows in chunks(admitted, float("inf") if self._loaded.encodes else PADDED):
+                self._add(begin(self._loaded, rows, share=self._share))
+            if self._groups:
+                group = self._groups[0]
+                drawn = group.rows
+                group.run(STEPS, self._closed.is_set)
+                over += group.drop_finished()
+                self._groups.rotate(-1)
+                self._groups = deque(each for each in self._groups if each.rows)
+            return over
+        except torch.OutOfMemoryError:
+            return [*over, *self._smaller(drawn)]
+
+    def _admitted(self) -> list[Row]:
+        """Rows that wait, in their order, as many as there is room for; one if nothing runs."""
+        rows = sum(len(group.rows) for group in self._groups)
+        longest, tokens = 0, sum(group.tokens for group in self._groups)
+        found: list[Row] = []
+        if len(self._groups) >= MOST_GROUPS:
+            return found
+        while self._waiting and rows + len(found) < self._batch:
+            longest = max(longest, self._waiting[0].most_tokens)
+            if (rows or found) and tokens + (len(found) + 1) * longest > self._batch_tokens:
+                break
+            found.append(self._waiting.popleft())
+        return found
+
+    def _add(self, new: Group) -> None:
+        """Join it with a group of about its length, or let it run beside the others, in turns."""
+        for group in self._groups if new.can_join else ():
+            lengths = [group.ids.shape[1], new.ids.shape[1]]
+            alone = len(group.rows) * lengths[0] + len(new.rows) * lengths[1]
+            if group.can_join and (len(group.rows) + len(new.rows)) * max(lengths) <= PADDED * alone:
+                group.join(new)
+                return
+        self._groups.append(new)
+
+    def _smaller(self, drawn: Sequence[Row]) -> list[Row]:
+        """A GPU's memory was too small: all begin again, half as many side by side. Returns what cannot be drawn."""
+        rows = [row for group in self._groups for row in group.rows]
+        again = [*rows, *(row for row in drawn if row not in rows)]
+        self._groups.clear()
+        gc.collect()
+        torch.cuda.empty_cache()
+        if len(again) == 1:
+            again[0].error = f"out of memory with one sample of {again[0].most_tokens:,} tokens"
+            return again
+        self._batch = max(1, min(self._batch, len(again)) // 2)
+        self._batch_tokens = max(1, min(self._batch_tokens, sum(row.most_tokens for row in again)) // 2)
+        self.shrunk = f"out of memory: {self._batch} samples side by side from now on"
+        for row in again:
+            if not row.is_over:
+                row.restart()
+        self._waiting.extendleft(reversed(again))
+        return []
+
+
+def chunks(rows: Sequence[Row], padded: float = PADDED) -> list[list[Row]]:
+    """Rows to be read together: by length, so that the longest prompt has at most `padded` times the tokens of the
+    shortest, and not too many. Rows with one prompt stay together: it is read once."""
+    found: list[list[Row]] = []
+    prompts: set[tuple[int, ...]] = set()
+    for row in sorted(rows, key=lambda row: (len(row.prompt), row.prompt)):
+        length = len(row.prompt)
+        new = row.prompt not in prompts
+        full = (len(prompts) + 1) * length > FIRST_READ
+        if not found or (new and (full or length > padded * len(found[-1][0].prompt))):
+            found.append([])
+            prompts.clear()
+        found[-1].append(row)
+        prompts.add(row.prompt)
+    return found

@@ -1,0 +1,160 @@
+"""Rows that are drawn side by side: their tokens, left-padded, and the cache of what the model has read of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import DynamicCache, EncoderDecoderCache
+from transformers.cache_utils import DynamicLayer
+
+from node.llm.hub.choosing import Choosing, Ending, Noise
+from node.llm.hub.loading import Loaded
+from node.llm.hub.rows import Row, all_over
+
+
+@dataclass
+class Group:
+    """Rows side by side. Make it with `begin`."""
+
+    loaded: Loaded
+    rows: list[Row]
+    ids: Tensor
+    """(rows, length): prompts with their answers; of an encoder-decoder model, the decoder's tokens."""
+    mask: Tensor
+    """(rows, length) where there is no padding; of an encoder-decoder model, of the encoder's tokens."""
+    noise: Noise
+    cache: Any
+    """None: the model has a cache of its own kind, so the rows are drawn in one go."""
+    encoded: Any = None
+    """What an encoder has made of the prompts."""
+
+    @property
+    def can_join(self) -> bool:
+        """Whether the cache is one that rows can be added to, and padding taken from."""
+        layers = getattr(self.cache, "layers", [])
+        plain = all(type(layer) is DynamicLayer and layer.is_initialized for layer in layers)
+        return self.encoded is None and bool(layers) and plain
+
+    @property
+    def tokens(self) -> int:
+        """Most tokens that its rows may come to, padding included."""
+        return len(self.rows) * (self.mask.shape[1] + max((row.still for row in self.rows), default=0))
+
+    def run(self, steps: int, closing: Callable[[], bool]) -> None:
+        """Draw tokens, at most `steps` for each row."""
+        steps = min(steps, max(row.still for row in self.rows)) if self.cache is not None else self._longest
+        choosing = Choosing(self.rows, self.noise, self.ids.device)
+        arguments: dict[str, Any] = {"input_ids": self.ids}
+        if self.encoded is not None:
+            # A copy: `generate` may change it.
+            arguments = {"encoder_outputs": type(self.encoded)(self.encoded[0]), "decoder_input_ids": self.ids}
+        before = self.ids.shape[1]
+        self.ids = self.loaded.model.generate(
+            **arguments,
+            attention_mask=self.mask,
+            past_key_values=self.cache,
+            max_new_tokens=steps,
+            logits_processor=[choosing],
+            stopping_criteria=[Ending(self.rows, choosing, closing)],
+        )
+        if self.encoded is None:
+            self.mask = F.pad(self.mask, (0, self.ids.shape[1] - before), value=1)
+
+    @property
+    def _longest(self) -> int:
+        return max(row.still for row in self.rows)
+
+    def drop_finished(self) -> list[Row]:
+        """Take out the rows that are over; what is left keeps no padding in vain."""
+        over = [row for row in self.rows if row.is_over]
+        if over and not all_over(self.rows):
+            kept = [index for index, row in enumerate(self.rows) if not row.is_over]
+            self._select(kept)
+        elif over:
+            self.rows, self.cache = [], None
+        return over
+
+    def join(self, other: Group) -> None:
+        """Take the rows of another group in."""
+        length = max(self.ids.shape[1], other.ids.shape[1])
+        for group in (self, other):
+            group._pad(length - group.ids.shape[1])
+        self.rows = [*self.rows, *other.rows]
+        self.noise = self.noise.joined(other.noise)
+        self.ids = torch.cat([self.ids, other.ids])
+        self.mask = torch.cat([self.mask, other.mask])
+        for mine, theirs in zip(self.cache.layers, other.cache.layers, strict=True):
+            mine.keys = torch.cat([mine.keys, theirs.keys])
+            mine.values = torch.cat([mine.values, theirs.values])
+
+    def _select(self, kept: Sequence[int]) -> None:
+        index = torch.tensor(kept, device=self.ids.device)
+        self.rows = [self.rows[each] for each in kept]
+        self.noise = self.noise.kept(kept)
+        self.ids, self.mask = self.ids[index], self.mask[index]
+        if self.encoded is not None:
+            self.encoded = type(self.encoded)(self.encoded[0][index])
+        self.cache.reorder_cache(index)
+        if self.can_join:
+            self._pad(-int(self.mask.argmax(1).min()))
+
+    def _pad(self, width: int) -> None:
+        """Add columns of padding at the left; below 0, take some away."""
+        if width == 0:
+            return
+        self.ids = F.pad(self.ids, (width, 0), value=self.loaded.pad)
+        self.mask = F.pad(self.mask, (width, 0))
+        for layer in self.cache.layers:
+            layer.keys = F.pad(layer.keys, (0, 0, width, 0))
+            layer.values = F.pad(layer.values, (0, 0, width, 0))
+
+
+def begin(loaded: Loaded, rows: Sequence[Row], *, share: bool) -> Group:
+    """A group whose prompts are read, each once if `share`; only their last tokens are still to be read."""
+    rows = list(rows)
+    prompts = list(dict.fromkeys(row.prompt for row in rows)) if share else [row.prompt for row in rows]
+    places = [prompts.index(row.prompt) for row in rows] if share else list(range(len(rows)))
+    index: Any = torch.tensor(places, device=loaded.device)
+    ids, mask = padded(prompts, loaded.pad, loaded.device)
+    noise = Noise(rows, loaded.device)
+    if loaded.encodes:
+        with torch.no_grad():
+            encoded = loaded.model.get_encoder()(input_ids=ids, attention_mask=mask, return_dict=True)
+        start = torch.full((len(rows), 1), loaded.start, device=loaded.device)
+        caches = (DynamicCache(config=loaded.model.config), DynamicCache(config=loaded.model.config))
+        encoded = type(encoded)(encoded[0][index])
+        return Group(loaded, rows, start, mask[index], noise, EncoderDecoderCache(*caches), encoded)
+    if not loaded.model._supports_default_dynamic_cache():
+        return Group(loaded, rows, ids[index], mask[index], noise, None)
+    cache = DynamicCache(config=loaded.model.config)
+    if ids.shape[1] > 1:
+        _read(loaded.model, ids[:, :-1], mask[:, :-1], cache)
+        if share:
+            cache.reorder_cache(index)
+    return Group(loaded, rows, ids[index], mask[index], noise, cache)
+
+
+def _read(model: Any, ids: Tensor, mask: Tensor, cache: DynamicCache) -> None:
+    """Put what the model reads into the cache."""
+    known = inspect.signature(model.forward).parameters
+    arguments: dict[str, Any] = {}
+    if "position_ids" in known:
+        arguments["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
+    if "logits_to_keep" in known:
+        arguments["logits_to_keep"] = 1
+    with torch.no_grad():
+        model(input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **arguments)
+
+
+def padded(prompts: Sequence[Sequence[int]], pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Prompts as one tensor with padding at the left, and where there is none, (prompts, length) both."""
+    length = max(map(len, prompts))
+    ids = torch.tensor([[pad] * (length - len(prompt)) + list(prompt) for prompt in prompts], device=device)
+    mask = torch.tensor([[0] * (length - len(prompt)) + [1] * len(prompt) for prompt in prompts], device=device)
+    return ids, mask
