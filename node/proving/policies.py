@@ -160,22 +160,16 @@ async def open_policy(
         )
 
 
-def _template(name: PolicyName) -> Template:
-    """Of a language model. Raises BadPolicy."""
-    from node.proving.models import address_of, template_of
-
-    return template_of(address_of(name))
-
-
 def check_plays(
     names: Sequence[PolicyName],
     method: str,
     then: str = "",
     correct: int = 0,
-    template: Callable[[PolicyName], Template] = _template,
+    template: Callable[[PolicyName], Template] | None = None,
 ) -> None:
     """Whether the parts of a policy give what a method plays with, corrections included. `template`: that of a language
-    model. Raises BadPolicy."""
+    model; None: as it is found for one of this process. Raises BadPolicy."""
+    template = template or _template
 
     def writes(name: PolicyName) -> bool:
         return writes_proofs(name, template)
@@ -190,9 +184,16 @@ def check_plays(
             )
 
 
-def writes_proofs(name: PolicyName, template: Callable[[PolicyName], Template] = _template) -> bool:
+def writes_proofs(name: PolicyName, template: Callable[[PolicyName], Template] | None = None) -> bool:
     """Whether a part of a policy gives whole proofs, and no tactics. Raises BadPolicy."""
-    return template(name).mode == "whole-proof" if name.is_model else name.is_proofs
+    return (template or _template)(name).mode == "whole-proof" if name.is_model else name.is_proofs
+
+
+def _template(name: PolicyName) -> Template:
+    """Of a language model. Raises BadPolicy."""
+    from node.proving.models import address_of, template_of
+
+    return template_of(address_of(name))
 
 
 def label_of(names: Iterable[PolicyName]) -> str:
