@@ -12,7 +12,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from node.llm.address import HubAddress, ServerAddress
 from node.llm.hub.sampler import open_hub
 from node.llm.models import as_run
-from node.llm.sampling import Decoding, Prompt
+from node.llm.sampling import Decoding, Prompt, SamplerError
 from node.llm.settings import HubSettings, ModelSettings
 from node.llm.templates import load
 
@@ -51,3 +51,14 @@ async def test_beams_come_with_their_log_probability_the_likeliest_first(t5_fold
         beams = model.generate(**ids, num_beams=6, max_new_tokens=8, length_penalty=0.0, do_sample=False,
                                output_scores=True, return_dict_in_generate=True)  # fmt: skip
     assert scores[0] == pytest.approx(float(beams.sequences_scores[0]), abs=1e-4)
+
+
+async def test_closing_ends_a_beam_search(t5_folder: Path) -> None:
+    async with open_hub(HubAddress(str(t5_folder)), SETTINGS, template=load("reprover")) as sampler:
+        long = Decoding(temperature=0.0, max_tokens=100_000)
+        running = [asyncio.create_task(sampler.sample(PROMPT, 4, seed, long)) for seed in range(2)]
+        await asyncio.sleep(0)
+    found = await asyncio.gather(*running, return_exceptions=True)
+    assert isinstance(found[1], SamplerError) and "closed" in str(found[1])
+    with pytest.raises(SamplerError, match="closed"):
+        await sampler.sample(PROMPT, 4, 1, LIKELIEST)

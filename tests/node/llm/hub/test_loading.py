@@ -40,8 +40,8 @@ def adapter(base: str, where: Path, **changes: int) -> Path:
     torch.manual_seed(3)
     config = LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
     model = get_peft_model(llama(**changes), config)
-    model.peft_config["default"].base_model_name_or_path = base
     model.save_pretrained(where)
+    edit(where / "adapter_config.json", base_model_name_or_path=base)
     return where
 
 

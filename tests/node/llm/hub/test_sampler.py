@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    BartConfig,
+    BartForConditionalGeneration,
+    GenerationConfig,
+    MambaConfig,
+    MambaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    PreTrainedModel,
+)
 
 from node.llm.address import HubAddress
 from node.llm.faults import ContextExceeded, Outcome
@@ -65,6 +76,43 @@ async def test_samples_are_the_same_alone_and_beside_others(folder: str, request
             [each.logprob for each in again.tokens], abs=1e-4
         )
         assert "".join(each.text for each in sample.tokens) == sample.text
+
+
+SHAPE = {"vocab_size": len(tiny_tokenizer()), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+WIDE = {"hidden_size": 32, "num_hidden_layers": 2}
+CODER = {"layers": 2, "attention_heads": 4, "ffn_dim": 64}
+
+OTHER_CACHES: dict[str, Callable[[], PreTrainedModel]] = {
+    "a sliding window": lambda: MistralForCausalLM(
+        MistralConfig(
+            **SHAPE, **WIDE, intermediate_size=64, num_attention_heads=4, num_key_value_heads=2, sliding_window=8
+        )
+    ),
+    "a cache of its own": lambda: MambaForCausalLM(MambaConfig(**SHAPE, **WIDE)),
+    "an encoder and positions": lambda: BartForConditionalGeneration(
+        BartConfig(
+            **SHAPE,
+            **{f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in CODER.items()},
+            d_model=32,
+            decoder_start_token_id=2,
+            forced_bos_token_id=1,
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_CACHES)
+async def test_models_whose_caches_cannot_be_joined_draw_the_same_beside_others(kind: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = OTHER_CACHES[kind]().eval()
+    with torch.no_grad():
+        model.get_output_embeddings().weight.mul_(10)
+    saved(model, tmp_path)
+    async with opened(tmp_path) as sampler:
+        alone = texts(await sampler.sample(PROMPT, 4, 7, SHORT))
+        assert texts(await drawn_beside_others(sampler)) == alone
+    async with opened(tmp_path, share_prompts=False) as sampler:
+        assert texts(await sampler.sample(PROMPT, 4, 7, SHORT)) == alone
 
 
 async def test_log_probabilities_are_the_models_own_at_temperature_1(llama_folder: Path) -> None:
