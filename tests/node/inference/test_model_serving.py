@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
+from urllib.parse import urlparse
 
 import pytest
 
+from broker import streams
+from broker.launcher import Server as BrokerServer
+from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings, Unanswered
 from common.messages import Busy, Failure, FailureKind, Message, TacticReply, TacticRequest
 from common.model_messages import SampleReply, SampleRequest, TextSample
@@ -111,6 +117,34 @@ async def test_requests_beyond_the_queue_wait_their_turn_and_the_end_answers_wha
         server.fault = lambda number: ""
         server.release.set()
         assert len(await last) == 1
+
+
+@pytest.mark.broker
+async def test_an_outage_of_the_broker_costs_no_work(tmp_path: Path) -> None:
+    settings = BrokerSettings(port=0, store=str(tmp_path / "store"))
+    first = BrokerServer(settings)
+    await first.start()
+    again = BrokerServer(dataclasses.replace(settings, port=urlparse(first.bus.url).port or 0))
+    bus = await Bus.connect(first.bus, run="outage", name="test", wait=10)
+    await streams.ensure(bus)
+    server = Server(fault=lambda number: "hang" if number == 0 else "")
+    try:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(running(server))
+            models = ModelSettings(patience=60.0, wait=0.02)
+            address = f"openai:{server.url}#prover"
+            await stack.enter_async_context(model_node(bus, first.bus, address, models=models))
+            asked = asyncio.create_task(sampler(bus).sample(Prompt("p"), 1, 0, DRAWN))
+            await eventually(lambda: server.did["hang"] == 1)
+            await first.stop(grace=0)
+            await again.start()
+            server.release.set()
+            assert len(await asked) == 1
+            # It was asked once more because the first answer was empty, and not because it was begun anew.
+            assert len(server.sent) == 2
+    finally:
+        await bus.close()
+        await again.stop(grace=0)
 
 
 class Played:
