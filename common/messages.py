@@ -110,6 +110,10 @@ class FailureKind(enum.StrEnum):
     """Lean refuses the statement."""
     UNKNOWN_WEIGHTS = "unknown-weights"
     """This node cannot serve the weight version that was asked for."""
+    TOO_LONG = "too-long"
+    """The prompt does not fit into the language model's context; a shorter one might."""
+    MODEL = "model"
+    """The language model gave no samples, and that says nothing about the theorem."""
 
 
 class MessageError(ValueError):
@@ -324,9 +328,10 @@ class Attempt(Message, frozen=True):
     """Of `whole-proof`: proofs of this theorem that earlier attempts have asked for. A source with a fixed stock of
     them goes on behind these. Attempts and provers from before this field begin at the first."""
     policy: str = ""
-    """What proposes tactics: `inference`, `tactics`, or a mixture such as `inference+tactics`; empty: what the prover
-    is configured with. A name, so that a prover that does not know it can say so: the attempt ends in an error.
-    Attempts from before this field have none, and provers from before it do not see it."""
+    """What proposes tactics or writes proofs: `inference`, `openai:MODEL@TEMPLATE` or `hf:ID_OR_FOLDER@TEMPLATE` (a
+    model that inference nodes serve), `tactics`, or a mixture such as `inference+tactics`; empty: what the prover is
+    configured with. A name, so that a prover that does not know it can say so: the attempt ends in an error. Attempts
+    from before this field have none, and provers from before it do not see it."""
     verify: bool = False
     """Have the lean-proxies verify every proof that is found before it is reported; after a refusal the search goes on
     within its budget. Attempts from before this field do not ask for it, and provers from before it do not see it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from common.messages import Purpose
@@ -38,6 +39,16 @@ def check_run_name(name: str) -> str:
 def todo(purpose: str) -> str:
     """Subject of attempts of one purpose."""
     return f"theorem.todo.{purpose}"
+
+
+def samples(model: str) -> str:
+    """Subject of the nodes that serve a language model: they do not take each other's requests."""
+    return f"sample.request.{hashlib.blake2b(model.encode(), digest_size=8).hexdigest()}"
+
+
+def samples_at_work(node_id: str) -> str:
+    """Subject of one of them, for requests that it is at work on."""
+    return f"sample.at-work.{node_id}"
 
 
 def telemetry(role: str, node_id: str, kind: str) -> str:

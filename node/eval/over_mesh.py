@@ -21,6 +21,7 @@ from common.messages import (
     AttemptResult,
     LeanVerifyReply,
     MessageError,
+    Method,
     NodeInfo,
     Purpose,
     ResultPart,
@@ -32,10 +33,13 @@ from node.eval.player import Slot, Slots, attempt_of, record_of
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.weights import label_of
 from node.lean.text.script import proof_script
-from node.prover.policy_names import INFERENCE, BadPolicy, has_network, parse
+from node.llm.served import has_template_file, mesh_name, served_name
+from node.prover.mesh_models import address_of, labels
+from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, has_network, parse
 from node.prover.settings import ProverSettings
 from node.prover.verification import MeshVerification
 from node.proving.policies import check_for_mesh
+from node.proving.served import check_served, policies_of
 
 CONNECT_SECONDS = 3.0
 """Patience with a broker that was named on the command line."""
@@ -197,8 +201,9 @@ class MeshVenue:
         weights: dict[str, str],
         played: tuple[int, Sampling],
     ) -> None:
-        """`policy`: what attempts ask for. `searches`: as for `MeshPlayer`; `weights`: digests of what inference nodes
-        serve; `played`: expansions in flight within a search of its provers, and how they sample."""
+        """`policy`: what attempts ask for. `searches`: as for `MeshPlayer`; `weights`: digests of the network that
+        inference nodes serve, and of the templates by which language models are asked; `played`: expansions in flight
+        within a search of its provers, and how they sample."""
         self.lean = lean
         self.mesh = run
         self.policy = policy
@@ -237,21 +242,33 @@ def searches_of(nodes: Sequence[NodeInfo]) -> int:
 
 @asynccontextmanager
 async def mesh_venue(
-    url: str, run: str, policy: str, searches: int, note: Callable[[str], None]
+    url: str,
+    run: str,
+    policy: str,
+    searches: int,
+    note: Callable[[str], None],
+    plays: tuple[str, str, int] = (Method.MCTS, "", 0),
 ) -> AsyncIterator[MeshVenue]:
-    """A running mesh, for as long as the block lasts. Raises BadPolicy, BusError."""
-    check_for_mesh(policy)
+    """A running mesh, for as long as the block lasts. `plays`: the method, what comes behind it, and corrections.
+
+    Raises BadPolicy, BusError.
+    """
+    check_for_mesh(policy, *plays)
     bus = await Bus.connect(BusSettings(url=url), run=run, name="eval", wait=CONNECT_SECONDS)
     try:
         nodes = await _nodes(bus, note)
-        policy = policy or _policy(nodes)
+        if not policy:
+            policy = _policy(nodes)
+        await check_served(bus, policy)
+        nodes = await bus.nodes()
         network = has_network(parse(policy, INFERENCE))
         if network and any(node.role == "learner" for node in nodes):
             raise BadPolicy(
                 f"run {run!r} has a learner, which goes on changing the network: evaluate it beside training "
                 "([learner.evaluation] every), or serve one network with `proofmesh up --policy own:PATH`"
             )
-        yield MeshVenue(bus, run, policy, _lean(nodes), searches, _weights(nodes) if network else {}, _played(nodes))
+        weights = (_weights(nodes) if network else {}) | _templates(nodes, policy)
+        yield MeshVenue(bus, run, policy, _lean(nodes), searches, weights, _played(nodes))
     finally:
         await bus.close()
 
@@ -300,7 +317,7 @@ def _header(said: str) -> str:
 
 def _policy(nodes: Sequence[NodeInfo]) -> str:
     """What the provers are configured with. Raises BadPolicy: they play several."""
-    played = {node.facts.get("policy", INFERENCE) for node in nodes if node.role == "prover"}
+    played = policies_of(nodes)
     if len(played) > 1:
         raise BadPolicy(f"the provers play different policies ({', '.join(sorted(played))}): name one with --policy")
     return played.pop()
@@ -323,6 +340,39 @@ def _weights(nodes: Sequence[NodeInfo]) -> dict[str, str]:
     if len(served) > 1:
         raise BadPolicy(f"the inference nodes serve different networks ({', '.join(sorted(served))})")
     return dict.fromkeys([INFERENCE], served.pop()) if served else {}
+
+
+def _templates(nodes: Sequence[NodeInfo], policy: str) -> dict[str, str]:
+    """How each language model of a policy is asked: with a template of this proofmesh, or a file of the provers'.
+
+    Raises BadPolicy: the provers have different files, or none.
+    """
+    facts = [node.facts.get("templates", "{}") for node in nodes if node.role == "prover"]
+    told = [msgspec.json.decode(each, type=dict[str, str]) for each in facts]
+    found: dict[str, str] = {}
+    for name in parse(policy, INFERENCE):
+        if not name.is_model:
+            continue
+        model = mesh_name(address_of(name))
+        if not has_template_file(address_of(name)):
+            found[model] = labels([name])[model] + _digest(nodes, name)
+            continue
+        read = {each.get(model, "") for each in told}
+        if len(read) != 1 or "" in read:
+            raise BadPolicy(
+                f"`{name}`: its template is a file that all provers must have, as a part of [prover] policy"
+            )
+        found[model] = read.pop() + _digest(nodes, name)
+    return found
+
+
+def _digest(nodes: Sequence[NodeInfo], name: PolicyName) -> str:
+    """Which weights a language model has, where the nodes that serve it have them. Raises BadPolicy: they differ."""
+    model = served_name(address_of(name))
+    told = {node.facts["digest"] for node in nodes if node.facts.get("model") == model and "digest" in node.facts}
+    if len(told) > 1:
+        raise BadPolicy(f"the inference nodes serve different weights of `{model}` ({', '.join(sorted(told))})")
+    return f", weights {told.pop()}" if told else ""
 
 
 def _undecided(statement: StatementRecord, number: int, reason: str) -> AttemptRecord:

@@ -12,14 +12,14 @@ from node.prover.policy_names import PolicyName, joined
 from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
-from node.proving.models import identity
+from node.proving.models import address_of, identity
 from node.proving.policies import KIND_WORDS, parse
 
 
 def digests(parts: Iterable[PolicyName], note: Callable[[str], None]) -> dict[str, str]:
-    """For each part of a policy: the digest of its weights, of its list of tactics or proofs, or of a language model's
-    template: its weights are on a server. `note` hears which checkpoint a run's folder means, and of damaged ones that
-    are passed over. Raises BadPolicy."""
+    """For each part of a policy: the digest of its weights, or of its list of tactics or proofs; of a language model,
+    those of its template and, unless they are on a server, its weights. `note` hears which checkpoint a run's folder
+    means, and of damaged ones that are passed over. Raises BadPolicy."""
     found = {}
     for part in parts:
         if part.is_network:
@@ -47,7 +47,9 @@ def without_servers(policy: str) -> str:
     parts = parse(policy)
     if not any(part.is_model for part in parts):
         return policy
-    return joined(replace(part, where=identity(part)[0].partition(":")[2]) if part.is_model else part for part in parts)
+    return joined(
+        replace(part, where=address_of(part).identity.partition(":")[2]) if part.is_model else part for part in parts
+    )
 
 
 def label_of(parts: Iterable[PolicyName]) -> str:

@@ -1,4 +1,5 @@
-"""The inference node: answers `tactic.request`, follows the learner's weights and its hold on the compute."""
+"""The inference node: answers `tactic.request`, follows the learner's weights and its hold on the compute. Or it serves
+a language model of other people."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 def main(settings: InferenceSettings, node: NodeSettings) -> int:
     """Run an inference node until it is told to stop; returns the exit code."""
+    if settings.model:
+        return _serve_model(settings, node)
     # Before the event loop starts: loading torch takes a second, in which nothing else could run.
     from common.node import NodeFailure, run_node
     from node.inference.serving import Serving
@@ -31,3 +34,14 @@ def main(settings: InferenceSettings, node: NodeSettings) -> int:
             raise NodeFailure(f"[inference] weights: {error}", exit_code=2) from error
 
     return run_node("inference", settings=node, main=serve, capacity={"slots": settings.engine.slots})
+
+
+def _serve_model(settings: InferenceSettings, node: NodeSettings) -> int:
+    """A node that serves a language model of other people. Without torch, which a gateway to servers does not need."""
+    from common.node import run_node
+    from node.inference.model_serving import ModelServing
+
+    async def serve(context: NodeContext) -> None:
+        await ModelServing(settings, context).run()
+
+    return run_node("inference", settings=node, main=serve, capacity={"requests": settings.queue})

@@ -74,7 +74,7 @@ class Serving:
             self._bus,
             self._worker,
             self._store,
-            settings.models,
+            settings.versions,
             serving=self._telemetry.serving,
             health=lambda problem: context.health("weights", problem),
         )

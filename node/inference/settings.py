@@ -6,22 +6,30 @@ from dataclasses import dataclass, field
 
 from common.limits import Duration, Natural, Positive
 from node.inference.engine_settings import EngineSettings
+from node.llm.settings import ModelSettings
 
 
 @dataclass
 class InferenceSettings:
-    """An inference node: answers tactic requests in batches."""
+    """An inference node: answers tactic requests in batches, or serves a language model of other people."""
 
     weights: str = ""
     """What to serve without a learner: a weights file, a checkpoint's folder, or a run's folder (its newest whole
     checkpoint), with or without `own:` before it. Empty: follow the versions that the learner announces."""
+    model: str = ""
+    """Serve a language model of other people, and no network: `openai:URL#MODEL` (asks servers with an
+    OpenAI-compatible API; `|` joins several; the key is $PROOFMESH_OPENAI_KEY or $OPENAI_API_KEY) or
+    `hf:ID_OR_FOLDER+ADAPTER` (runs here, in transformers). Provers ask for it as `openai:MODEL` or
+    `hf:ID_OR_FOLDER+ADAPTER`."""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """How a language model is run and asked."""
     device: str = "auto"
     """Where the network runs: `auto` (a GPU if there is one, else the CPU), `cpu`, `cuda`, `cuda:1`, ..."""
     threads: Natural = 0
     """Threads of a forward pass on the CPU; 0 is half the cores: Lean is the other half of every expansion."""
     queue: Positive = 256
     """Requests held at a time, running ones included; beyond it the answer is "busy"."""
-    models: Positive = 3
+    versions: Positive = 3
     """Weight versions kept in memory: the latest and those pinned for evaluation, least recently used dropped first."""
     cache: str = ""
     """Folder for weights files fetched from the object store; empty: a temporary one, deleted at the end."""
@@ -30,3 +38,17 @@ class InferenceSettings:
     time after which requesters give up on an answer."""
     engine: EngineSettings = field(default_factory=EngineSettings)
     """Sizes of the generation engine."""
+
+    def check(self) -> None:
+        """Raises ValueError: a model that is none, and weights beside a model."""
+        from node.llm.address import BadModel
+        from node.llm.models import parse_model
+
+        if not self.model:
+            return
+        if self.weights:
+            raise ValueError("a node serves a network (weights) or a language model (model), not both")
+        try:
+            parse_model(self.model)
+        except BadModel as error:
+            raise ValueError(f"model: {error}") from error

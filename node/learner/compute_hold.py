@@ -120,8 +120,10 @@ class ComputeHolder:
             self._run.log.warning("pause not acknowledged by all", acknowledged=len(acks), nodes=nodes)
 
     async def _inference_nodes(self) -> int:
+        """Those that serve the network: a hold does not concern language models of other people."""
         try:
-            return sum(node.role == "inference" for node in await self._run.bus.nodes())
+            nodes = await self._run.bus.nodes()
+            return sum(node.role == "inference" and "model" not in node.facts for node in nodes)
         except BusError:
             return 0
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
@@ -20,6 +21,9 @@ import msgspec
 from node.llm.sampling import Decoding
 
 FAMILIES = Path(__file__).parent / "families"
+
+DIGITS = 16
+"""Of a template's digest: as of weights."""
 
 TACTIC_FIELDS = frozenset({"state", "name", "steps", "premises"})
 PROOF_FIELDS = frozenset({"statement", "name", "header", "informal_prefix", "problem"})
@@ -194,6 +198,11 @@ def find(text: str) -> Template:
             return for_model(text)
         except TemplateError:
             raise unknown from None
+
+
+def label_of(template: Template) -> str:
+    """What results say of a template: its name, and the digest of all that it says."""
+    return f"{template.name} {hashlib.blake2b(msgspec.json.encode(template)).hexdigest()[:DIGITS]}"
 
 
 def text_of(text: str, template: Template) -> str:

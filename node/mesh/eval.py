@@ -50,7 +50,8 @@ class EvalSettings:
     language model on a server; `@TEMPLATE` behind it where its name does not tell how to ask it), `tactics` (a fixed
     list), `tactics:FILE` (one a line), or several, as in `own:PATH+tactics`, with shares as in `own:PATH*2+tactics`.
     Empty: the newest checkpoint of runs/demo, or the list if there is none. Whole proofs: a model that writes them, or
-    `proofs:FILE`, rows {"name", "proof"} that somebody's prover has written."""
+    `proofs:FILE`, rows {"name", "proof"} that somebody's prover has written. On a running mesh (--url): `inference`,
+    `openai:MODEL` or `hf:ID_OR_FOLDER` (a model that it serves), `tactics`, or several; empty: as its provers do."""
 
     checkpoint: str = ""
     """A weights file, a checkpoint or a run's folder: short for `--policy own:PATH`."""

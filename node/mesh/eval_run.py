@@ -118,7 +118,10 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
     if settings.url:
         from node.eval.over_mesh import mesh_venue
 
-        async with mesh_venue(settings.url, settings.run, settings.policy, settings.searches, call.note) as venue:
+        plays = (settings.method, settings.then, settings.correct)
+        async with mesh_venue(
+            settings.url, settings.run, settings.policy, settings.searches, call.note, plays
+        ) as venue:
             yield venue
         return
     from node.eval.alone import LoneVenue

@@ -23,7 +23,7 @@ EVENTS_SHOWN = 6
 
 SHOWN = {
     "learner": ("results", "proofs_verified", "train_steps"),
-    "inference": ("states", "rows_per_pass", "weights"),
+    "inference": ("states", "tokens", "failed", "rows_per_pass", "weights"),
     "prover": ("searches", "attempts", "roots_solved"),
     "lean-proxy": ("candidates", "proofs_accepted", "worker_restarts"),
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from common.sizing import gpu_names
 from common.subjects import check_run_name
 from node.mesh.commands import ROLES, resolve
 from node.mesh.restarts import RestartRules
-from node.mesh.served_policy import served_policy
+from node.mesh.served_policy import models_of, served_policy
 from node.mesh.supervisor import ChildSpec
+from node.prover.policy_names import OPENAI, BadPolicy
 from ui.settings import UiSettings
 
 
@@ -45,10 +47,16 @@ class UpSettings:
 
     policy: str = ""
     """Serve this policy and learn nothing: `own:PATH` (a weights file, a checkpoint, or a run's folder, which means its
-    newest checkpoint), `tactics`, `tactics:FILE`, or several at once, as in `own:PATH+tactics`. The mesh has no learner
-    then, its inference nodes serve that network ([inference] weights), and its provers play that policy ([prover]
-    policy); without a network in it, no inference node runs. It answers `proofmesh prove --url`, for instance. Empty:
-    the sections of the roles say what they do."""
+    newest checkpoint), language models (`openai:URL#MODEL`, `hf:ID_OR_FOLDER`), `tactics`, `tactics:FILE`, or several
+    at once, as in `own:PATH+tactics`. The mesh has no learner then, its inference nodes serve that network ([inference]
+    weights), each model has an inference node of its own, and its provers play that policy ([prover] policy); without a
+    network or a model in it, no inference node runs. It answers `proofmesh prove --url`, for instance. Empty: the
+    sections of the roles say what they do."""
+
+    models: tuple[str, ...] = ()
+    """Language models to serve besides: `openai:URL#MODEL` or `hf:ID_OR_FOLDER`. Each has an inference node of its own
+    here, set as in [inference] models. Provers that may ask for them have them in [prover] policy, as in
+    `inference+openai:MODEL`, or attempts name them."""
 
     restarts: Natural = 5
     """Deaths of one child within `window` seconds that are forgiven; one more ends the mesh."""
@@ -70,6 +78,9 @@ hand back what he holds."""
 
 MOST = {"broker": 1, "learner": 1, "ui": 1}
 """Roles of which a mesh has at most one on a machine."""
+
+NAME = 40
+"""Letters of a language model's name in that of its inference node."""
 
 
 @dataclass
@@ -97,8 +108,10 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
     _check_sections(file)
     notes: list[str] = []
     own: dict[str, list[str]] = {}
+    models = _models(up.models)
     if up.policy:
-        up, own = _serving(up, notes.append)
+        up, own, served = _serving(up, notes.append)
+        models = _models((*models.values(), *served))
     run_dir = config.convert(RunSettings, config.read(file).get("run", {}), f"{file}: [run]").dir
     directory = Path(run_dir) / node.run
     broker, ui = config.load(BrokerSettings, file, "broker"), config.load(UiSettings, file, "ui")
@@ -119,32 +132,60 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
     # The password stays out of command lines, which every user of the machine can read.
     user, password = node.bus.credentials()
     env = {"PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password} if user else {}
-    gpus = _gpu_of_inference([name for role, name in _names(up) if role == "inference"], gpu_names())
+    nodes = [*_names(up), *(("inference", name) for name in models)]
+    own |= {name: ["--weights", "", "--model", model] for name, model in models.items()}
+    on_gpus = [name for role, name in nodes if role == "inference" and not models.get(name, "").startswith(OPENAI)]
+    gpus = _gpu_of_inference(on_gpus, gpu_names())
     children = [
         ChildSpec(
             name=name,
-            argv=[sys.executable, "-m", "node.mesh.cli", role, *shared, *own.get(role, []), *_metrics(node, index)],
+            argv=[
+                sys.executable,
+                "-m",
+                "node.mesh.cli",
+                role,
+                *shared,
+                *own.get(name, own.get(role, [])),
+                *_metrics(node, index),
+            ],
             log=directory / "logs" / f"{name}.log",
             rank=ORDER.index(role),
             ends_mesh=role == "learner",
             optional=role == "ui",
             env=env | gpus.get(name, {}),
         )
-        for index, (role, name) in enumerate(_names(up))
+        for index, (role, name) in enumerate(nodes)
     ]
     ui_url = f"http://{reachable(ui.host)}:{ui.port}" if up.ui and ui.port else ""
     return MeshPlan(children, up, node, address, directory, ui_url, notes)
 
 
-def _serving(up: UpSettings, note: Callable[[str], None]) -> tuple[UpSettings, dict[str, list[str]]]:
-    """A mesh that serves [up] policy: its counts, and flags by role, which win over the file. Raises ConfigError."""
+def _serving(up: UpSettings, note: Callable[[str], None]) -> tuple[UpSettings, dict[str, list[str]], Sequence[str]]:
+    """A mesh that serves [up] policy: its counts, flags by role, which win over the file, and the language models of
+    the policy. Raises ConfigError."""
     served = served_policy(up.policy, note)
+    provers = {"prover": ["--policy", served.provers]}
     if served.weights is None:
-        return replace(up, learner=0, inference=0), {"prover": ["--policy", served.provers]}
+        return replace(up, learner=0, inference=0), provers, served.models
     if not up.inference:
         raise config.ConfigError(f"[up] inference = 0: no node would serve the network of {up.policy}")
-    flags = {"prover": ["--policy", served.provers], "inference": ["--weights", str(served.weights)]}
-    return replace(up, learner=0), flags
+    flags = {"inference": ["--model", "", "--weights", str(served.weights)]}
+    return replace(up, learner=0), provers | flags, served.models
+
+
+def _models(addresses: Iterable[str]) -> dict[str, str]:
+    """Language models by the names of their inference nodes. Raises ConfigError."""
+    try:
+        models = models_of(addresses)
+    except BadPolicy as error:
+        raise config.ConfigError(f"[up] models: {error}") from error
+    named: dict[str, str] = {}
+    for model in models:
+        last = model.rpartition("#")[2].partition("@")[0].rstrip("/").rpartition("/")[2]
+        word = re.sub(r"[^A-Za-z0-9.-]+", "-", last).strip("-.")
+        name = f"inference-{word[:NAME] or 'model'}"
+        named[name if name not in named else f"{name}-{len(named) + 1}"] = model
+    return named
 
 
 def _gpu_of_inference(names: Sequence[str], gpus: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -210,5 +251,5 @@ def _check_counts(up: UpSettings) -> None:
         if count < 0 or count > MOST.get(role, count):
             most = f"0 to {MOST[role]}" if role in MOST else "0 or more"
             raise config.ConfigError(f"[up] {key} = {count}: a mesh has {most} of these on a machine")
-    if not any(int(getattr(up, role.replace("-", "_"))) for role in ORDER):
+    if not up.models and not any(int(getattr(up, role.replace("-", "_"))) for role in ORDER):
         raise config.ConfigError("[up]: every count is 0, there is nothing to run")

@@ -174,7 +174,8 @@ def _check(settings: ProveSettings) -> None:
     if settings.url:
         from node.proving.policies import check_for_mesh
 
-        check_for_mesh(_proving(settings).policy)
+        proving = _proving(settings)
+        check_for_mesh(proving.policy, proving.method, proving.then, proving.correct)
 
 
 def _budget(settings: ProveSettings) -> Budget:

@@ -11,10 +11,11 @@ from node.prover.drafts import ProofSource
 from node.prover.exploration import ExploringPolicy
 from node.prover.fixed_policy import CLOSING, FixedPolicy
 from node.prover.interactive import for_people, with_premises
+from node.prover.mesh_models import MeshModels
 from node.prover.mixture import MixturePolicy, Part
 from node.prover.parameters import SearchParameters
 from node.prover.policy import InferencePolicy, NoTactics, Policy
-from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, check_method, has_network, joined, parse
+from node.prover.policy_names import INFERENCE, TACTICS, BadPolicy, PolicyName, check_method, has_network, joined, parse
 from node.prover.proof_list import ListedProofs, read_proofs
 from node.prover.settings import ProverSettings
 from node.prover.tactic_list import ListedTactics, read_tactics
@@ -59,16 +60,17 @@ class AttemptPolicies:
         self._bus = bus
         self._settings = settings
         self._configured = parse(settings.policy, INFERENCE)
-        self._files = {name: tactics_policy(name) for name in self._configured if name.where and not name.is_proofs}
+        self._files = {name: tactics_policy(name) for name in self._configured if name.kind == TACTICS and name.where}
         self._proofs = {name: proofs_of(name) for name in self._configured if name.is_proofs}
+        self._models = MeshModels(bus, settings, self._configured)
 
     def policy(self, attempt: Attempt) -> Policy:
         """What advises the attempt. A person who names no policy gets the list of tactics beside a network; otherwise
         it is what was asked for, and a network that fails is the attempt's failure. Raises BadPolicy."""
         names = self._names(attempt)
-        check_method(names, attempt.method, attempt.then)
+        check_method(names, attempt.method, attempt.then, writes=self._models.writes)
         network, people = has_network(names), attempt.purpose is Purpose.INTERACTIVE
-        parts = [self._part(name, attempt) for name in names if not name.is_proofs]
+        parts = [self._part(name, attempt) for name in names if not self._models.writes(name)]
         policy = combined(parts, strict=not people)
         if not parts:
             return policy
@@ -80,7 +82,8 @@ class AttemptPolicies:
 
     def proofs(self, attempt: Attempt) -> ProofSource | None:
         """What writes whole proofs for the attempt; None: nothing does. Raises BadPolicy."""
-        return next((self._proofs[name] for name in self._names(attempt) if name.is_proofs), None)
+        name = next((name for name in self._names(attempt) if self._models.writes(name)), None)
+        return None if name is None else self._models.proofs(name) if name.is_model else self._proofs[name]
 
     def has_values(self, attempt: Attempt) -> bool:
         """Whether the values of the attempt's policy are learned. Raises BadPolicy."""
@@ -93,7 +96,8 @@ class AttemptPolicies:
     def _names(self, attempt: Attempt) -> list[PolicyName]:
         names = parse(attempt.policy, INFERENCE) if attempt.policy else self._configured
         # A message must not choose which files of this machine are read.
-        if unknown := [name for name in names if name.where and name not in {*self._files, *self._proofs}]:
+        files = [name for name in names if name.where and not name.is_model]
+        if unknown := [name for name in files if name not in {*self._files, *self._proofs}]:
             raise BadPolicy(
                 f"an attempt asks for `{joined(unknown)}`, a file of its own: this prover reads the files of its own "
                 "configuration alone ([prover] policy, or `proofmesh up --policy`)"
@@ -101,6 +105,8 @@ class AttemptPolicies:
         return names
 
     def _part(self, name: PolicyName, attempt: Attempt) -> Part:
+        if name.is_model:
+            return Part(self._models.policy(name), share_of(name))
         if not name.is_network:
             return Part(self._files.get(name) or tactics_policy(name), share_of(name))
         settings = self._settings

@@ -1,7 +1,8 @@
 """Policies as a person names them: a network, a language model, `tactics`, `tactics:FILE`, mixtures joined by `+`.
 
 What runs in one process has its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
-`inference`. Language models are on servers, `openai:URL#MODEL`, or run in transformers, `hf:ID_OR_FOLDER+ADAPTER`.
+`inference`. Language models are on servers, `openai:URL#MODEL`, or run in transformers, `hf:ID_OR_FOLDER+ADAPTER`; the
+inference nodes of a mesh know the servers, so there it is `openai:MODEL`.
 Whole proofs may be those of a file: `proofs:FILE`. In a mixture `*0.5` behind a part is its share.
 """
 
@@ -23,8 +24,8 @@ MODELS = (OPENAI, HF)
 KINDS = {
     OWN: "`own:PATH`, `openai:URL#MODEL`, `hf:ID_OR_FOLDER`, `tactics` and `tactics:FILE`, mixtures such as "
     "`own:PATH+tactics`, and whole proofs from `proofs:FILE`",
-    INFERENCE: "`inference`, `tactics` and `tactics:FILE`, mixtures such as `inference+tactics`, and whole proofs from "
-    "`proofs:FILE`",
+    INFERENCE: "`inference`, `openai:MODEL`, `hf:ID_OR_FOLDER`, `tactics` and `tactics:FILE`, mixtures such as "
+    "`inference+tactics`, and whole proofs from `proofs:FILE`",
 }
 """All policies, by the network that can be part of them."""
 
@@ -46,9 +47,8 @@ _NEEDS = {
 }
 """What stands behind the colon, and how it is written."""
 
-NO_MODELS_IN_A_MESH = (
-    "a mesh does not ask language models on servers yet; `prove` and `eval` do so without --url: --policy {name}"
-)
+_NEEDS_IN_A_MESH = {OPENAI: ("model", "openai:MODEL")}
+"""The same, where it is another."""
 
 _BEGINS_A_PART = re.compile(r"\+(?=\w+:|(?:tactics|fixed|inference)(?:\*[^+*]*)?(?:\+|$))")
 _SHARE = re.compile(r"\*\s*(\d+\.?\d*|\.\d+)$")
@@ -142,14 +142,12 @@ def _part(part: str, network: str) -> PolicyName:
     kind = _ALSO.get(kind, kind)
     if kind in NETWORKS and kind != network:
         raise BadPolicy(_ELSEWHERE[kind])
-    if kind in MODELS and network != OWN:
-        raise BadPolicy(NO_MODELS_IN_A_MESH.format(name=part))
     if kind not in (network, TACTICS, PROOFS, *MODELS):
         raise BadPolicy(f"there is no policy `{part}`; there are {KINDS[network]}")
     if kind == INFERENCE and colon:
         raise BadPolicy(f"`{part}`: a mesh has one network; write `{INFERENCE}`")
     if (colon or kind in (OWN, PROOFS, *MODELS)) and not where:
-        what, form = _NEEDS[kind]
+        what, form = _NEEDS_IN_A_MESH.get(kind, _NEEDS[kind]) if network == INFERENCE else _NEEDS[kind]
         raise BadPolicy(f"`{part}` names no {what}; write `{form}`")
     share = float(shared[1]) if shared else None
     if share == 0:

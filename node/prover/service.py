@@ -23,10 +23,14 @@ def main(settings: ProverSettings, node: NodeSettings) -> int:
     from common.node import run_node
 
     async def serve(context: NodeContext) -> None:
+        from node.prover.mesh_models import labels
+        from node.prover.policy_names import INFERENCE, parse
         from node.prover.prover import Prover
 
         gc.set_threshold(*GC_THRESHOLDS)
         context.facts["policy"] = settings.policy
+        if models := labels(parse(settings.policy, INFERENCE)):
+            context.facts["templates"] = msgspec.json.encode(models).decode()
         context.facts["leaves"] = str(settings.leaves)
         context.facts["sampling"] = msgspec.json.encode(settings.sampling).decode()
         context.changed.set()

@@ -17,9 +17,14 @@ class ProverSettings:
     """A prover plays several searches at once against inference nodes and lean-proxies."""
 
     policy: str = INFERENCE
-    """What proposes tactics: `inference` (the mesh's network), `tactics` (a fixed list, which needs no network; `fixed`
-    is another word for it), `tactics:FILE` (one tactic a line), or several at once, as in `inference+tactics`. An
-    attempt may name another one."""
+    """What proposes tactics: `inference` (the mesh's network), `openai:MODEL` or `hf:ID_OR_FOLDER` (a language model
+    that inference nodes serve, [inference] model; `@TEMPLATE` behind it where its name does not tell how to ask it),
+    `tactics` (a fixed list, which needs no network; `fixed` is another word for it), `tactics:FILE` (one tactic a
+    line), or several at once, as in `inference+tactics`. An attempt may name another one."""
+
+    templates: tuple[str, ...] = ()
+    """Template files that attempts may name behind a model, as in `openai:MODEL@FILE.toml`, besides those of
+    `policy`."""
 
     searches: Natural = 0
     """Searches at once; 0 takes four per core."""
@@ -36,7 +41,7 @@ class ProverSettings:
 
     policy_patience: Duration = 600.0
     """Seconds of asking busy, paused or absent inference nodes before an attempt ends in an error; time without broker
-    is not counted."""
+    is not counted. An attempt that names a model that no node is known to serve ends after a few seconds."""
 
     policy_timeout: Timeout = 30.0
     """Seconds after which one unanswered request to inference is sent again."""
@@ -69,12 +74,19 @@ class ProverSettings:
         return self.search.beside(network=has_network(parse(self.policy, INFERENCE)))
 
     def check(self) -> None:
-        """Raises ValueError for a policy that is none, and for a list of tactics that cannot be used."""
+        """Raises ValueError for a policy that is none, and for a list of tactics, proofs or a template that cannot be
+        used."""
+        from node.prover.mesh_models import template_of
+        from node.prover.proof_list import read_proofs
         from node.prover.tactic_list import read_tactics
 
         try:
             for name in parse(self.policy, INFERENCE):
-                if name.where:
+                if name.is_model:
+                    template_of(name)
+                elif name.is_proofs:
+                    read_proofs(Path(name.where))
+                elif name.where:
                     read_tactics(Path(name.where))
         except BadPolicy as error:
             raise ValueError(f"policy: {error}") from error

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol, TypeVar
 
-import msgspec
-
 from common.sampling import PLAIN, Sampling
-from node.llm import models
+from node.llm import models, templates
 from node.llm.address import BadModel, HubAddress, ModelAddress
 from node.llm.hub.library import weights_of
 from node.llm.models import as_run, check_library, open_model, parse_model
 from node.llm.sampling import Sampler, SamplerError
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template, TemplateError
-from node.model.checkpoint_folders import DIGITS
 from node.prover.language_model import LanguageModelPolicy, decoding_of
 from node.prover.policy_names import BadPolicy, PolicyName
 from node.prover.sampled_proofs import SampledProofs
@@ -48,9 +44,7 @@ def identity(name: PolicyName) -> tuple[str, str]:
     """What results say of a model: its name without its servers, and its template with the digest of its text; of a
     model of this process also which weights it has. Raises BadPolicy."""
     address = address_of(name)
-    template = template_of(address)
-    digest = hashlib.blake2b(msgspec.json.encode(template)).hexdigest()[:DIGITS]
-    return address.identity, f"{template.name} {digest}{_weights(address)}"
+    return address.identity, f"{templates.label_of(template_of(address))}{_weights(address)}"
 
 
 def _weights(address: ModelAddress) -> str:

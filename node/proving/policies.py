@@ -84,17 +84,28 @@ def check(
             read_tactics(Path(name.where))
 
 
-def check_for_mesh(text: str) -> None:
-    """Whether an attempt can ask a running mesh for a policy; empty: for the one that its provers have.
+def check_for_mesh(text: str, method: str = Method.MCTS, then: str = "", correct: int = 0) -> None:
+    """Whether an attempt can ask a running mesh for a policy, as far as that can be seen without asking it; empty: for
+    the one that its provers have.
 
     Raises BadPolicy.
     """
-    for name in policy_names.parse(text, INFERENCE) if text else []:
-        if name.where:
+    names = policy_names.parse(text, INFERENCE) if text else []
+    for name in names:
+        if name.where and not name.is_model:
             raise BadPolicy(
                 f"`{name}` is a file of this machine, which a mesh does not read; `proofmesh up --policy {name}` "
                 "starts one that tries these tactics"
             )
+    models = [name for name in names if name.is_model]
+    if not models:
+        return
+    from node.llm.served import has_template_file
+    from node.prover.mesh_models import address_of, template_of
+
+    # The template files are those of the provers, which say what is wrong.
+    if not any(has_template_file(address_of(name)) for name in models):
+        check_plays(names, method, then, correct, template_of)
 
 
 @asynccontextmanager
@@ -149,21 +160,33 @@ async def open_policy(
         )
 
 
-def check_plays(names: Sequence[PolicyName], method: str, then: str = "", correct: int = 0) -> None:
-    """Whether the parts of a policy give what a method plays with, corrections included. Raises BadPolicy."""
-    check_method(names, method, then, writes=writes_proofs)
+def check_plays(
+    names: Sequence[PolicyName],
+    method: str,
+    then: str = "",
+    correct: int = 0,
+    template: Callable[[PolicyName], Template] | None = None,
+) -> None:
+    """Whether the parts of a policy give what a method plays with, corrections included. `template`: that of a language
+    model; None: as it is found for one of this process. Raises BadPolicy."""
+    template = template or _template
+
+    def writes(name: PolicyName) -> bool:
+        return writes_proofs(name, template)
+
+    check_method(names, method, then, writes=writes)
     for name in names if correct else ():
         if name.is_proofs:
             raise BadPolicy(f"`{name}`: a file corrects nothing; leave --correct out")
-        if name.is_model and writes_proofs(name) and not _template(name).correction:
+        if name.is_model and writes(name) and not template(name).correction:
             raise BadPolicy(
-                f"`{name}`: its template `{_template(name).name}` has no form for corrections; leave --correct out"
+                f"`{name}`: its template `{template(name).name}` has no form for corrections; leave --correct out"
             )
 
 
-def writes_proofs(name: PolicyName) -> bool:
+def writes_proofs(name: PolicyName, template: Callable[[PolicyName], Template] | None = None) -> bool:
     """Whether a part of a policy gives whole proofs, and no tactics. Raises BadPolicy."""
-    return _template(name).mode == "whole-proof" if name.is_model else name.is_proofs
+    return (template or _template)(name).mode == "whole-proof" if name.is_model else name.is_proofs
 
 
 def _template(name: PolicyName) -> Template:

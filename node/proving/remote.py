@@ -29,6 +29,7 @@ from node.prover.environment import LeanEnvironment
 from node.proving.finishing import Unwritable, finished
 from node.proving.policies import check_for_mesh
 from node.proving.prover import Budget, Found, ProvingFailed
+from node.proving.served import check_served, trouble_of
 from node.proving.settings import ProvingSettings
 
 AT_ONCE = 8
@@ -75,6 +76,8 @@ class MeshProver:
         except (BusError, MessageError) as error:  # too large a theorem is a MessageError
             raise ProvingFailed(f"the mesh did not search: {error}") from error
         seconds = time.monotonic() - began
+        if result is None or result.outcome is AttemptOutcome.UNDECIDED:
+            await self._check_models()
         if result is None:
             return Found(AttemptOutcome.FAILED, reason=f"no proof within {budget.seconds:g} s", seconds=seconds)
         return await self._found(theorem, result, seconds, budget)
@@ -108,7 +111,9 @@ class MeshProver:
         simulations = result.statistics.simulations
         match result.outcome:
             case AttemptOutcome.PROVED if result.proof is not None:
-                left = budget.seconds - seconds if self._settings.shorten else None
+                # What a person or a model wrote as a whole stays as it is.
+                shorten = self._settings.shorten and not self._settings.whole_proofs
+                left = budget.seconds - seconds if shorten else None
                 environment = LeanEnvironment(
                     self._bus, theorem, tactic_timeout=TACTIC_SECONDS, patience=FINISHING_PATIENCE
                 )
@@ -123,6 +128,15 @@ class MeshProver:
                 return Found(AttemptOutcome.FAILED, reason=result.message, simulations=simulations, seconds=seconds)
             case _:
                 raise ProvingFailed(f"the search was cut short: {result.message}")
+
+    async def _check_models(self) -> None:
+        """Raises ProvingFailed: the language models that were asked do not answer. Then no proof says nothing."""
+        try:
+            trouble = trouble_of(await self._bus.nodes(), self._settings.policy)
+        except BusError as error:
+            raise ProvingFailed(f"the mesh did not search: {error}") from error
+        if trouble:
+            raise ProvingFailed(f"the search was cut short: {trouble}")
 
     async def _refusal(self, theorem: Theorem) -> str:
         """Lean's words on a theorem that it refuses; empty for one whose first state it shows.
@@ -180,12 +194,17 @@ async def mesh_prover(url: str, run: str, settings: ProvingSettings | None = Non
     Raises BadPolicy: the mesh cannot have the policy that is wanted. Raises ProvingFailed when its broker cannot be
     reached.
     """
-    check_for_mesh(settings.policy if settings else "")
+    settings = settings or ProvingSettings()
+    check_for_mesh(settings.policy, settings.method, settings.then, settings.correct)
     try:
         bus = await Bus.connect(BusSettings(url=url), run=run, name="prove", wait=CONNECT_SECONDS)
     except BusError as error:
         raise ProvingFailed(str(error)) from error
     try:
+        try:
+            await check_served(bus, settings.policy)
+        except BusError as error:
+            raise ProvingFailed(str(error)) from error
         prover = MeshProver(bus, settings)
         subscription = await bus.subscribe(subjects.RESULT, (AttemptResult, ResultPart), prover.received)
         try:

@@ -25,13 +25,13 @@ class ProvingSettings:
     """How proofs are looked for."""
 
     policy: str = ""
-    """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `openai:URL#MODEL`
-    (a language model on a server; `@TEMPLATE` behind it where its name does not tell how to ask it), `tactics` (a fixed
-    list), `tactics:FILE` (one tactic a line), or several at once, as in `own:PATH+tactics`, with shares as in
+    """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `openai:URL#MODEL` (a language
+    model on a server; `@TEMPLATE` behind it where its name does not tell how to ask it), `tactics` (a fixed list),
+    `tactics:FILE` (one tactic a line), or several at once, as in `own:PATH+tactics`, with shares as in
     `own:PATH*2+tactics`. Empty: the list first, then with the newest checkpoint of runs/demo, if there is one. On a
-    running mesh (--url): `inference` (its network), `tactics` or `inference+tactics`; empty: as its provers are
-    configured, a network together with the list. Whole proofs: a model that writes them, or `proofs:FILE` (rows
-    {"name", "proof"})."""
+    running mesh (--url): `inference` (its network), `openai:MODEL` or `hf:ID_OR_FOLDER` (a model that it serves),
+    `tactics`, or several of these; empty: as its provers are configured, a network together with the list. Whole
+    proofs: a model that writes them, or `proofs:FILE` (rows {"name", "proof"})."""
 
     method: SearchMethod = "mcts"
     """How to search: `mcts` (Monte Carlo tree search), `best-first` (the likeliest path first), `random` (any open

@@ -57,7 +57,15 @@ class Engine:
         return self._closed.is_set()
 
     def turn(self, new: Iterable[Row]) -> list[Row]:
-        """Take rows in, run the group whose turn it is, and return the rows that are over."""
+        """Take rows in, run the group whose turn it is, and return the rows that are over, with what they have
+        drawn."""
+        over = self._turn(new)
+        for row in over:
+            if row.end is not None and not row.left:
+                row.drawn = row.sample()  # decoding takes its time, too: here, and not on the event loop
+        return over
+
+    def _turn(self, new: Iterable[Row]) -> list[Row]:
         self._waiting.extend(new)
         over = [row for row in self._waiting if row.is_over]
         self._waiting = deque(row for row in self._waiting if not row.is_over)

@@ -58,7 +58,7 @@ class Group:
         self.ids = self.loaded.model.generate(
             **arguments,
             attention_mask=self.mask,
-            past_key_values=self.cache,
+            **({} if self.cache is None else {"past_key_values": self.cache}),
             max_new_tokens=steps,
             logits_processor=[choosing],
             stopping_criteria=[Ending(self.rows, choosing, closing)],
@@ -100,7 +100,8 @@ class Group:
         self.ids, self.mask = self.ids[index], self.mask[index]
         if self.encoded is not None:
             self.encoded = type(self.encoded)(self.encoded[0][index])
-        self.cache.reorder_cache(index)
+        if self.cache is not None:
+            self.cache.reorder_cache(index)
         if self.can_join:
             self._pad(-int(self.mask.argmax(1).min()))
 
@@ -130,7 +131,8 @@ def begin(loaded: Loaded, rows: Sequence[Row], *, share: bool) -> Group:
         caches = (DynamicCache(config=loaded.model.config), DynamicCache(config=loaded.model.config))
         encoded = type(encoded)(encoded[0][index])
         return Group(loaded, rows, start, mask[index], noise, EncoderDecoderCache(*caches), encoded)
-    if not loaded.model._supports_default_dynamic_cache():
+    known = inspect.signature(loaded.model.forward).parameters
+    if "past_key_values" not in known or not loaded.model._supports_default_dynamic_cache():
         return Group(loaded, rows, ids[index], mask[index], noise, None)
     cache = DynamicCache(config=loaded.model.config)
     if ids.shape[1] > 1:

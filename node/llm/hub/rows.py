@@ -37,6 +37,8 @@ class Row:
     """Nobody waits for it any more."""
     error: str = ""
     """Why it could not be drawn."""
+    drawn: Sample | None = None
+    """Once it is over, and not left."""
     _pieces: list[str] = field(default_factory=list)
     _text: str = ""
     _texts: TokenTexts | None = None

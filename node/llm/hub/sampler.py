@@ -94,7 +94,7 @@ class HubSampler:
                 row.left = True
         if error := self.trouble or next((row.error for row in rows if row.error), ""):
             raise SamplerError(f"{self._name}: {error}")
-        return [row.sample() for row in rows]
+        return [row.drawn for row in rows if row.drawn is not None]
 
     async def _over(self, rows: Sequence[Row]) -> None:
         """Wait until rows are over. Raises SamplerError: nothing is drawn any more."""
@@ -123,6 +123,11 @@ class HubSampler:
         )
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, searching)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise SamplerError(f"{self._name}: it is closed") from None
         except RuntimeError as error:
             why = "it is closed" if self._engine.closed else in_a_line(error)
             raise SamplerError(f"{self._name}: {why}") from error

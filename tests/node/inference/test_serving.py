@@ -219,7 +219,7 @@ async def test_more_pinned_versions_than_fit_are_loaded_again_when_asked_for(
     broker: BusSettings, bus: Bus, run_name: str, learner: Learner
 ) -> None:
     await learner.announce(4, 1, 2, 3)
-    async with inference(broker, run_name, models=2):
+    async with inference(broker, run_name, versions=2):
         await serves(bus, 4)
         for version in (1, 2, 3, 1, 4):
             assert (await ask(bus, request(weights=version))).weights == version

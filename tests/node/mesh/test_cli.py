@@ -14,7 +14,7 @@ from node.mesh.commands import COMMANDS, ROLES, exists
 
 pytestmark = pytest.mark.process
 
-HEAVY = ("torch", "nats", "aiohttp", "tokenizers", "datasets", "openai")
+HEAVY = ("torch", "nats", "aiohttp", "tokenizers", "datasets", "openai", "transformers", "peft", "huggingface_hub")
 """Packages that take longer to import than anybody wants to wait for help (numpy's 0.1 s may pass)."""
 
 

@@ -13,11 +13,14 @@ from common.context import NodeContext
 from common.messages import Attempt, AttemptResult, TacticReply, TacticRequest
 from common.settings import NodeSettings
 from node.inference.engine_settings import EngineSettings
+from node.inference.model_serving import ModelServing
 from node.inference.serving import Serving
 from node.inference.settings import InferenceSettings
+from node.llm.settings import ModelSettings
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.results import results
+from tests.waiting import eventually
 
 ENGINE = EngineSettings(slots=4, cells=8, new_tokens=32)
 
@@ -42,6 +45,27 @@ async def inference_node(bus: Bus, broker: BusSettings, weights: str) -> AsyncIt
         context.stopping.set()
         await asyncio.wait({work}, timeout=60)
         await context.cancel_tasks()
+        await context.bus.close()
+
+
+@asynccontextmanager
+async def model_node(bus: Bus, broker: BusSettings, model: str, **settings: object) -> AsyncIterator[NodeContext]:
+    """An inference node that serves a language model; it is registered and answers when the block begins."""
+    context = NodeContext("inference", NodeSettings(run=bus.run, bus=broker))
+    context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
+    fields = {"models": ModelSettings(patience=0.3, wait=0.02, failures=1000)} | settings
+    work = asyncio.create_task(ModelServing(InferenceSettings(model=model, **fields), context).run())  # type: ignore[arg-type]
+    try:
+        await eventually(lambda: work.done() or "model" in context.facts)
+        if work.done():
+            work.result()  # what ended it
+        await bus.register(context.info())
+        yield context
+    finally:
+        context.stopping.set()
+        await asyncio.wait({work}, timeout=60)
+        await context.cancel_tasks()
+        await context.bus.unregister(context.id)
         await context.bus.close()
 
 

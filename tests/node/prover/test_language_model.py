@@ -194,9 +194,22 @@ def test_names_that_mean_no_model_are_refused(text: str, says: str) -> None:
         check(text)
 
 
-def test_a_mesh_says_that_it_asks_no_servers_yet() -> None:
-    with pytest.raises(BadPolicy, match=r"a mesh does not ask language models .*without --url"):
-        check_for_mesh(f"openai:http://a/v1#{BFS}")
+def test_a_mesh_is_asked_for_a_model_without_its_servers() -> None:
+    check_for_mesh(f"openai:{BFS}+tactics")
+    check_for_mesh(f"openai:{BFS}@my.toml")  # a file of the provers
+    check_for_mesh("openai:gpt@goedel-prover-v2", "whole-proof", correct=1)
+    wrong = {
+        f"openai:http://a/v1#{BFS}": f"inference nodes of a mesh know the servers; write `openai:{BFS}`",
+        "openai": "names no model; write `openai:MODEL`",
+        "openai:gpt": "no template is known for the model `gpt`: .*MODEL@TEMPLATE",
+        "openai:gpt@goedel-prover-v2": "gives whole proofs: they go with --method whole-proof",
+        "hf:gpt@nope+tactics:list": "`tactics:list` is a file of this machine",
+    }
+    for text, says in wrong.items():
+        with pytest.raises(BadPolicy, match=says):
+            check_for_mesh(text)
+    with pytest.raises(BadPolicy, match="no form for corrections"):
+        check_for_mesh("openai:gpt@kimina-prover", "whole-proof", correct=1)
 
 
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from node.llm.address import parse_hub_address
 from node.mesh.cli import USAGE_ERROR, main
 from node.prover.parameters import LIST_PENALTY
 from node.prover.policy_names import INFERENCE, OWN, BadPolicy, joined, parse
@@ -21,6 +22,8 @@ from node.prover.settings import ProverSettings
         ("tactics:a+b+inference", INFERENCE, "tactics:a+b+inference"),
         (" inference+tactics:my list ", INFERENCE, "inference+tactics:my list"),
         ("own:runs/demo+tactics", OWN, "own:runs/demo+tactics"),
+        ("hf:a/model+an/adapter@stp+fixed", OWN, "hf:a/model+an/adapter@stp+tactics"),
+        ("hf:model*0.5+hf:model+adapter*2+tactics", OWN, "hf:model*0.5+hf:model+adapter*2+tactics"),
     ],
 )
 def test_names_are_read_and_written(text: str, network: str, again: str) -> None:
@@ -28,10 +31,19 @@ def test_names_are_read_and_written(text: str, network: str, again: str) -> None
     assert parse(again, network) == parse(text, network)
 
 
+def test_a_plus_joins_an_adapter_to_its_model_and_parts_of_a_policy_to_each_other() -> None:
+    first, second, third = parse("hf:a/model*0.5+hf:b/model+./tactics@stp*2+tactics:list", OWN)
+    assert (first.where, first.share) == ("a/model", 0.5)
+    assert (second.where, second.share) == ("b/model+./tactics@stp", 2.0)
+    assert (third.kind, third.where) == ("tactics", "list")
+    address = parse_hub_address(second.where)
+    assert (address.model, address.adapter, address.template) == ("b/model", "./tactics", "stp")
+
+
 @pytest.mark.parametrize(
     ("text", "network", "says"),
     [
-        ("inferense", INFERENCE, "there is no policy `inferense`; there are `inference`, `tactics`"),
+        ("inferense", INFERENCE, "there is no policy `inferense`; there are `inference`, `openai:MODEL`"),
         ("own:runs/demo", INFERENCE, "proofmesh up --policy own:PATH"),
         ("inference+own:runs/demo", INFERENCE, "takes no `own:PATH`"),
         ("inference", OWN, "name the mesh with --url"),

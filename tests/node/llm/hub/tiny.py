@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -95,3 +96,27 @@ def saved(model: PreTrainedModel, folder: Path, tokenizer: PreTrainedTokenizerFa
     model.save_pretrained(folder)
     (tokenizer or tiny_tokenizer()).save_pretrained(folder)
     return folder
+
+
+SWAP = {
+    "p q : Prop\n⊢ p ∧ q → q ∧ p:::": "intro h",
+    "p q : Prop\nh : p ∧ q\n⊢ q ∧ p:::": "constructor",
+    "p q : Prop\nh : p ∧ q\n⊢ q:::": "exact h.2",
+    "p q : Prop\nh : p ∧ q\n⊢ p:::": "exact h.1",
+}
+"""A proof of `p ∧ q → q ∧ p`, as BFS-Prover is asked and answers."""
+
+
+def taught(pairs: Mapping[str, str], steps: int = 100) -> LlamaForCausalLM:
+    """A model that answers these prompts, because it has learned them by heart."""
+    tokenizer = tiny_tokenizer()
+    tokenizer.padding_side = "right"
+    model = llama(sharpness=1.0, hidden_size=64, intermediate_size=128).train()
+    batch = tokenizer([f"{prompt}{answer}</s>" for prompt, answer in pairs.items()], padding=True, return_tensors="pt")
+    labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+    optimizer = torch.optim.Adam(model.parameters(), 3e-3)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(**batch, labels=labels).loss.backward()
+        optimizer.step()
+    return model.eval()

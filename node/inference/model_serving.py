@@ -1,0 +1,168 @@
+"""An inference node that serves a language model of other people: as a gateway to servers, or in transformers.
+
+It answers requests for samples of this model, and nothing else: no tactic requests, no weights of a learner, no pauses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
+
+from common import metrics
+from common.messages import Busy, Failure, FailureKind, Message
+from common.model_messages import SampleRequest, SampleWait
+from common.node import NodeContext, NodeFailure
+from common.subjects import samples, samples_at_work
+from common.waiting import unless_stopped
+from node.inference.sample_desk import SampleDesk
+from node.inference.settings import InferenceSettings
+from node.llm import served
+from node.llm.address import BadModel, HubAddress
+from node.llm.faults import ContextExceeded
+from node.llm.hub.library import weights_of
+from node.llm.models import open_model, parse_model, template_of
+from node.llm.sampling import OpenedModel, SamplerError
+from node.llm.templates import Template, TemplateError
+
+OPEN_AGAIN = 2.0
+"""Seconds after which a model that could not be opened is tried again: its server may be starting."""
+
+DRAIN_SECONDS = 5.0
+"""For requests at work at the end; those that take longer are asked of another node."""
+
+REPORT_SECONDS = 0.5
+"""Seconds between reports: twice for every heartbeat."""
+
+HANDLERS = 2
+"""For each request at work: whoever asks for it, and one that was lost on the way."""
+
+
+class ModelServing:
+    """One such node at work."""
+
+    def __init__(self, settings: InferenceSettings, context: NodeContext) -> None:
+        """Raises BadModel."""
+        self._settings, self._context = settings, context
+        self._address = parse_model(settings.model)
+        self._name = served.served_name(self._address)
+        self._model: OpenedModel | None = None
+        self._problem = "the model is being opened"
+        self._counts: Counter[str] = Counter()
+        self._desk = SampleDesk(
+            self._sampled, context.id, limit=settings.queue, connected=lambda: context.bus.connected
+        )
+        self._seconds = metrics.histogram("inference_request_seconds", "From a request's arrival to its answer")
+        self._queue = metrics.gauge("inference_queue", "Requests held, running ones included")
+
+    async def run(self) -> None:
+        """Serve until the node is told to stop. Raises NodeFailure: the model cannot be had."""
+        context = self._context
+        await unless_stopped(self._announce(), context.stopping)
+        limit = HANDLERS * self._settings.queue
+        asked = await context.bus.serve(samples(self._name), SampleRequest, self._asked, queue="inference", limit=limit)
+        waited = await context.bus.serve(
+            samples_at_work(context.id), SampleWait, self._desk.wait, queue=None, limit=limit
+        )
+        async with AsyncExitStack() as stack:
+            if await unless_stopped(self._opened(stack), context.stopping) is not None:
+                context.spawn(self._report(), "report")
+                await context.stopping.wait()
+            await asked.unsubscribe()  # others take what comes now; those who wait here are still told
+            await self._desk.drain(DRAIN_SECONDS)
+            await waited.drain(DRAIN_SECONDS)
+            if self._model is not None:
+                self._count()
+                context.log.info("model served", usage=str(self._model.usage))
+
+    async def _announce(self) -> None:
+        """Tell the mesh what is served, and which weights it has, if they are here. Raises NodeFailure."""
+        facts = self._context.facts
+        if isinstance(self._address, HubAddress):
+            try:
+                facts["digest"] = await asyncio.to_thread(weights_of, self._address)
+            except BadModel as error:
+                raise NodeFailure(f"[inference] model: {error}", exit_code=2) from error
+        facts["model"] = self._name
+        self._context.changed.set()
+
+    async def _opened(self, stack: AsyncExitStack) -> bool:
+        """Open the model, however long its servers take to come. Raises NodeFailure."""
+        context = self._context
+        while True:
+            try:
+                opening = open_model(self._address, self._settings.models, template=self._template(), note=self._note)
+                self._model = await stack.enter_async_context(opening)
+            except BadModel as error:  # starting again would not make it better
+                raise NodeFailure(f"[inference] model: {error}", exit_code=2) from error
+            except SamplerError as error:
+                self._trouble(str(error))
+                self._problem = str(error)
+            else:
+                self._trouble("")
+                context.log.info("model opened", model=self._name)
+                return True
+            await asyncio.sleep(OPEN_AGAIN)
+
+    def _template(self) -> Template | None:
+        """How the model is mostly asked, where its name or its folder tells: the width of its beams, and the words of a
+        conversation where its tokenizer has none."""
+        try:
+            return template_of(self._address)
+        except TemplateError:
+            return None
+
+    def _note(self, text: str) -> None:
+        self._context.log.info("of the model", note=text)
+
+    # --- requests ----------------------------------------------------------------------------------------------------
+
+    async def _asked(self, request: SampleRequest) -> Message:
+        if self._model is None:
+            return Busy(retry_after=OPEN_AGAIN, reason=self._problem)
+        if request.model != self._name:
+            return Failure(reason=f"this node serves {self._name}, not {request.model}", kind=FailureKind.MALFORMED)
+        return await self._desk.take(request)
+
+    async def _sampled(self, request: SampleRequest) -> Message:
+        assert self._model is not None
+        prompt, decoding = served.prompt_of(request), served.decoding_of(request)
+        try:
+            with self._seconds.time():
+                found = await self._model.sample(prompt, request.count, request.seed, decoding)
+        except ContextExceeded as error:
+            self._counts["states"] += 1
+            return Failure(reason=str(error), kind=FailureKind.TOO_LONG)
+        except SamplerError as error:
+            self._counts["failed"] += 1
+            return Failure(reason=str(error), kind=FailureKind.MODEL)
+        self._counts.update(states=1, samples=len(found), tokens=sum(sample.token_count for sample in found))
+        return served.reply_of(found)
+
+    # --- telemetry ---------------------------------------------------------------------------------------------------
+
+    async def _report(self) -> None:
+        while True:
+            assert self._model is not None
+            self._trouble(self._model.trouble)
+            self._count()
+            await asyncio.sleep(REPORT_SECONDS)
+
+    def _count(self) -> None:
+        """States are prompts that were answered, as of the mesh's own network."""
+        self._queue.set(self._desk.at_work)
+        counts = {name: float(self._counts[name]) for name in ("states", "samples", "tokens", "failed")}
+        self._context.report(queue=self._desk.at_work, **counts)
+
+    def _trouble(self, problem: str) -> None:
+        """What is wrong at present; empty: nothing. The registry shows it, to those who wait for a proof, too."""
+        context = self._context
+        context.health("model", problem or None)
+        if context.facts.get("trouble", "") == problem:
+            return
+        if problem:
+            context.facts["trouble"] = problem
+            context.log.warning("the model gives no samples", reason=problem)
+        else:
+            context.facts.pop("trouble", None)
+        context.changed.set()

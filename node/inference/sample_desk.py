@@ -1,0 +1,109 @@
+"""Requests for samples that a node is at work on, and answers that wait to be fetched."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from common.bus.subscriptions import ServiceTime
+from common.messages import Busy, Message
+from common.model_messages import ANSWER, HOLD, SampleReply, SampleRequest, SampleWait
+
+
+@dataclass
+class _Work:
+    task: asyncio.Task[Message]
+    forgotten: asyncio.TimerHandle
+    """When nobody has asked for it for long."""
+
+
+class SampleDesk:
+    """At most `limit` requests at work at a time. Whoever asks waits for `hold` seconds, and may ask again."""
+
+    def __init__(
+        self,
+        sample: Callable[[SampleRequest], Awaitable[Message]],
+        node_id: str,
+        *,
+        limit: int,
+        connected: Callable[[], bool],
+        hold: float = HOLD,
+        keep: float = ANSWER,
+    ) -> None:
+        """`sample` answers a request, however long that takes. `connected`: whether anybody can ask at present; `keep`:
+        seconds after which work is given up that nobody has asked for, and an answer is dropped."""
+        self._sample = sample
+        self._node_id = node_id
+        self._limit = limit
+        self._connected = connected
+        self._hold, self._keep = hold, keep
+        self._works: dict[str, _Work] = {}
+        self._time = ServiceTime()
+
+    @property
+    def at_work(self) -> int:
+        """Requests that are not answered yet."""
+        return sum(not work.task.done() for work in self._works.values())
+
+    async def take(self, request: SampleRequest) -> Message:
+        """Begin with a request, or go on with it if it has come before."""
+        key = request.request_id
+        if key not in self._works:
+            if self.at_work >= self._limit:
+                return Busy(retry_after=self._time.retry_after(self._limit), reason="queue full")
+            loop = asyncio.get_running_loop()
+            task: asyncio.Task[Message] = loop.create_task(self._timed(request), name=f"samples {key}")
+            self._works[key] = _Work(task, loop.call_later(self._keep, self._forget, key))
+        return await self._progress(key)
+
+    async def wait(self, wait: SampleWait) -> Message:
+        """Go on waiting for a request that is at work here."""
+        if wait.request_id not in self._works:
+            return Busy(retry_after=0.0, reason="not at work here")
+        return await self._progress(wait.request_id)
+
+    async def drain(self, seconds: float) -> None:
+        """Let what is at work end, at most for so long; the rest is given up: others are asked for it."""
+        tasks = {work.task for work in self._works.values()}
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        for key in list(self._works):
+            self._drop(key)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _timed(self, request: SampleRequest) -> Message:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            return await self._sample(request)
+        finally:
+            self._time.observe(loop.time() - began)
+
+    async def _progress(self, key: str) -> Message:
+        """The answer, or word that it is at work. Raises what the work raised."""
+        work = self._works[key]
+        self._keep_on(key, work)
+        await asyncio.wait({work.task}, timeout=self._hold)  # which goes on if this request is cancelled
+        if not work.task.done():
+            return SampleReply(at_work=self._node_id)
+        if work.task.cancelled():
+            return Busy(retry_after=0.0, reason="the node ends")
+        return work.task.result()
+
+    def _keep_on(self, key: str, work: _Work) -> None:
+        work.forgotten.cancel()
+        work.forgotten = asyncio.get_running_loop().call_later(self._hold + self._keep, self._forget, key)
+
+    def _forget(self, key: str) -> None:
+        """Nobody has asked for it: a search that has ended, or a prover that died."""
+        if key in self._works and not self._connected():
+            self._keep_on(key, self._works[key])  # nobody could
+        else:
+            self._drop(key)
+
+    def _drop(self, key: str) -> None:
+        work = self._works.pop(key, None)
+        if work is not None:
+            work.forgotten.cancel()
+            work.task.cancel()

@@ -1,0 +1,112 @@
+"""Language models that a mesh serves, as a prover's attempts name them: as policies of tactics, and as sources of whole
+proofs. Each is opened once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from node.llm import served, templates
+from node.llm.address import BadModel, ModelAddress
+from node.llm.models import as_run
+from node.llm.templates import Template, TemplateError
+from node.prover.language_model import LanguageModelPolicy, decoding_of
+from node.prover.mesh_sampler import MeshSampler
+from node.prover.policy_names import BadPolicy, PolicyName
+from node.prover.sampled_proofs import SampledProofs
+
+if TYPE_CHECKING:
+    from common.bus import Bus
+    from node.prover.settings import ProverSettings
+
+MOST_OPEN = 64
+"""Policies, and as many sources of proofs, that are kept: attempts may name any model with any template."""
+
+
+def address_of(name: PolicyName) -> ModelAddress:
+    """The model that a part of a policy means in a mesh. Raises BadPolicy."""
+    try:
+        return served.parse_served(f"{name.kind}:{name.where}")
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
+
+
+def template_of(name: PolicyName) -> Template:
+    """How the model is asked; a template file that the name has is read. Raises BadPolicy."""
+    address = address_of(name)
+    try:
+        return served.template_of(address)
+    except TemplateError as error:
+        where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
+        raise BadPolicy(f"`{name}`: {error}{where}") from error
+
+
+def labels(names: Iterable[PolicyName]) -> dict[str, str]:
+    """The models among the parts of a policy, each with what results say of its template. Raises BadPolicy."""
+    return {
+        served.mesh_name(address_of(name)): templates.label_of(template_of(name)) for name in names if name.is_model
+    }
+
+
+class MeshModels:
+    """The language models that a prover can ask."""
+
+    def __init__(self, bus: Bus, settings: ProverSettings, configured: Iterable[PolicyName]) -> None:
+        """`configured`: the parts of the prover's own policy; template files that these name are read now. Raises
+        BadPolicy."""
+        self._bus = bus
+        self._settings = settings
+        models = [name for name in configured if name.is_model]
+        self._files = {address_of(name).template: template_of(name) for name in models} | _read(settings.templates)
+        self._expected = {served.served_name(address_of(name)) for name in models}
+        self._policy = lru_cache(MOST_OPEN)(self._opened_policy)
+        self._proofs = lru_cache(MOST_OPEN)(self._opened_proofs)
+
+    def template(self, name: PolicyName) -> Template:
+        """How a model is asked. Raises BadPolicy: nobody knows, or it is a file that is not this prover's own."""
+        address = address_of(name)
+        if not served.has_template_file(address):
+            return template_of(name)
+        # A message must not choose which files of this machine are read.
+        if address.template not in self._files:
+            raise BadPolicy(
+                f"an attempt asks for `{name}`: there is no template `{address.template}`, and this prover reads the "
+                "template files of its own configuration alone ([prover] templates, or policy)"
+            )
+        return self._files[address.template]
+
+    def writes(self, name: PolicyName) -> bool:
+        """Whether a part of a policy gives whole proofs, and no tactics. Raises BadPolicy."""
+        return self.template(name).mode == "whole-proof" if name.is_model else name.is_proofs
+
+    def policy(self, name: PolicyName) -> LanguageModelPolicy:
+        """The model's tactics. Raises BadPolicy."""
+        return self._policy(name)
+
+    def proofs(self, name: PolicyName) -> SampledProofs:
+        """The model's whole proofs. Raises BadPolicy."""
+        return self._proofs(name)
+
+    def _opened_policy(self, name: PolicyName) -> LanguageModelPolicy:
+        template = as_run(address_of(name), self.template(name), None)
+        return LanguageModelPolicy(self._sampler(name), template, sampling=self._settings.sampling)
+
+    def _opened_proofs(self, name: PolicyName) -> SampledProofs:
+        template = as_run(address_of(name), self.template(name), None)
+        decoding = decoding_of(template, self._settings.sampling)
+        return SampledProofs(self._sampler(name), template, decoding=decoding)
+
+    def _sampler(self, name: PolicyName) -> MeshSampler:
+        model = served.served_name(address_of(name))
+        patience = self._settings.policy_patience
+        return MeshSampler(self._bus, model, patience=patience, expected=model in self._expected)
+
+
+def _read(files: Collection[str]) -> dict[str, Template]:
+    """Template files, by how they are named. Raises BadPolicy."""
+    try:
+        return {file: templates.load(str(Path(file))) for file in files}
+    except TemplateError as error:
+        raise BadPolicy(f"templates: {error}") from error

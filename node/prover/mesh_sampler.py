@@ -1,0 +1,144 @@
+"""A language model that inference nodes of the mesh serve, asked over the bus."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from common import subjects
+from common.bus import BusError, BusyError, RemoteFailure, Unanswered
+from common.messages import FailureKind, MessageError, NodeInfo, OversizedMessage
+from common.model_messages import ANSWER, SampleReply, SampleRequest, SampleWait
+from common.seeds import derive_seed
+from node.llm.faults import ContextExceeded
+from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
+from node.llm.served import request_of, samples_a_request, samples_of
+from node.prover.asking import Patience
+from node.prover.policy_names import INFERENCE
+
+if TYPE_CHECKING:
+    from common.bus import Bus
+
+ABSENT_SECONDS = 5.0
+"""Patience with a model that nobody is known to serve: a node that is just starting has registered by then."""
+
+MOST_LOST = 5
+"""Nodes that may be lost while they are at work on one request: more of them, and it is the request that ends them."""
+
+
+def served_models(nodes: Iterable[NodeInfo]) -> set[str]:
+    """The models that inference nodes serve, or are about to."""
+    return {node.facts["model"] for node in nodes if node.role == "inference" and "model" in node.facts}
+
+
+def served_in_words(nodes: Sequence[NodeInfo]) -> str:
+    """What inference nodes serve, for a person who asked for something else."""
+    network = any(node.role == "inference" and "model" not in node.facts for node in nodes)
+    found = [*sorted(served_models(nodes)), *([f"the network (`{INFERENCE}`)"] if network else [])]
+    return f"they serve {', '.join(found)}" if found else "there are none that serve a model or a network"
+
+
+class MeshSampler:
+    """`node.llm.sampling.Sampler` over the bus. A request is asked again when the node that is at work on it dies."""
+
+    def __init__(
+        self, bus: Bus, model: str, *, patience: float, expected: bool = False, answer: float = ANSWER
+    ) -> None:
+        """`model`: as nodes announce it. `patience`: seconds for which nodes may be absent or busy, time without a
+        broker not counted; a node at work may take longer. `expected`: nodes are to come, whether or not one is known
+        yet. `answer`: seconds without a word after which a node is taken to be gone."""
+        self._bus = bus
+        self._model = model
+        self._patience = patience
+        self._expected = expected
+        self._answer = answer
+
+    async def sample(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
+        """`count` samples, as many in a request as an answer has room for. At temperature 0 what the model makes of
+        that: one, because all would be equal, or what a beam search finds.
+
+        Raises SamplerError, and its ContextExceeded.
+        """
+        # Without chance, other requests would be answered in the same way.
+        most = samples_a_request(decoding.max_tokens) if decoding.temperature else count
+        counts = [min(most, count - asked) for asked in range(0, count, most)]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(
+                        self._part(prompt, part, derive_seed(seed, "samples", number) if number else seed, decoding)
+                    )
+                    for number, part in enumerate(counts)
+                ]
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        return [sample for task in tasks for sample in task.result()]
+
+    async def _part(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
+        """Samples of one request. Raises SamplerError."""
+        request = request_of(secrets.token_hex(8), self._model, prompt, count, seed, decoding)
+        try:
+            return samples_of(await self._asked(request))
+        except RemoteFailure as error:
+            if error.kind is FailureKind.TOO_LONG:
+                raise ContextExceeded(error.reason) from error
+            # Texts may have more bytes than tokens mostly have.
+            if error.kind is FailureKind.OVERSIZED and count > 1 and decoding.temperature:
+                half = await self._part(prompt, count // 2, seed, decoding)
+                rest = await self._part(prompt, count - count // 2, derive_seed(seed, "rest"), decoding)
+                return [*half, *rest]
+            raise SamplerError(error.reason) from error
+        except OversizedMessage as error:
+            raise ContextExceeded(f"the prompt is too long for a message: {error}") from error
+        except (BusError, MessageError, ValueError) as error:
+            raise SamplerError(f"{self._model}: {error}") from error
+
+    async def _asked(self, request: SampleRequest) -> SampleReply:
+        """The samples. Raises SamplerError, BusError, OversizedMessage."""
+        lost = 0
+        while lost < MOST_LOST:
+            reply = await self._begun(request)
+            while reply.at_work:
+                try:
+                    reply = await self._waited(reply.at_work, request)
+                except (Unanswered, BusyError):
+                    lost += self._bus.connected  # without a broker nothing is known of the node
+                    await self._bus.wait_connected()
+                    break  # it is gone, or does not know of the request any more
+            else:
+                return reply
+        raise SamplerError(f"{self._model}: {MOST_LOST} inference nodes were lost while they were at work on a request")
+
+    async def _waited(self, node_id: str, request: SampleRequest) -> SampleReply:
+        """What the node at work has. Raises BusError."""
+        wait = SampleWait(request_id=request.request_id)
+        return await self._bus.request(subjects.samples_at_work(node_id), wait, SampleReply, timeout=self._answer)
+
+    async def _begun(self, request: SampleRequest) -> SampleReply:
+        """The first answer of a node. Raises SamplerError: no node serves the model; BusError, OversizedMessage."""
+        patience = Patience(self._bus, self._patience)
+        if not self._expected:
+            try:
+                return await self._ask(Patience(self._bus, min(ABSENT_SECONDS, self._patience)), request)
+            except BusyError:
+                pass  # so it is there
+            except Unanswered as error:
+                await self._check_served(error)
+        return await self._ask(patience, request)
+
+    async def _ask(self, patience: Patience, request: SampleRequest) -> SampleReply:
+        """Raises BusError, OversizedMessage."""
+        reply = await patience.ask(subjects.samples(self._model), request, SampleReply, timeout=self._answer)
+        self._expected = True  # who was there once may come back
+        return reply
+
+    async def _check_served(self, unanswered: Unanswered) -> None:
+        """Raises SamplerError: no node is registered for the model."""
+        try:
+            nodes = await self._bus.nodes()
+        except BusError:
+            return
+        if self._model not in served_models(nodes):
+            raise SamplerError(f"no inference node serves `{self._model}`; {served_in_words(nodes)}") from unanswered

@@ -1,0 +1,226 @@
+"""Inference nodes that serve a language model, and what asks them: a real broker, and servers on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pytest
+
+from broker import streams
+from broker.launcher import Server as BrokerServer
+from broker.settings import BrokerSettings
+from common.bus import Bus, BusError, BusSettings, Unanswered
+from common.messages import Busy, Failure, FailureKind, Message, TacticReply, TacticRequest
+from common.model_messages import SampleReply, SampleRequest, TextSample
+from common.process import spawn_child
+from common.subjects import TACTIC_REQUEST, samples
+from node.llm.faults import ContextExceeded
+from node.llm.openai import open_openai
+from node.llm.sampling import ChatMessage, Decoding, Prompt, SamplerError
+from node.llm.settings import ModelSettings
+from node.prover.mesh_sampler import MeshSampler
+from tests.node.llm.server import Server, running
+from tests.node.prover.nodes import model_node
+from tests.waiting import eventually
+
+MODEL = "openai:prover"
+DRAWN = Decoding(0.8, 0.95, 64, ("\n\n",))
+
+
+def sampler(bus: Bus, model: str = MODEL, patience: float = 60.0, expected: bool = True) -> MeshSampler:
+    return MeshSampler(bus, model, patience=patience, expected=expected)
+
+
+async def test_samples_over_the_mesh_are_those_of_the_server(bus: Bus, broker: BusSettings) -> None:
+    text, chat = Prompt("p ∧ q:::"), Prompt(messages=(ChatMessage("system", "s"), ChatMessage("user", "p ∧ q")))
+    async with running(Server()) as server:
+        address = f"openai:{server.url}#prover"
+        async with open_openai(address) as here, model_node(bus, broker, address) as node:
+            over_the_mesh = sampler(bus)
+            for prompt in (text, chat):
+                assert await over_the_mesh.sample(prompt, 5, 7, DRAWN) == await here.sample(prompt, 5, 7, DRAWN)
+            greedy = Decoding(temperature=0.0)
+            assert len(await over_the_mesh.sample(text, 5, 7, greedy)) == 1
+            # More than an answer has room for: several requests, each with a seed of its own.
+            many = await over_the_mesh.sample(text, 40, 7, Decoding(max_tokens=1024))
+            assert len(many) == 40 and len({sent["seed"] for sent in server.sent[-3:]}) == 3
+            assert node.facts == {"model": MODEL}
+            # It is no node of the mesh's network.
+            with pytest.raises(Unanswered, match="no node serves it"):
+                await bus.request(TACTIC_REQUEST, TacticRequest(state="⊢ p", samples=1, seed=0), TacticReply, timeout=5)
+            await eventually(lambda: node.heartbeat().values.get("samples") == 51)
+            told = node.heartbeat().values
+            assert told["failed"] == 0 and told["states"] == 6 and told["tokens"] > 51
+
+
+async def test_failures_of_the_server_are_told_apart(bus: Bus, broker: BusSettings) -> None:
+    async with running(Server(context=20)) as server, model_node(bus, broker, f"openai:{server.url}#prover") as node:
+        with pytest.raises(ContextExceeded, match="maximum context length is 20"):
+            await sampler(bus).sample(Prompt("p" * 21), 1, 0, DRAWN)
+        with pytest.raises(ContextExceeded, match="too long for a message"):
+            await sampler(bus).sample(Prompt("p" * 600_000), 1, 0, DRAWN)
+        server.fault = lambda number: "broken"
+        with pytest.raises(SamplerError, match=r"no answer within 0\.3 s: .*answers 500") as failed:
+            await sampler(bus).sample(Prompt("p"), 1, 0, DRAWN)
+        assert not isinstance(failed.value, ContextExceeded)
+        await eventually(lambda: node.state == "unhealthy" and "answers 500" in node.facts["trouble"])
+        server.fault = lambda number: ""
+        await sampler(bus).sample(Prompt("p"), 1, 0, DRAWN)
+        await eventually(lambda: node.state != "unhealthy" and "trouble" not in node.facts)
+
+
+async def test_a_node_that_was_started_before_its_server_waits_for_it(
+    bus: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("node.llm.opening.PATIENCE", 0.0)
+    monkeypatch.setattr("node.inference.model_serving.OPEN_AGAIN", 0.05)
+    async with running(Server()) as server:
+        port = int(server.url.split(":")[2].partition("/")[0])
+    async with model_node(bus, broker, f"openai:http://127.0.0.1:{port}/v1#prover") as node:
+        await eventually(lambda: node.state == "unhealthy" and "cannot be reached" in node.facts["trouble"])
+        with pytest.raises(SamplerError, match="cannot be reached"):
+            await sampler(bus, patience=0.2).sample(Prompt("p"), 1, 0, DRAWN)
+        asked = asyncio.create_task(sampler(bus).sample(Prompt("p"), 1, 0, DRAWN))
+        async with running(Server(), port):
+            assert len(await asked) == 1
+        assert node.state != "unhealthy"
+
+
+async def test_requests_beyond_the_queue_wait_their_turn_and_the_end_answers_what_it_can(
+    bus: Bus, broker: BusSettings
+) -> None:
+    server = Server(fault=lambda number: "hang" if number == 0 else "")
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(running(server))
+        address = f"openai:{server.url}#prover"
+        settings = ModelSettings(patience=60.0, wait=0.02)
+        node = await stack.enter_async_context(model_node(bus, broker, address, queue=1, models=settings))
+        first = asyncio.create_task(sampler(bus).sample(Prompt("a"), 1, 0, DRAWN))
+        await eventually(lambda: server.did["hang"] == 1)
+        request = SampleRequest(request_id="b", model=MODEL, text="b")
+        with pytest.raises(BusError, match="queue full"):
+            await bus.request(samples(MODEL), request, SampleReply, timeout=10)
+        second = asyncio.create_task(sampler(bus).sample(Prompt("b"), 1, 0, DRAWN))
+        server.release.set()  # the first is answered with nothing, and asked again
+        assert len(await first) == len(await second) == 1
+        server.release.clear()
+        server.fault = lambda number: "hang"
+        last = asyncio.create_task(sampler(bus).sample(Prompt("c"), 1, 0, DRAWN))
+        await eventually(lambda: server.did["hang"] == 2)
+        node.stopping.set()
+        server.fault = lambda number: ""
+        server.release.set()
+        assert len(await last) == 1
+
+
+@pytest.mark.broker
+async def test_an_outage_of_the_broker_costs_no_work(tmp_path: Path) -> None:
+    settings = BrokerSettings(port=0, store=str(tmp_path / "store"))
+    first = BrokerServer(settings)
+    await first.start()
+    again = BrokerServer(dataclasses.replace(settings, port=urlparse(first.bus.url).port or 0))
+    bus = await Bus.connect(first.bus, run="outage", name="test", wait=10)
+    await streams.ensure(bus)
+    server = Server(fault=lambda number: "hang" if number == 0 else "")
+    try:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(running(server))
+            models = ModelSettings(patience=60.0, wait=0.02)
+            address = f"openai:{server.url}#prover"
+            await stack.enter_async_context(model_node(bus, first.bus, address, models=models))
+            asked = asyncio.create_task(sampler(bus).sample(Prompt("p"), 1, 0, DRAWN))
+            await eventually(lambda: server.did["hang"] == 1)
+            await first.stop(grace=0)
+            await again.start()
+            server.release.set()
+            assert len(await asked) == 1
+            # It was asked once more because the first answer was empty, and not because it was begun anew.
+            assert len(server.sent) == 2
+    finally:
+        await bus.close()
+        await again.stop(grace=0)
+
+
+class Played:
+    """Answers to requests for a model, one after the other; the last one again and again."""
+
+    def __init__(self, *answers: Message) -> None:
+        self.answers = list(answers)
+        self.asked: list[SampleRequest] = []
+
+    async def answer(self, request: SampleRequest) -> Message:
+        self.asked.append(request)
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+@pytest.mark.parametrize("lost", [1, 4])
+async def test_a_request_whose_node_is_gone_is_asked_again(lost: int, bus: Bus) -> None:
+    gone, here = SampleReply(at_work="a-node-that-died"), SampleReply(samples=(TextSample("simp"),))
+    played = Played(*[gone] * lost, here)
+    await bus.serve(samples(MODEL), SampleRequest, played.answer, queue="inference", limit=8)
+    (sample,) = await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)
+    assert sample.text == "simp" and len(played.asked) == lost + 1
+    assert len({each.request_id for each in played.asked}) == 1
+
+
+async def test_a_request_that_ends_every_node_is_given_up(bus: Bus) -> None:
+    played = Played(SampleReply(at_work="a-node-that-died"))
+    await bus.serve(samples(MODEL), SampleRequest, played.answer, queue="inference", limit=8)
+    with pytest.raises(SamplerError, match="5 inference nodes were lost"):
+        await sampler(bus).sample(Prompt("p"), 1, 0, DRAWN)
+
+
+async def test_samples_that_are_too_large_together_are_asked_for_apart(bus: Bus) -> None:
+    async def answer(request: SampleRequest) -> Message:
+        if request.count > 2:
+            return Failure(reason="the answer is too large", kind=FailureKind.OVERSIZED)
+        return SampleReply(samples=tuple(TextSample(f"{request.seed}") for _ in range(request.count)))
+
+    await bus.serve(samples(MODEL), SampleRequest, answer, queue="inference", limit=8)
+    found: Sequence[object] = await sampler(bus).sample(Prompt("p"), 5, 0, DRAWN)
+    assert len(found) == 5
+
+
+async def test_nodes_that_come_within_patience_are_waited_for_and_a_model_of_nobody_is_not(
+    bus: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("node.prover.mesh_sampler.ABSENT_SECONDS", 0.05)
+    with pytest.raises(SamplerError, match="no inference node serves `openai:prover`; there are none"):
+        await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)
+    asked = asyncio.create_task(sampler(bus).sample(Prompt("p"), 1, 0, DRAWN))
+    async with running(Server()) as server:
+        async with model_node(bus, broker, f"openai:{server.url}#prover"):
+            assert len(await asked) == 1
+            known = sampler(bus, expected=False)
+            assert len(await known.sample(Prompt("p"), 1, 0, DRAWN)) == 1
+        asked = asyncio.create_task(known.sample(Prompt("p"), 1, 0, DRAWN))  # it was there once
+        async with model_node(bus, broker, f"openai:{server.url}#prover"):
+            assert len(await asked) == 1
+
+
+async def test_a_busy_node_is_no_missing_one(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("node.prover.mesh_sampler.ABSENT_SECONDS", 0.05)
+    played = Played(*[Busy(retry_after=0.05, reason="queue full")] * 4, SampleReply(samples=(TextSample("simp"),)))
+    await bus.serve(samples(MODEL), SampleRequest, played.answer, queue="inference", limit=8)
+    assert len(await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)) == 1
+
+
+@pytest.mark.process
+async def test_a_model_that_the_server_does_not_have_ends_the_node_with_one_reason(
+    bus: Bus, broker: BusSettings
+) -> None:
+    async with running(Server()) as server:
+        argv = [sys.executable, "-m", "node.mesh.cli", "inference", "--model", f"openai:{server.url}#other"]
+        pipe = asyncio.subprocess.PIPE
+        node = await spawn_child([*argv, "--run", bus.run, "--bus.url", broker.url], stdout=pipe, stderr=pipe)
+        out, errors = await asyncio.wait_for(node.communicate(), 60)
+    said = (out + errors).decode()
+    assert node.returncode == 2, said
+    assert "[inference] model: " in said and "does not have the model `other`; it has `prover`" in said
+    assert "Traceback" not in said

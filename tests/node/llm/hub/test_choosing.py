@@ -1,0 +1,59 @@
+"""Which token is chosen: exact samples of a distribution, and nothing outside the nucleus."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from node.llm.hub.choosing import Choosing, Noise, within_nucleus
+from node.llm.hub.rows import Row
+from node.llm.sampling import Decoding
+
+CPU = torch.device("cpu")
+LOGITS = torch.tensor([2.0, 1.0, 0.0, -1.0])
+
+
+def row(seed: int, **decoding: float) -> Row:
+    return Row((1,), Decoding(**decoding), seed, (), lambda ids: "")  # type: ignore[arg-type]
+
+
+def frequencies(number: int, **decoding: float) -> torch.Tensor:
+    rows = [row(seed, **decoding) for seed in range(number)]
+    choosing = Choosing(rows, Noise(rows, CPU), CPU)
+    tokens = choosing(torch.zeros(number, 1), LOGITS.repeat(number, 1)).argmax(-1)
+    logprobs = LOGITS.log_softmax(-1)[tokens]
+    assert choosing.logprobs.tolist() == pytest.approx(logprobs.tolist())
+    return tokens.bincount(minlength=4) / number
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])
+def test_tokens_come_as_often_as_the_softmax_says(temperature: float) -> None:
+    found = frequencies(8000, temperature=temperature)
+    assert found.tolist() == pytest.approx((LOGITS / temperature).softmax(-1).tolist(), abs=0.02)
+
+
+def test_the_nucleus_holds_the_likeliest_tokens_alone() -> None:
+    found = frequencies(4000, top_p=0.7)
+    expected = torch.tensor([2.0, 1.0]).softmax(-1)
+    assert found.tolist() == pytest.approx([*expected.tolist(), 0.0, 0.0], abs=0.03)
+    kept = within_nucleus(LOGITS.repeat(3, 1), torch.tensor([[0.01], [0.9], [1.0]])).isfinite().sum(-1)
+    assert kept.tolist() == [1, 3, 4]
+
+
+def test_temperature_0_takes_the_likeliest_beside_rows_that_draw() -> None:
+    rows = [row(0, temperature=0.0), *(row(seed) for seed in range(1, 50))]
+    tokens = Choosing(rows, Noise(rows, CPU), CPU)(torch.zeros(50, 1), LOGITS.repeat(50, 1)).argmax(-1)
+    assert tokens[0] == 0 and len(set(tokens.tolist())) > 1
+
+
+def test_noise_goes_on_where_it_was_when_rows_move() -> None:
+    rows = [row(seed) for seed in range(4)]
+    still, moved = Noise(rows, CPU), Noise(rows[:3], CPU)
+    first, second = torch.zeros(4, 9), torch.zeros(4, 9)
+    still.add(first)
+    still.add(second)
+    begin = torch.zeros(3, 9)
+    moved.add(begin)
+    later = torch.zeros(2, 9)
+    moved.kept([2]).joined(Noise(rows[3:], CPU)).add(later)
+    assert torch.equal(begin, first[:3]) and torch.equal(later[0], second[2]) and torch.equal(later[1], first[3])

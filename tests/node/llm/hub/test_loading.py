@@ -1,0 +1,217 @@
+"""Models, tokenizers and adapters from folders, and every way in which one can be wrong: one line, no traceback."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file, save_file
+from transformers import BertConfig, BertForMaskedLM
+
+from node.llm.address import BadModel, HubAddress
+from node.llm.hub.loading import load
+from node.llm.models import check_library, template_of
+from node.llm.settings import HubSettings
+from node.llm.templates import TemplateError
+from tests.node.llm.hub.tiny import llama, saved, tiny_tokenizer
+
+CPU = HubSettings(device="cpu")
+WEIGHTS = "model.safetensors"
+
+
+@pytest.fixture
+def folder(llama_folder: Path, tmp_path: Path) -> Path:
+    """A model to break."""
+    return Path(shutil.copytree(llama_folder, tmp_path / "tiny-llama"))
+
+
+def edit(file: Path, **changes: object) -> None:
+    content = json.loads(file.read_text()) | changes
+    file.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
+
+
+def adapter(base: str, where: Path, **changes: int) -> Path:
+    """A LoRA adapter with random weights."""
+    torch.manual_seed(3)
+    config = LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+    model = get_peft_model(llama(**changes), config)
+    model.save_pretrained(where)
+    edit(where / "adapter_config.json", base_model_name_or_path=base)
+    return where
+
+
+def broken(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:2000])
+
+
+def without_a_tensor(file: Path) -> None:
+    tensors = load_file(file)
+    del tensors["model.norm.weight"]
+    save_file(tensors, file, metadata={"format": "pt"})
+
+
+def without_tokenizer(folder: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+
+
+BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no config": (lambda at: (at / "config.json").unlink(), "has no config.json, so it is no model"),
+    "no JSON": (lambda at: (at / "config.json").write_text("{"), "config.json is no JSON"),
+    "no object": (lambda at: (at / "config.json").write_text("[]"), "config.json holds no object"),
+    "no weights": (lambda at: (at / WEIGHTS).unlink(), "the folder has no weights"),
+    "cut weights": (lambda at: broken(at / WEIGHTS), "the weights cannot be read: "),
+    "other weights": (lambda at: (at / WEIGHTS).write_bytes(b"hello" * 99), "the weights cannot be read: "),
+    "a tensor less": (lambda at: without_a_tensor(at / WEIGHTS), "1 tensors are missing .* such as model.norm.weight"),
+    "other shapes": (lambda at: edit(at / "config.json", intermediate_size=48), "weights|size mismatch"),
+    "no tokenizer": (without_tokenizer, "no tokenizer: the folder has no tokenizer.json and no tokenizer_config.json"),
+    "broken tokenizer": (lambda at: (at / "tokenizer.json").write_text("{}"), "no tokenizer: "),
+    "unknown type": (lambda at: edit(at / "config.json", model_type="lama"), "does not know: `lama`"),
+    "own code": (
+        lambda at: edit(at / "config.json", model_type="lama", auto_map={"AutoModelForCausalLM": "code.Lama"}),
+        "needs Python code of its own.*--models.hf.trust-remote-code",
+    ),
+    "masked": (
+        lambda at: BertForMaskedLM(
+            BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2)
+        ).save_pretrained(at),
+        "a BertForMaskedLM writes no text",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BREAKS)
+def test_what_is_wrong_with_a_folder_is_told_in_one_line(
+    what: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    breaks, says = BREAKS[what]
+    breaks(folder)
+    capfd.readouterr()
+    with pytest.raises(BadModel, match=says) as found:
+        load(HubAddress(str(folder)), CPU)
+    line = str(found.value)
+    assert line.startswith(f"hf:{folder}: ") and "\n" not in line and len(line) < 600
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("./nowhere", "hf:./nowhere: there is no such folder"),
+        ("a/b/c", "hf:a/b/c: there is no such folder"),
+        ("no blanks", "there is no such folder, and an id of the hub is written OWNER/NAME"),
+        ("pyproject.toml", "a file; name the folder that it is in"),
+        ("nobody-at-all/no-model", "there is no such folder, and the model cannot be downloaded"),
+    ],
+)
+def test_what_is_not_there_is_told_in_one_line(name: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(BadModel, match=says) as found:
+        load(HubAddress(name), CPU)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("device", "says"), [("cuda:7", "PyTorch sees 0 GPUs"), ("gpu", "there is no such device; there are auto, cpu")]
+)
+def test_a_device_that_is_not_there_is_told(
+    device: str, says: str, llama_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    with pytest.raises(BadModel, match=f"--models.hf.device {device}: {says}"):
+        load(HubAddress(str(llama_folder)), HubSettings(device=device))
+
+
+def test_too_little_memory_is_told(llama_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object, **named: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate")
+
+    monkeypatch.setattr("transformers.AutoModelForCausalLM.from_pretrained", full)
+    with pytest.raises(BadModel, match=r"out of memory: 0\.0 GiB of weights do not fit on cpu"):
+        load(HubAddress(str(llama_folder)), CPU)
+
+
+def test_a_missing_package_is_told_with_how_to_get_it(llama_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "peft" else object())
+    check_library(HubAddress(str(llama_folder)))
+    with pytest.raises(BadModel, match=r"need the package `peft`: pip install 'proofmesh\[models\]'"):
+        check_library(HubAddress(str(llama_folder), "adapter"))
+
+
+def test_weights_are_float32_on_the_cpu_unless_it_is_said_otherwise(tmp_path: Path) -> None:
+    saved(llama().bfloat16(), tmp_path)
+    assert load(HubAddress(str(tmp_path)), CPU).model.dtype == torch.float32
+    other = HubSettings(device="cpu", dtype="bfloat16")
+    assert load(HubAddress(str(tmp_path)), other).model.dtype == torch.bfloat16
+
+
+def test_an_adapter_changes_what_the_model_says(llama_folder: Path, tmp_path: Path) -> None:
+    lora = adapter(str(llama_folder), tmp_path)
+    ids = torch.tensor([[1, 7, 8]])
+    plain = load(HubAddress(str(llama_folder)), CPU).model(ids).logits
+    adapted = load(HubAddress(str(llama_folder), str(lora)), CPU).model(ids).logits
+    torch.manual_seed(3)
+    assert not torch.allclose(plain, adapted, atol=1e-2)
+
+
+def test_an_adapter_that_does_not_fit_is_told_with_both_models(llama_folder: Path, tmp_path: Path) -> None:
+    def says(where: Path | str) -> str:
+        with pytest.raises(BadModel) as found:
+            load(HubAddress(str(llama_folder), str(where)), CPU)
+        assert "\n" not in str(found.value)
+        return str(found.value)
+
+    other = adapter("meta-llama/Llama-9B", tmp_path / "other")
+    assert f"the adapter is for `meta-llama/Llama-9B`, and the model is `{llama_folder}`" in says(other)
+    wide = adapter("elsewhere/tiny-llama", tmp_path / "wide", hidden_size=64)
+    told = says(wide)
+    assert f"hf:{wide}: the adapter does not fit hf:{llama_folder} (it was made for `elsewhere/tiny-llama`)" in told
+    assert "size mismatch" in told
+    assert "has no adapter_config.json, so it is no LoRA adapter" in says(llama_folder)
+    assert "it is a model: write hf:MODEL" in says(llama_folder)
+    assert "there is no such folder" in says("./nowhere")
+    with pytest.raises(BadModel, match="it is an adapter: write hf:MODEL\\+ADAPTER"):
+        load(HubAddress(str(other)), CPU)
+    (wide / "adapter_model.safetensors").unlink()
+    assert "the folder has no weights" in says(wide)
+
+
+def test_the_template_is_the_one_named_or_the_folders_or_that_of_a_name(folder: Path) -> None:
+    assert template_of(HubAddress("ByteDance-Seed/BFS-Prover-V2-7B")).name == "bfs-prover-v2"
+    assert template_of(HubAddress(str(folder), template="stp")).name == "stp"
+    with pytest.raises(TemplateError, match="no template is known for the model"):
+        template_of(HubAddress(str(folder)))
+    edit(folder / "config.json", _name_or_path="internlm/internlm2_5-step-prover")
+    assert template_of(HubAddress(str(folder))).name == "internlm2.5-step-prover"
+    named = folder.rename(folder.with_name("BFS-Prover-V1-7B"))
+    assert template_of(HubAddress(str(named))).name == "bfs-prover-v1"
+    edit(named / "config.json", proofmesh_template="reprover-causal")
+    assert template_of(HubAddress(str(named))).name == "reprover-causal"
+    own = Path("node/llm/families/bfs-prover-v1.toml").read_text()
+    (named / "mine.toml").write_text(own.replace("{state}:::", "{state}###"))
+    edit(named / "config.json", proofmesh_template="mine.toml")
+    assert template_of(HubAddress(str(named))).template == "{state}###"
+    edit(named / "config.json", proofmesh_template="nope")
+    with pytest.raises(TemplateError, match="no template `nope`"):
+        template_of(HubAddress(str(named)))
+
+
+def test_a_tokenizer_that_ends_every_text_does_not_end_a_prompt(tmp_path: Path) -> None:
+    from tokenizers import processors
+
+    from node.llm.hub.reading import Reader
+    from node.llm.sampling import Prompt
+
+    tokenizer = tiny_tokenizer()
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A $B", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
+    saved(llama(), tmp_path, tokenizer)
+    reader = Reader("hf:x", load(HubAddress(str(tmp_path)), CPU), None)
+    ids = reader.ids(Prompt("intro h"))
+    assert ids[0] == 1 and 2 not in ids and ids == reader.ids(Prompt("<s>intro h"))

@@ -1,0 +1,85 @@
+"""Models of a mesh: how they are named, and prompts and samples on the wire."""
+
+from __future__ import annotations
+
+import pytest
+
+from common.messages import decode, encode
+from common.model_messages import SampleReply, SampleRequest
+from common.subjects import samples
+from node.llm.address import BadModel, parse_address, parse_hub_address
+from node.llm.sampling import ChatMessage, Decoding, Prompt, Sample, Token
+from node.llm.served import (
+    TOKENS_TOLD,
+    decoding_of,
+    mesh_name,
+    parse_served,
+    prompt_of,
+    reply_of,
+    request_of,
+    samples_a_request,
+    samples_of,
+    served_name,
+    template_of,
+)
+
+
+def test_a_model_is_the_same_on_all_servers_and_with_all_templates() -> None:
+    here = parse_address("openai:http://a/v1|http://b/v1#org/model@bfs-prover-v1")
+    there = parse_address("openai:http://c/v1#org/model")
+    named = parse_served("openai:org/model@reprover")
+    assert {served_name(each) for each in (here, there, named)} == {"openai:org/model"}
+    assert mesh_name(here) == "openai:org/model@bfs-prover-v1" and mesh_name(there) == "openai:org/model"
+    assert parse_served(mesh_name(here)).template == "bfs-prover-v1"
+    local = parse_hub_address("hf:folder/model+adapter@stp")
+    assert served_name(local) == "hf:folder/model+adapter" and parse_served(mesh_name(local)) == local
+    assert template_of(local).name == "stp"
+    assert samples(served_name(here)) == samples(served_name(named)) != samples(served_name(local))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("openai:http://a/v1#m", "know the servers; write `openai:m`"),
+        ("openai:", "names no model"),
+        ("openai:m@", "names no model"),
+        ("own:m", "is no language model"),
+        ("hf:@t", "is no model"),
+    ],
+)
+def test_names_that_a_mesh_has_not(text: str, says: str) -> None:
+    with pytest.raises(BadModel, match=says):
+        parse_served(text)
+
+
+def test_requests_and_samples_travel_whole() -> None:
+    prompt = Prompt(messages=(ChatMessage("system", "Prove."), ChatMessage("user", "p ∧ q")))
+    drawing = Decoding(0.7, 0.9, 2048, ("```", "\n\n"))
+    request = decode(encode(request_of("id", "openai:m", prompt, 3, 2**62, drawing)), SampleRequest)
+    assert prompt_of(request) == prompt and decoding_of(request) == drawing
+    assert (request.count, request.seed, request.model) == (3, 2**62, "openai:m")
+    given = [
+        Sample("exact ⟨h.2, h.1⟩", False, (Token("exact", -0.1), Token(" ⟨h.2,", -1e-9), Token(" h.1⟩", -2.5)), 3),
+        Sample("cut", True, (), 7),
+        Sample("", False, (Token("", -0.5),), 1),
+    ]
+    assert samples_of(decode(encode(reply_of(given)), SampleReply)) == given
+    stopped = Sample("simp", False, (Token("simp", -0.1), Token("\n\nmore", -0.2)), 2)
+    (back,) = samples_of(reply_of([stopped]))
+    assert back.logprob("simp") == -0.1 and back.logprob("simp and more") == stopped.logprob("simp and more")
+
+
+def test_half_a_character_does_not_stop_a_message() -> None:
+    prompt, sample = Prompt("\ud83d?"), Sample("a\ud83d", False, (Token("a", -1.0), Token("\ud83d", -2.0)), 2)
+    assert decode(encode(request_of("id", "m", prompt, 1, 0, Decoding())), SampleRequest).text == "??"
+    (back,) = samples_of(decode(encode(reply_of([sample])), SampleReply))
+    assert back.text == "a?" and back.logprob("a?") == -3.0
+
+
+def test_the_longest_proofs_fit_into_a_message() -> None:
+    tokens = tuple(Token("∀ x,", -0.5) for _ in range(4 * TOKENS_TOLD))
+    sample = Sample("∀ x," * len(tokens), True, tokens, len(tokens))
+    assert samples_a_request(4 * TOKENS_TOLD) == 1 and samples_a_request(256) > 32
+    (back,) = samples_of(decode(encode(reply_of([sample])), SampleReply))
+    assert back.text == sample.text and back.token_count == len(tokens)
+    assert back.logprob(back.text) == sample.logprob(sample.text)

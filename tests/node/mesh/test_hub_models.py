@@ -1,0 +1,92 @@
+"""`prove`, `eval` and `models try` with a language model in this process: real weights, and real Lean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from node.llm.command import main as models_command
+from node.mesh import eval as eval_command
+from node.mesh import prove as prove_command
+from tests.node.llm.hub.tiny import SWAP, llama, saved, taught
+from tests.node.mesh.calling import Command, Run
+
+STATEMENT = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
+
+ALONE = ("--closing", "--searching")
+"""Nothing but the search: no closing tactics, no search of the library."""
+
+
+@pytest.fixture(scope="module")
+def prover(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that has learned one proof by heart."""
+    return saved(taught(SWAP), tmp_path_factory.mktemp("models") / "swap-prover")
+
+
+@pytest.fixture
+def prove(calling: Callable[[Command], Run]) -> Run:
+    return calling(prove_command.main)
+
+
+@pytest.mark.lean
+def test_a_model_proves_what_it_has_learned(prove: Run, prover: Path) -> None:
+    policy = f"hf:{prover}@bfs-prover-v1"
+    code, out, err = prove(*ALONE, "--policy", policy, "--models.hf.device", "cpu", STATEMENT)
+    assert code == prove_command.PROVED and out.startswith("theorem swap") and "accepted by Lean" in err, err
+    assert "by language model" in err and f"{prover}@bfs-prover-v1: " in err and "tokens in" in err
+    assert len(err.splitlines()) == 3, err  # no words of the libraries
+
+
+@pytest.mark.lean
+def test_two_models_and_a_list_are_one_policy(prove: Run, prover: Path, tmp_path: Path) -> None:
+    other = saved(llama(5), tmp_path / "BFS-Prover-V1-other")
+    policy = f"hf:{prover}@bfs-prover-v1*2+hf:{other}*0.5+tactics"
+    code, _, err = prove(*ALONE, "--policy", policy, STATEMENT)
+    assert code == prove_command.PROVED and "by language model and list" in err, err
+    assert f"{other}: " in err and f"{prover}@bfs-prover-v1: " in err
+
+
+@pytest.mark.lean
+def test_an_evaluation_says_which_weights_it_is_of(
+    prover: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"name": "swap", "statement": STATEMENT}, {"name": "false", "statement": "theorem f (p q : Prop) : p → q"}]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    policy = f"hf:{prover}@bfs-prover-v1"
+    flags = ("--simulations", "8", "--out", "e", "--searches", "1")
+    assert eval_command.main(["--bench", "rows.jsonl", "--policy", policy, *flags]) == eval_command.DONE
+    found = json.loads(Path("e/results.json").read_text())
+    assert {row["name"]: row["standing"] for row in found["statements"]} == {"swap": "solved", "false": "unsolved"}
+    plan = json.loads(Path("e/evaluation.json").read_text())
+    assert plan["policy"] == policy and plan["label"] == "language model"
+    assert ", weights " in plan["weights"][policy]
+
+
+def test_a_model_is_tried(calling: Callable[[Command], Run], prover: Path) -> None:
+    state = next(iter(SWAP)).removesuffix(":::")
+    attempt = calling(lambda argv: models_command(["try", "bfs-prover-v1", *argv]))
+    code, out, err = attempt(state, "--policy", f"hf:{prover}", "--temperature", "0")
+    assert code == 0 and err == "", err
+    assert "\nintro h\nlog-probability (sum over tokens): -0." in out and "1 of 1 answers kept\n" in out
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("command", [prove_command.main, eval_command.main])
+def test_what_cannot_be_had_is_a_clear_line(command: Command, calling: Callable[[Command], Run], prover: Path) -> None:
+    Path("empty").mkdir()
+    told = {
+        "hf:./nowhere@bfs-prover-v1": "hf:./nowhere: there is no such folder",
+        "hf:empty@bfs-prover-v1": "hf:empty: the folder has no config.json",
+        f"hf:{prover}": "no template is known for the model",
+        f"hf:{prover}@nope": "no template `nope`",
+        f"hf:{prover}+./nowhere@bfs-prover-v1": "hf:./nowhere: there is no such folder",
+    }
+    rest = [STATEMENT] if command is prove_command.main else ["--bench", "pocket", "--out", "e"]
+    for policy, words in told.items():
+        code, out, err = calling(command)("--policy", policy, *rest)
+        lines = [line for line in err.splitlines() if not line.startswith("searching")]
+        assert code == 2 and not out and len(lines) == 1 and words in lines[0], err

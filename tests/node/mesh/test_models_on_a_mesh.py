@@ -1,0 +1,309 @@
+"""`proofmesh up` with language models on servers, and `prove` and `eval` that ask it for them: all nodes, real Lean."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from common.bus import Bus, BusError
+from common.process import kill_group, spawn_child
+from common.settings import BusSettings, NodeSettings
+from node.mesh import eval as eval_command
+from node.mesh import prove as prove_command
+from node.mesh import status as status_command
+from node.mesh.cli import USAGE_ERROR, main
+from node.mesh.plan import UpSettings, free_port, make_plan
+from tests.node.llm.server import Server, in_a_thread
+from tests.node.mesh.calling import Command, Run
+from tests.node.prover.test_mesh_models import BFS, GOEDEL, step, whole
+from tests.waiting import eventually, until
+
+RUN = "models"
+KEY = "sk-very-secret-key"
+SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
+FALSE = "theorem false (p q : Prop) : p → q"
+
+MESH = """
+[run]
+name = "models"
+dir = "{folder}/runs"
+[broker]
+port = {port}
+store = "{folder}/store"
+[ui]
+port = 0
+[up]
+ui = 0
+[lean_proxy]
+workers = 1
+[inference.models]
+patience = 0.5
+wait = 0.05
+failures = 1000
+[prover]
+searches = 2
+poll_seconds = 0.05
+"""
+
+
+@dataclass
+class Served:
+    """A mesh that serves two models."""
+
+    up: asyncio.subprocess.Process
+    url: str
+    folder: Path
+    tactics: Server
+    proofs: Server
+
+    @property
+    def flags(self) -> tuple[str, str, str, str]:
+        return "--url", self.url, "--run", RUN
+
+
+def nodes_of(up: asyncio.subprocess.Process, role: str) -> list[psutil.Process]:
+    """Processes of a role."""
+    children = psutil.Process(up.pid).children(recursive=True)
+    return [child for child in children if child.status() != psutil.STATUS_ZOMBIE and role in child.cmdline()]
+
+
+async def registered(url: str, count: int) -> None:
+    """Wait until so many nodes are running."""
+    bus = await Bus.connect(BusSettings(url=url), run=RUN, name="test", wait=60)
+
+    async def are_running() -> bool:
+        try:
+            return sum(node.state == "running" for node in await bus.nodes()) >= count
+        except BusError:
+            return False  # the run's buckets are being made
+
+    await until(are_running, what=f"{count} running nodes")
+    await bus.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder, port = tmp_path_factory.mktemp("models"), free_port()
+    url = f"nats://127.0.0.1:{port}"
+    file = folder / "mesh.toml"
+    file.write_text(MESH.format(folder=folder, port=port), encoding="utf-8")
+    tactics, proofs = Server(model=BFS, texts=step, key=KEY), Server(model=GOEDEL, texts=whole, key=KEY)
+    with in_a_thread(tactics), in_a_thread(proofs), asyncio.Runner() as runner:
+        policy = f"openai:{tactics.url}#{BFS}+openai:{proofs.url}#{GOEDEL}"
+        command = [sys.executable, "-m", "node.mesh.cli", "up", str(file), "--policy", policy]
+        env = {**os.environ, "OPENAI_API_KEY": KEY}
+        up = runner.run(spawn_child(command, env=env, stderr=asyncio.subprocess.DEVNULL))
+        try:
+            runner.run(registered(url, 5))
+            yield Served(up, url, folder, tactics, proofs)
+        finally:
+            up.send_signal(signal.SIGTERM)
+            runner.run(up.wait())
+            runner.run(kill_group(up, grace=0))
+    assert up.returncode == 0
+
+
+@pytest.fixture
+def prove(calling: Callable[[Command], Run]) -> Run:
+    """The command in this process."""
+    return calling(prove_command.main)
+
+
+@pytest.mark.process
+def test_a_mesh_proves_by_tactics_and_by_whole_proofs_of_the_model_that_is_named(served: Served, prove: Run) -> None:
+    code, out, err = prove(*served.flags, "--policy", f"openai:{BFS}", "--seconds", "90", SWAP)
+    assert code == prove_command.PROVED and out.startswith("theorem swap") and "accepted by Lean" in err, err
+    whole_proofs = ("--policy", f"openai:{GOEDEL}", "--method", "whole-proof", "--simulations", "4", "--samples", "2")
+    code, _, err = prove(*served.flags, *whole_proofs, SWAP)
+    assert code == prove_command.NOT_PROVED, err
+    whole_proofs = (*whole_proofs, "--seconds", "90")
+    code, out, err = prove(*served.flags, *whole_proofs, "--correct", "1", SWAP)
+    assert code == prove_command.PROVED and "exact fun h => ⟨h.2, h.1⟩" in out, err
+    both = ("--policy", f"openai:{GOEDEL}+openai:{BFS}", "--method", "whole-proof", "--then", "best-first")
+    code, _, err = prove(*served.flags, *both, "--simulations", "16", "--seconds", "90", SWAP)
+    assert code == prove_command.PROVED, err
+    assert served.tactics.sent and served.proofs.sent
+
+
+@pytest.mark.process
+def test_what_the_mesh_does_not_serve_is_one_line_that_says_what_it_serves(
+    served: Served, prove: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("node.proving.served.ABSENT_SECONDS", 0.1)
+    wrong = {
+        "openai:elsewhere@stp": "no inference node of run 'models' serves `openai:elsewhere`; they serve "
+        f"openai:{BFS}, openai:{GOEDEL}",
+        f"openai:{served.tactics.url}#{BFS}": f"the inference nodes of a mesh know the servers; write `openai:{BFS}`",
+        "openai:gpt": "no template is known for the model `gpt`",
+        f"openai:{BFS}@nope": f"`openai:{BFS}@nope`",
+    }
+    for policy, words in wrong.items():
+        method = ("--method", "whole-proof") if policy.endswith("@stp") else ()
+        code, out, err = prove(*served.flags, "--policy", policy, *method, SWAP)
+        lines = [line for line in err.splitlines() if not line.startswith("searching")]
+        assert code in (2, 3) and not out and len(lines) == 1 and words in lines[0], err
+    code, _, err = prove(*served.flags, "--policy", f"openai:{GOEDEL}", SWAP)
+    assert code == 2 and "they go with --method whole-proof" in err
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("model", "flags"),
+    [
+        (BFS, ()),
+        pytest.param(GOEDEL, ("--method", "whole-proof", "--correct", "1"), marks=pytest.mark.slow),
+    ],
+)
+def test_an_evaluation_over_the_mesh_is_that_of_one_process(
+    model: str, flags: tuple[str, ...], served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    rows = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": FALSE}]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    def results(out: str, *more: str) -> tuple[dict[str, object], dict[str, object]]:
+        budget = ("--simulations", "8", "--samples", "2", "--out", out, "--searches", "1")
+        assert eval_command.main(["--bench", "rows.jsonl", *budget, *more]) == eval_command.DONE
+        plan = json.loads(Path(out, "evaluation.json").read_text())
+        found = json.loads(Path(out, "results.json").read_text())["statements"]
+        attempts = [json.loads(line) for line in Path(out, "attempts.jsonl").read_text().splitlines()]
+        scripts = {each["name"]: each.get("script", "") for each in attempts}
+        same = ("policy", "label", "weights", "sampling", "leaves")
+        return {row["name"]: (row["standing"], scripts[row["name"]]) for row in found}, {key: plan[key] for key in same}
+
+    server = {BFS: served.tactics, GOEDEL: served.proofs}[model]
+    here = results("here", "--policy", f"openai:{server.url}#{model}", *flags)
+    there = results("there", "--policy", f"openai:{model}", *served.flags, *flags)
+    assert here == there
+    assert here[0]["swap"][0] == "solved" and here[0]["false"][0] == "unsolved"  # type: ignore[index]
+
+
+@pytest.mark.process
+def test_a_server_that_fails_is_told_by_status_and_leaves_theorems_undecided(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prove: Run, calling: Callable[[Command], Run]
+) -> None:
+    served.tactics.fault = lambda number: "unavailable"
+    try:
+        code, out, err = prove(*served.flags, "--policy", f"openai:{BFS}", "--seconds", "30", SWAP)
+        assert code == prove_command.MESH_FAILED and not out and "503: loading" in err, err
+        Path("rows.jsonl").write_text(json.dumps({"name": "swap", "statement": SWAP}) + "\n", encoding="utf-8")
+        played = ["--bench", "rows.jsonl", "--out", "e", "--simulations", "4", "--policy", f"openai:{BFS}"]
+        assert eval_command.main([*played, *served.flags]) == eval_command.DONE
+        (row,) = json.loads(Path("e/results.json").read_text())["statements"]
+        assert row["standing"] == "undecided"
+        status = calling(status_command.main)
+        said = (status("--run", RUN, "--url", served.url)[1] for _ in range(200))  # until the registry has heard of it
+        assert any("unhealthy" in text and "trouble" in text and "503: loading" in text for text in said)
+    finally:
+        served.tactics.fault = lambda number: ""
+    code, out, err = prove(*served.flags, "--policy", f"openai:{BFS}", "--seconds", "90", SWAP)
+    assert code == prove_command.PROVED, err
+    code, out, _ = status("--run", RUN, "--url", served.url, "--json")
+    facts = [node["facts"] for node in json.loads(out)["nodes"] if node["role"] == "inference"]
+    assert {each["model"] for each in facts} == {f"openai:{BFS}", f"openai:{GOEDEL}"}
+
+
+@pytest.mark.process
+def test_the_key_is_nowhere_to_be_read(served: Served) -> None:
+    for process in psutil.Process(served.up.pid).children(recursive=True):
+        assert not any(KEY in word for word in process.cmdline())
+    files = [path for path in served.folder.rglob("*") if path.is_file()]
+    assert any(path.suffix == ".log" for path in files)
+    assert not any(KEY.encode() in path.read_bytes() for path in files)
+
+
+@pytest.mark.slow
+@pytest.mark.process
+async def test_an_inference_node_that_is_killed_at_work_costs_no_attempt(served: Served) -> None:
+    begun = len(served.tactics.sent)
+    served.tactics.release.clear()
+    served.tactics.fault = lambda number: "hang" if number == begun + 1 else ""
+    command = [sys.executable, "-m", "node.mesh.cli", "prove", SWAP, *served.flags, "--policy", f"openai:{BFS}"]
+    prove = await spawn_child([*command, "--seconds", "120"], stderr=asyncio.subprocess.PIPE)
+    try:
+        await eventually(lambda: served.tactics.did["hang"] > 0, what="a request that hangs")
+        (victim,) = [node for node in nodes_of(served.up, "inference") if any(BFS in word for word in node.cmdline())]
+        victim.send_signal(signal.SIGKILL)
+        _, errors = await asyncio.wait_for(prove.communicate(), 150)
+        assert prove.returncode == 0, errors.decode()
+    finally:
+        served.tactics.fault = lambda number: ""
+        await kill_group(prove, grace=0)
+
+
+# --- what nodes are told ---------------------------------------------------------------------------------------------
+
+
+def told(policy: str = "", file: Path | None = None, **settings: object) -> dict[str, str]:
+    """The command lines of the nodes of a mesh, by name."""
+    plan = make_plan(file, UpSettings(policy=policy, **settings), NodeSettings(run="r"))  # type: ignore[arg-type]
+    return {child.name: " ".join(child.argv) for child in plan.children}
+
+
+def test_each_model_has_a_node_of_its_own() -> None:
+    urls = "openai:http://a/v1|http://b/v1"
+    nodes = told(f"{urls}#{BFS}*2+{urls}#{GOEDEL}@goedel-prover-v2+tactics")
+    assert set(nodes) == {
+        *("broker", "ui", "lean-proxy", "prover", "inference-BFS-Prover-V1-7B", "inference-Goedel-Prover-V2-8B")
+    }
+    assert nodes["inference-Goedel-Prover-V2-8B"].endswith(f"--weights  --model {urls}#{GOEDEL}@goedel-prover-v2")
+    assert nodes["prover"].endswith(f"--policy openai:{BFS}*2+openai:{GOEDEL}@goedel-prover-v2+tactics")
+    # One model that is asked in two ways is one model.
+    nodes = told(f"openai:http://a/v1#m@stp+openai:http://a/v1#m@{'bfs-prover-v1'}")
+    assert [name for name in nodes if name.startswith("inference")] == ["inference-m"]
+
+
+def test_a_mesh_that_learns_may_serve_models_besides(tmp_path: Path) -> None:
+    file = tmp_path / "mesh.toml"
+    file.write_text(f'[up]\nmodels = ["openai:http://a/v1#{BFS}"]\n[prover]\npolicy = "inference+openai:{BFS}"\n')
+    nodes = told(file=file, models=(f"openai:http://a/v1#{BFS}",))
+    assert {"learner", "inference", "inference-BFS-Prover-V1-7B"} <= nodes.keys()
+    assert "--model" not in nodes["inference"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--policy", "openai:http://a/v1"], "names no model"),
+        (["--policy", "openai:http://a/v1#gpt"], "no template is known for the model `gpt`"),
+        (["--policy", f"openai:http://a/v1#{BFS}@stp+openai:http://b/v1#{BFS}"], "are one model: join its servers"),
+        (["--models", "gpt"], "`gpt` is no language model"),
+        (["--models", "openai:http://a/v1#m", "openai:http://b/v1#m"], "are one model"),
+    ],
+)
+def test_models_that_cannot_be_served_are_told_before_anything_starts(
+    flags: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["up", "--dry-run", *flags]) == USAGE_ERROR
+    error = capsys.readouterr().err
+    assert says in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[inference]\nmodel = "openai:http://a/v1#m"\nweights = "w"', "not both"),
+        ('[inference]\nmodel = "gpt"', "`gpt` is no language model"),
+        ('[prover]\npolicy = "openai:gpt"', "no template is known"),
+        ('[prover]\npolicy = "openai:http://a/v1#m"', "write `openai:m`"),
+    ],
+)
+def test_sections_that_make_no_sense_are_told(
+    text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mesh.toml"
+    file.write_text(text, encoding="utf-8")
+    assert main(["up", str(file), "--dry-run"]) == USAGE_ERROR
+    error = capsys.readouterr().err
+    assert says in error and error.count("\n") == 1
