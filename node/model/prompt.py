@@ -10,9 +10,7 @@ from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
 FRAME = 3
 """Tokens of a prompt besides the state or the statement: bos, the mark of what it is, tactic."""
 
-_NAMED = re.compile(
-    r"\s*(?:theorem|lemma|example)\b(?: *(?:«[^»]*»|[^\s:(){}\[\]⦃⦄«])+(?:(?<=\.)\{[\w ,]*\})?)?\s*"
-)
+_NAMED = re.compile(r"\s*(?:theorem|lemma|example)\b(?: *(?:«[^»]*»|[^\s:(){}\[\]⦃⦄«])+(?:(?<=\.)\{[\w ,]*\})?)?\s*")
 """The keyword and the name of a statement, universes included."""
 
 

@@ -1,4 +1,4 @@
-"""What a network was trained on, as its checkpoint or weights file says: whole proofs, or tactics alone. Without torch."""
+"""Whether a network was trained on whole proofs, as its checkpoint or weights file says. Without torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_PROOFS = (
     "transitions:bank proofs:bank`"
 )
 NO_ROLES = (
-    "this network's tokenizer has no marks of roles, which tell a statement from a state, so it writes no whole proofs; "
+    "this network writes no whole proofs: its tokenizer has no marks of roles, which tell a statement from a state; "
     "train one with `proofmesh train sft --data.sources transitions:bank proofs:bank`"
 )
 

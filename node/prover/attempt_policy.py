@@ -10,11 +10,21 @@ from common.messages import Attempt, Purpose
 from node.prover.drafts import ProofSource
 from node.prover.exploration import ExploringPolicy
 from node.prover.fixed_policy import CLOSING, FixedPolicy
+from node.prover.inference_proofs import InferenceProofs
 from node.prover.interactive import for_people, with_premises
 from node.prover.mixture import MixturePolicy, Part
 from node.prover.parameters import SearchParameters
 from node.prover.policy import InferencePolicy, NoTactics, Policy
-from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, check_method, has_network, joined, parse
+from node.prover.policy_names import (
+    INFERENCE,
+    BadPolicy,
+    PolicyName,
+    check_method,
+    has_network,
+    joined,
+    parse,
+    writers_of,
+)
 from node.prover.proof_list import ListedProofs, read_proofs
 from node.prover.settings import ProverSettings
 from node.prover.tactic_list import ListedTactics, read_tactics
@@ -80,7 +90,10 @@ class AttemptPolicies:
 
     def proofs(self, attempt: Attempt) -> ProofSource | None:
         """What writes whole proofs for the attempt; None: nothing does. Raises BadPolicy."""
-        return next((self._proofs[name] for name in self._names(attempt) if name.is_proofs), None)
+        writer = next(iter(writers_of(self._names(attempt))), None)
+        if writer is None:
+            return None
+        return InferenceProofs(self._inference(attempt)) if writer.is_network else self._proofs[writer]
 
     def has_values(self, attempt: Attempt) -> bool:
         """Whether the values of the attempt's policy are learned. Raises BadPolicy."""
@@ -103,12 +116,14 @@ class AttemptPolicies:
     def _part(self, name: PolicyName, attempt: Attempt) -> Part:
         if not name.is_network:
             return Part(self._files.get(name) or tactics_policy(name), share_of(name))
+        return Part(self._inference(attempt), share_of(name), has_values=True)
+
+    def _inference(self, attempt: Attempt) -> InferencePolicy:
         settings = self._settings
-        policy = InferencePolicy(
+        return InferencePolicy(
             self._bus,
             weights=attempt.weights,
             timeout=settings.policy_timeout,
             patience=settings.policy_patience,
             sampling=settings.sampling,
         )
-        return Part(policy, share_of(name), has_values=True)

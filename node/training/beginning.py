@@ -15,8 +15,8 @@ from node.model import checkpoint
 from node.model.checkpoint import Checkpoint, CheckpointError
 from node.model.checkpoint_folders import STATE, newest_whole, none_whole
 from node.model.names import StatementNames, canonical
-from node.model.trained import PROOFS_KEY
 from node.model.tokenizer import Tokenizer, TokenizerError
+from node.model.trained import PROOFS_KEY
 from node.model.transformer import Transformer
 from node.training.errors import InputError
 from node.training.proof_rows import proof_of

@@ -17,7 +17,7 @@ from typing import Literal
 from common.messages import Transition
 from common.seeds import derive_seed
 from node.model.names import Names, StatementNames
-from node.model.prompt import proof_prompt_tokens, prompt_tokens, tactic_tokens
+from node.model.prompt import prompt_tokens, proof_prompt_tokens, tactic_tokens
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TEXT, Tokenizer
 from node.training.proof_rows import TheoremProof, proof_of
 from node.training.rows import NOTHING_LEFT, Row, TheoremTransition, steps_of, text_of
@@ -82,9 +82,7 @@ def with_state_after(document: Document, tokenizer: Tokenizer, state: str, limit
     return replace(document, tokens=(*document.tokens, *after), after=len(after))
 
 
-def proof_document(
-    tokenizer: Tokenizer, proof: TheoremProof, limit: int, *, canonical: bool = True
-) -> Document | None:
+def proof_document(tokenizer: Tokenizer, proof: TheoremProof, limit: int, *, canonical: bool = True) -> Document | None:
     """A whole proof, names as in `transition_document`; None for more than `limit` tokens: half a statement is another
     one, and half a proof is none."""
     statement, text = proof.statement, proof.proof

@@ -1,7 +1,7 @@
 """Where training data comes from: the bank and the Lean files of this repository, local files, the Hugging Face hub.
 
-A source is named `KIND:WHERE` or `KIND:WHERE*WEIGHT`. KIND: `text`, `lean`, `transitions`, or `proofs` (whole ones, with
-their statements). WHERE: `bank`, `bank-all` (with what reinforcement learning is to find), `pocket` (pocket Lean's
+A source is named `KIND:WHERE` or `KIND:WHERE*WEIGHT`. KIND: `text`, `lean`, `transitions`, or `proofs` (whole ones,
+with their statements). WHERE: `bank`, `bank-all` (with what reinforcement learning is to find), `pocket` (pocket Lean's
 library), `hub:ORG/NAME`, `hub:ORG/NAME/CONFIG`, or a path, patterns allowed, of .jsonl, .json, .txt, .lean or .parquet
 files (the first four also .gz). Proofs may also be those of a folder: a run's, or an evaluation's.
 
