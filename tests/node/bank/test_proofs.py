@@ -35,7 +35,9 @@ def test_the_warm_start_has_proofs_of_its_own_transitions_alone() -> None:
         assert {(proof.theorem.name, tactic) for tactic in tactics[proof.theorem.name]} <= allowed
 
 
-@pytest.mark.parametrize(("steps", "trees"), [((1,), 1), ((3, 1, 2, 1), 1), ((2, 1, 1), 1), ((3, 2, 1, 1), 2), ((1, 1), 0)])
+@pytest.mark.parametrize(
+    ("steps", "trees"), [((1,), 1), ((3, 1, 2, 1), 1), ((2, 1, 1), 1), ((3, 2, 1, 1), 2), ((1, 1), 0)]
+)
 def test_every_tree_that_has_the_recorded_numbers_is_found(steps: tuple[int, ...], trees: int) -> None:
     rows = [BankTransition("t", 1, "f", f"state {place}", f"tactic {place}", left) for place, left in enumerate(steps)]
     found = list(_trees(rows))

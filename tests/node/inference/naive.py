@@ -12,7 +12,7 @@ from node.inference.job import Job
 from node.inference.noise import uniforms
 from node.inference.sampling import COLDEST
 from node.model.names import Names, StatementNames
-from node.model.prompt import proof_prompt_tokens, prompt_tokens, unnamed
+from node.model.prompt import prompt_tokens, proof_prompt_tokens, unnamed
 from node.model.tokenizer import EOS
 from node.model.transformer import expected_value
 from node.model.weights import Weights

@@ -11,6 +11,7 @@ import pytest
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.messages import Attempt, AttemptOutcome, Method, Purpose
+from node.eval.folder import read
 from node.lean.text.script import proof_script
 from node.mesh import eval as evaluating
 from node.mesh import prove
@@ -72,16 +73,15 @@ def test_an_evaluation_counts_its_proofs_and_tokens(
 ) -> None:
     rows = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": "theorem false (p q : Prop) : p → q"}]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    code, out, err = calling(evaluating.main)(
+    code, _, err = calling(evaluating.main)(
         *("--bench", "rows.jsonl", "--policy", f"own:{writer}", "--method", "whole-proof"),
-        *("--simulations", "12", "--out", "e", "--json"),
+        *("--simulations", "12", "--out", "e"),
     )
     assert code == evaluating.DONE, err
-    results = json.loads(out)
-    assert results["solved"] == 1, results
-    attempts = [json.loads(line) for line in (tmp_path / "e/attempts.jsonl").read_text().splitlines()]
-    assert {each["name"]: bool(each.get("script")) for each in attempts} == {"swap": True, "false": False}
-    assert all(each["statistics"]["tokens"] > each["statistics"]["samples"] > 0 for each in attempts)
+    found = {each.name: each for each in read(tmp_path / "e").attempts}
+    assert {name: str(each.standing) for name, each in found.items()} == {"swap": "solved", "false": "unsolved"}
+    assert all(each.statistics.tokens > each.statistics.samples > 0 for each in found.values())
+    assert found["false"].statistics.simulations == 12
 
 
 async def test_a_mesh_writes_whole_proofs_with_the_network_that_proposes_its_tactics(

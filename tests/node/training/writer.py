@@ -1,4 +1,4 @@
-"""A network that has learned three whole proofs and one tactic by heart: in a second, through `proofmesh train`'s code."""
+"""A network that has learned three whole proofs and one tactic by heart, by the code of `proofmesh train`."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ def write_rows(folder: Path) -> tuple[str, ...]:
 def trained_writer(folder: Path, **changes: Any) -> Path:
     """The folder of the run."""
     data = DataSettings(sources=write_rows(folder), held_out=0)
+    seldom = {"evaluate_every": 1000, "save_every": 1000}
+    size = {"steps": 110, "batch_tokens": 384, "micro_tokens": 384, "bf16": "off"}
     settings = small(
         folder,
         data=data,
         model=replace(SHAPE, width=48, hidden=96, heads=2, kv_heads=2),
         rates=RateSettings(warmup=5),
-        **{"steps": 110, "bf16": "off", "batch_tokens": 384, "micro_tokens": 384, "evaluate_every": 1000, "save_every": 1000, **changes},
+        **(size | seldom | changes),
     )
     run_stage("sft", settings)
     return folder / "runs/run"
