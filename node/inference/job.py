@@ -31,7 +31,7 @@ class Job:
     def problem(self, cells: int) -> str | None:
         """Why this can never run in an engine of `cells` samples a state; None if it can."""
         if not 1 <= self.samples <= cells:
-            return f"{self.samples} samples asked for; this node gives 1 to {cells}"
+            return f"{self.samples} samples asked for; this network gives 1 to {cells} at once (--samples)"
         return None
 
 

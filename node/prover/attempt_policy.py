@@ -19,6 +19,7 @@ from node.prover.policy_names import (
     INFERENCE,
     BadPolicy,
     PolicyName,
+    check_corrections,
     check_method,
     has_network,
     joined,
@@ -77,6 +78,7 @@ class AttemptPolicies:
         it is what was asked for, and a network that fails is the attempt's failure. Raises BadPolicy."""
         names = self._names(attempt)
         check_method(names, attempt.method, attempt.then)
+        check_corrections(names, attempt.method, attempt.correct)
         network, people = has_network(names), attempt.purpose is Purpose.INTERACTIVE
         parts = [self._part(name, attempt) for name in names if not name.is_proofs]
         policy = combined(parts, strict=not people)

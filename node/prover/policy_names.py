@@ -146,6 +146,13 @@ def check_method(
         )
 
 
+def check_corrections(names: Sequence[PolicyName], method: str, correct: int) -> None:
+    """Whether a network of ours is asked to correct its proofs. Raises BadPolicy."""
+    for name in writers_of(names) if correct and method == Method.WHOLE_PROOF else ():
+        if name.is_network:
+            raise BadPolicy(f"`{name}`: a network of ours corrects nothing; leave --correct out")
+
+
 def _part(part: str, network: str) -> PolicyName:
     """Raises BadPolicy."""
     shared = _SHARE.search(part)

@@ -31,8 +31,10 @@ class NetworkFailed(RuntimeError):
 class OwnNetwork:
     """A worker of this process and who waits for it. Make it with `own_network`."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, cells: int) -> None:
+        """`cells`: samples that it gives of one state at most."""
         self._worker = worker
+        self._cells = cells
         self._numbers = itertools.count()
         self._open: dict[int, asyncio.Future[JobAnswer]] = {}
         self._problem = ""
@@ -41,12 +43,14 @@ class OwnNetwork:
         self, state: str, samples: int, seed: int, sampling: Sampling, *, proof: bool = False
     ) -> FinishedJob:
         """Samples for a state; with `proof`, whole proofs of a statement. Raises NetworkFailed: the forward passes have
-        failed, or this network cannot sample as it was asked to."""
+        failed, or this network cannot sample as it was asked to, or not so many."""
         if self._problem:
             raise NetworkFailed(self._problem)
-        key = next(self._numbers)
-        future = self._open[key] = asyncio.get_running_loop().create_future()
-        self._worker.submit(Job(key, state, samples, seed, sampling, proof), None)
+        job = Job(next(self._numbers), state, samples, seed, sampling, proof)
+        if problem := job.problem(self._cells):
+            raise NetworkFailed(problem)
+        future = self._open[job.key] = asyncio.get_running_loop().create_future()
+        self._worker.submit(job, None)
         finished: FinishedJob | None = (await future).finished
         assert finished is not None  # the only version is never put away
         if finished.problem:
@@ -131,7 +135,7 @@ async def own_network(path: Path, *, threads: int = 1) -> AsyncIterator[OwnNetwo
         deliver=lambda answers: deliver(network.answered, answers),
         failed=lambda error: deliver(network.failed, error),
     )
-    network = OwnNetwork(worker)
+    network = OwnNetwork(worker, engine.settings.cells)
     worker.start()
     version = WeightsId(1, "")
     worker.install(version, engine, lambda: None)

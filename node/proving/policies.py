@@ -29,6 +29,7 @@ from node.prover.policy_names import (
     PROOFS,
     TACTICS,
     PolicyName,
+    check_corrections,
     check_method,
     has_network,
     writers_of,
@@ -175,8 +176,8 @@ def check_plays(names: Sequence[PolicyName], method: str, then: str = "", correc
     for name in writers_of(names, writes_proofs) if method == Method.WHOLE_PROOF else ():
         if name.kind == OWN:
             _check_writing(name)
-        if name.is_network and correct:
-            raise BadPolicy(f"`{name}`: a network of ours corrects nothing; leave --correct out")
+    if not any(map(writes_proofs, names)):
+        check_corrections(names, method, correct)
     for name in names if correct else ():
         if name.is_proofs:
             raise BadPolicy(f"`{name}`: a file corrects nothing; leave --correct out")
