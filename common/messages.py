@@ -159,9 +159,10 @@ class Failure(Message, frozen=True):
 
 
 class TacticRequest(Message, frozen=True):
-    """Sample tactics for a proof state and estimate its value."""
+    """Sample tactics for a proof state and estimate its value; or whole proofs of a statement."""
 
     state: str
+    """A proof state; with `proof` a statement, `theorem NAME BINDERS : CONCLUSION`."""
     samples: int
     seed: int
     """Sampling depends on (seed, sample index) alone, never on which rows shared the batch."""
@@ -169,6 +170,9 @@ class TacticRequest(Message, frozen=True):
     """Wanted weight version; None is the latest. A node that cannot serve it answers with a Failure of kind
     `unknown-weights`."""
     sampling: Sampling = PLAIN
+    proof: bool = False
+    """Sample whole proofs of the statement. Requests from before this field ask for tactics; a node from before it
+    would answer with some, and without their `tokens`."""
 
 
 class SampledTactic(msgspec.Struct, frozen=True):
@@ -182,14 +186,17 @@ class SampledTactic(msgspec.Struct, frozen=True):
     sampled: float | None = None
     """Sum of the tokens' log-probabilities under the distributions that they were drawn from, where the request's
     `sampling` makes these others than the policy's; None: the policy's."""
+    tokens: Count | None = None
+    """Of a whole proof: its tokens, its end included. None: a tactic."""
 
 
 class TacticReply(Message, frozen=True):
-    """Samples in order (duplicates are kept: their count is the prior) and the value of the state."""
+    """Samples in order (duplicates are kept: their count is the prior) and the value of the state. No whole proofs: the
+    statement is longer than what the network reads."""
 
     tactics: tuple[SampledTactic, ...]
     value: float
-    """V: minus the expected number of remaining tactics (<= 0)."""
+    """V: minus the expected number of remaining tactics (<= 0); 0 beside whole proofs."""
     weights: int
     """The version that answered."""
     tokens: Count | None = None

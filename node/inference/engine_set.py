@@ -89,7 +89,7 @@ class EngineSet:
                 left.append((job, wanted))
             elif version not in self.engines or (wanted is not None and wanted not in self._kept):
                 refused.append(JobAnswer(job, None, version))
-            elif self.engines[version].room:
+            elif self.engines[version].room(job):
                 self.engines[version].submit(job)
                 self._jobs[version, job.key] = job
             else:

@@ -18,6 +18,12 @@ class EngineSettings:
     """Samples of one state at most."""
     new_tokens: Positive = 32
     """Longest tactic in tokens; longer completions are cut off and marked."""
+    proof_tokens: Positive = 256
+    """Longest whole proof in tokens, and never more than half of what the network reads; longer ones are cut off and
+    marked."""
+    proof_slots: Positive = 8
+    """Statements whose whole proofs are sampled at the same time. Memory for them is taken when the first is asked
+    for."""
     prompt_tokens: Positive = 1024
     """Prompt tokens that one forward pass takes in at most (one prompt always fits), so that running rows do not wait
     long."""

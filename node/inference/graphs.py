@@ -76,7 +76,8 @@ class PassGraphs:
     def __init__(self, network: Network, cache: Cache) -> None:
         self._network, self._cache = network, cache
         self.programs: dict[Size, Program] = {}
-        network.reserve(cache.shape.slots * cache.shape.cells)
+        # Captured graphs write there for good, also when another lane of the network has taken more since.
+        self._buffer = network.reserve(cache.shape.slots * cache.shape.cells)
 
     def run(self, work: Pass) -> Tensor:
         """Logits (R, vocabulary) of a pass without prompts, all of its rows in one rectangle from slot 0 on."""

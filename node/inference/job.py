@@ -15,20 +15,23 @@ STOPS = MOST_STOPS + 1
 
 @dataclass(frozen=True)
 class Job:
-    """One state to sample from."""
+    """One state, or statement, to sample from."""
 
     key: Any
     """Given back with the answer."""
     state: str
+    """A proof state; for whole proofs a statement, `theorem NAME BINDERS : CONCLUSION`."""
     samples: int
     seed: int
     sampling: Sampling = PLAIN
     """Its limits (`common.limits`) are checked where it comes from: settings, and requests as they are decoded."""
+    proof: bool = False
+    """Sample whole proofs of the statement, not tactics."""
 
     def problem(self, cells: int) -> str | None:
         """Why this can never run in an engine of `cells` samples a state; None if it can."""
         if not 1 <= self.samples <= cells:
-            return f"{self.samples} samples asked for; this node gives 1 to {cells}"
+            return f"{self.samples} samples asked for; this network gives 1 to {cells} at once (--samples)"
         return None
 
 
@@ -38,13 +41,14 @@ class FinishedJob:
 
     key: Any
     tactics: tuple[SampledTactic, ...]
-    """In sample order, duplicates kept."""
+    """In sample order, duplicates kept. None: the statement is longer than what the network reads."""
     value: float
-    """V: minus the expected remaining steps."""
+    """V: minus the expected remaining steps; 0 for whole proofs."""
     tokens: int = 0
     """Tokens of the samples, their ends included."""
     problem: str = ""
-    """Why nothing was sampled: a stop text that is no single token of this version's tokenizer."""
+    """Why nothing was sampled: a stop text that is no single token of this version's tokenizer, or whole proofs from a
+    network that was not trained on any."""
 
 
 @dataclass
@@ -68,6 +72,11 @@ class Counters:
     """Prefilled states dropped for others."""
     cut_off: int = 0
     """Samples that came to no end: never sent to Lean."""
+
+    def clear(self) -> None:
+        """Begin again."""
+        for name in self.__dataclass_fields__:
+            setattr(self, name, 0)
 
     def add(self, other: Counters) -> None:
         for name in self.__dataclass_fields__:

@@ -138,10 +138,11 @@ class Network:
         )
         return Cache(shape, capacity)
 
-    def reserve(self, rows: int) -> None:
-        """Take the memory for the logits of a wide vocabulary, once for all passes of at most `rows`."""
+    def reserve(self, rows: int) -> Tensor:
+        """Take the memory for the logits of a wide vocabulary, once for all passes of at most `rows`; returns it."""
         if self.config.vocab_size >= WIDE and self._logits.shape[0] < rows:
             self._logits = self._logits.new_empty(rows, self.policy.shape[1])
+        return self._logits
 
     def _unit(self, x: Tensor) -> Tensor:
         """x / |x|; the root of the width is in the weights."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from node.model import checkpoint, weights
+from node.model.trained import proofs_note
 from node.model.weights import Weights
 
 
@@ -19,7 +20,8 @@ def read_weights(path: Path, device: torch.device | str = "cpu") -> Weights:
         return weights.read(path, device)
     loaded = checkpoint.load(path, optimizer=False)
     model = loaded.model.to(device).eval().requires_grad_(False)
-    return Weights(model, loaded.tokenizer, {"version": str(loaded.step), "step": str(loaded.step)})
+    information = {"version": str(loaded.step), "step": str(loaded.step)} | proofs_note(loaded.config)
+    return Weights(model, loaded.tokenizer, information)
 
 
 def weights_digest(path: Path) -> str:

@@ -38,12 +38,22 @@ _WORDS = frozenset(
 """Words as short as a name that are none."""
 
 
+_BINDER_GROUP = re.compile(r"[({\[⦃]((?:[^\s:(){}\[\]⦃⦄]+ )+):")
+"""`(x y : T)`, `{α : Type}`, `[inst : Group G]` in a statement."""
+
+_WORDS_OF_PROOFS = _WORDS | frozenset(("abs", "cos", "exp", "gcd", "lcm", "log", "set", "sin", "tan", "use"))
+"""Whole proofs are of any library. In single tactics these words have always been names."""
+
+
 class Names:
     """The local names of one state."""
 
+    hypotheses = _HYPOTHESES
+    words = _WORDS
+
     def __init__(self, state: str) -> None:
         self._canonical: dict[str, str] = {}
-        for match in _HYPOTHESES.finditer(state):
+        for match in self.hypotheses.finditer(state):
             self._add(match.group(1).split())
         for match in _BINDERS.finditer(state):
             self._add((match.group(1) or match.group(2)).split())
@@ -59,7 +69,7 @@ class Names:
         names = dict(self._canonical)
         for match in IDENTIFIER.finditer(tactic):
             name = match.group()
-            fresh = _FRESH.fullmatch(name) is not None and name not in _WORDS
+            fresh = _FRESH.fullmatch(name) is not None and name not in self.words
             if name not in names and (fresh or CANONICAL.fullmatch(name)):
                 names[name] = f"v{len(names)}"
         return _rename(tactic, names)
@@ -81,6 +91,16 @@ class Names:
     def _add(self, names: Iterable[str]) -> None:
         for name in names:
             self._canonical.setdefault(name, f"v{len(self._canonical)}")
+
+
+class StatementNames(Names):
+    """The names that a statement binds. What stands before a colon in its brackets and is no identifier is no name."""
+
+    hypotheses = _BINDER_GROUP
+    words = _WORDS_OF_PROOFS
+
+    def _add(self, names: Iterable[str]) -> None:
+        super()._add(name for name in names if IDENTIFIER.fullmatch(name))
 
 
 def canonical(transition: Transition) -> tuple[str, str]:

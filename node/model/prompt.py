@@ -1,11 +1,17 @@
-"""From a proof state to the prompt that the network reads. Learner and inference must agree on it to the token."""
+"""From a proof state, or a statement, to the prompt that the network reads. Learner and inference must agree on it to
+the token."""
 
 from __future__ import annotations
 
-from node.model.tokenizer import BOS, EOS, STATE, TACTIC, Tokenizer
+import re
+
+from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
 
 FRAME = 3
-"""Tokens of a prompt besides the state: bos, state, tactic."""
+"""Tokens of a prompt besides the state or the statement: bos, the mark of what it is, tactic."""
+
+_NAMED = re.compile(r"\s*(?:theorem|lemma|example)\b(?: *(?:«[^»]*»|[^\s:(){}\[\]⦃⦄«])+(?:(?<=\.)\{[\w ,]*\})?)?\s*")
+"""The keyword and the name of a statement, universes included."""
 
 
 def prompt_tokens(tokenizer: Tokenizer, state: str, limit: int) -> list[int]:
@@ -21,8 +27,25 @@ def prompt_tokens(tokenizer: Tokenizer, state: str, limit: int) -> list[int]:
     return [BOS, STATE, *ids, TACTIC]
 
 
+def unnamed(statement: str) -> str:
+    """A theorem's signature, `theorem NAME BINDERS : CONCLUSION`, without its name, which says nothing of its proof:
+    `example BINDERS : CONCLUSION`. A bare proposition is a conclusion."""
+    found = _NAMED.match(statement)
+    return f"example {statement[found.end() :].strip()}" if found else f"example : {statement.strip()}"
+
+
+def proof_prompt_tokens(tokenizer: Tokenizer, statement: str, limit: int) -> list[int] | None:
+    """`<bos> <lean> STATEMENT <tactic>`, in front of a whole proof of an `unnamed` statement; None when that is more
+    than `limit` tokens: what is left of a statement is another one. The tokenizer must have its marks of roles.
+
+    The mark of Lean code tells it from a state; the mark of a tactic says where code ends and the proof begins.
+    """
+    ids = tokenizer.encode(statement)
+    return [BOS, LEAN, *ids, TACTIC] if len(ids) + FRAME <= limit else None
+
+
 def tactic_tokens(tokenizer: Tokenizer, tactic: str) -> list[int]:
-    """`TACTIC <eos>`: what follows a prompt."""
+    """`TACTIC <eos>`: what follows a prompt. A whole proof ends in the same way."""
     return [*tokenizer.encode(tactic), EOS]
 
 

@@ -18,8 +18,8 @@ from node.prover.policy import Policy
 from node.prover.whole_proof import WholeProofAgent
 
 NO_PROOFS = (
-    f"the method {Method.WHOLE_PROOF} needs a policy that writes whole proofs, such as `proofs:FILE`; this one "
-    "proposes tactics"
+    f"the method {Method.WHOLE_PROOF} needs a policy that writes whole proofs, such as `proofs:FILE` or a "
+    "network that was trained on them; this one proposes tactics"
 )
 
 

@@ -10,12 +10,24 @@ from common.messages import Attempt, Purpose
 from node.prover.drafts import ProofSource
 from node.prover.exploration import ExploringPolicy
 from node.prover.fixed_policy import CLOSING, FixedPolicy
+from node.prover.inference_proofs import InferenceProofs
 from node.prover.interactive import for_people, with_premises
 from node.prover.mesh_models import MeshModels
 from node.prover.mixture import MixturePolicy, Part
 from node.prover.parameters import SearchParameters
 from node.prover.policy import InferencePolicy, NoTactics, Policy
-from node.prover.policy_names import INFERENCE, TACTICS, BadPolicy, PolicyName, check_method, has_network, joined, parse
+from node.prover.policy_names import (
+    INFERENCE,
+    TACTICS,
+    BadPolicy,
+    PolicyName,
+    check_corrections,
+    check_method,
+    has_network,
+    joined,
+    parse,
+    writers_of,
+)
 from node.prover.proof_list import ListedProofs, read_proofs
 from node.prover.settings import ProverSettings
 from node.prover.tactic_list import ListedTactics, read_tactics
@@ -69,6 +81,7 @@ class AttemptPolicies:
         it is what was asked for, and a network that fails is the attempt's failure. Raises BadPolicy."""
         names = self._names(attempt)
         check_method(names, attempt.method, attempt.then, writes=self._models.writes)
+        check_corrections(names, attempt.method, attempt.correct, writes=self._models.writes)
         network, people = has_network(names), attempt.purpose is Purpose.INTERACTIVE
         parts = [self._part(name, attempt) for name in names if not self._models.writes(name)]
         policy = combined(parts, strict=not people)
@@ -82,8 +95,12 @@ class AttemptPolicies:
 
     def proofs(self, attempt: Attempt) -> ProofSource | None:
         """What writes whole proofs for the attempt; None: nothing does. Raises BadPolicy."""
-        name = next((name for name in self._names(attempt) if self._models.writes(name)), None)
-        return None if name is None else self._models.proofs(name) if name.is_model else self._proofs[name]
+        writer = next(iter(writers_of(self._names(attempt), self._models.writes)), None)
+        if writer is None:
+            return None
+        if writer.is_model:
+            return self._models.proofs(writer)
+        return InferenceProofs(self._inference(attempt)) if writer.is_network else self._proofs[writer]
 
     def has_values(self, attempt: Attempt) -> bool:
         """Whether the values of the attempt's policy are learned. Raises BadPolicy."""
@@ -109,12 +126,14 @@ class AttemptPolicies:
             return Part(self._models.policy(name), share_of(name))
         if not name.is_network:
             return Part(self._files.get(name) or tactics_policy(name), share_of(name))
+        return Part(self._inference(attempt), share_of(name), has_values=True)
+
+    def _inference(self, attempt: Attempt) -> InferencePolicy:
         settings = self._settings
-        policy = InferencePolicy(
+        return InferencePolicy(
             self._bus,
             weights=attempt.weights,
             timeout=settings.policy_timeout,
             patience=settings.policy_patience,
             sampling=settings.sampling,
         )
-        return Part(policy, share_of(name), has_values=True)

@@ -64,7 +64,7 @@ class NoTactics:
 
 
 class InferencePolicy:
-    """Samples and values from inference nodes."""
+    """Samples and values from inference nodes. `node.prover.inference_proofs` asks the same way for whole proofs."""
 
     def __init__(
         self,
@@ -85,8 +85,7 @@ class InferencePolicy:
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """Incomplete samples are dropped here, so they never reach Lean. Raises BusError, BadAdvice."""
-        request = TacticRequest(state=state, samples=samples, seed=seed, weights=self._weights, sampling=self._sampling)
-        reply = await self._ask(request)
+        reply = await self.ask(state, samples, seed)
         if not math.isfinite(reply.value):
             raise BadAdvice(f"weights {reply.weights} gave the value {reply.value} for the state {state[:80]!r}")
         return Advice(
@@ -97,8 +96,12 @@ class InferencePolicy:
             tokens=reply.tokens,
         )
 
-    async def _ask(self, request: TacticRequest) -> TacticReply:
-        """One answer. A node that does not have the pinned weights says so; others may, or it may fetch them."""
+    async def ask(self, state: str, samples: int, seed: int, *, proof: bool = False) -> TacticReply:
+        """One answer; with `proof`, whole proofs of a statement. A node that does not have the pinned weights says so;
+        others may, or it may fetch them. Raises BusError."""
+        request = TacticRequest(
+            state=state, samples=samples, seed=seed, weights=self._weights, sampling=self._sampling, proof=proof
+        )
         patience = Patience(self._bus, self._patience)
         while True:
             try:

@@ -106,24 +106,35 @@ def has_network(names: Iterable[PolicyName]) -> bool:
     return any(name.is_network for name in names)
 
 
+def _is_list(name: PolicyName) -> bool:
+    return name.is_proofs
+
+
+def writers_of(names: Iterable[PolicyName], writes: Callable[[PolicyName], bool] = _is_list) -> list[PolicyName]:
+    """The parts of a policy that write its whole proofs: those that do nothing else (`writes`), or else networks, which
+    propose tactics as well."""
+    names = list(names)
+    return [name for name in names if writes(name)] or [name for name in names if name.is_network]
+
+
 def check_method(
     names: Sequence[PolicyName],
     method: str,
     then: str = "",
-    writes: Callable[[PolicyName], bool] = lambda name: name.is_proofs,
+    writes: Callable[[PolicyName], bool] = _is_list,
 ) -> None:
     """Whether the parts of a policy give what a method plays with: whole proofs, or tactics; with `then`, the search
-    behind whole proofs, both. `writes`: whether a part gives whole proofs. Raises BadPolicy."""
+    behind whole proofs, both. `writes`: whether a part gives whole proofs and no tactics. Raises BadPolicy."""
     whole = method == Method.WHOLE_PROOF
-    writers = [name for name in names if writes(name)]
-    if not whole and writers:
-        raise BadPolicy(f"`{writers[0]}` gives whole proofs: they go with --method {Method.WHOLE_PROOF}")
+    if not whole and (only := next(filter(writes, names), None)):
+        raise BadPolicy(f"`{only}` gives whole proofs: they go with --method {Method.WHOLE_PROOF}")
+    writers = writers_of(names, writes)
     if whole and len(writers) != 1:
         raise BadPolicy(
             f"`{joined(names)}` has {len(writers)} parts that write whole proofs, and the method {method} needs one, "
-            "such as `proofs:FILE`"
+            "such as `proofs:FILE`, or a network that was trained on proofs"
         )
-    if whole and then and len(names) == 1:
+    if whole and then and len(names) == 1 and writes(names[0]):
         raise BadPolicy(
             f"`{joined(names)}` proposes no tactics, and the search {then} needs them: add a part that does, as in "
             f"`{joined(names)}+tactics`"
@@ -133,6 +144,15 @@ def check_method(
             f"`{idle}` proposes tactics, and the method {method} alone has no use for them: leave it out, or give the "
             "search that goes on behind the proofs (--then)"
         )
+
+
+def check_corrections(
+    names: Sequence[PolicyName], method: str, correct: int, writes: Callable[[PolicyName], bool] = _is_list
+) -> None:
+    """Whether a network of ours is asked to correct its proofs. Raises BadPolicy."""
+    for name in writers_of(names, writes) if correct and method == Method.WHOLE_PROOF else ():
+        if name.is_network:
+            raise BadPolicy(f"`{name}`: a network of ours corrects nothing; leave --correct out")
 
 
 def _part(part: str, network: str) -> PolicyName:

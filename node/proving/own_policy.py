@@ -1,16 +1,19 @@
-"""A network of ours as a policy in this process: the inference node's own worker on a thread. Torch comes with it."""
+"""A network of ours in this process, as a policy and as a source of whole proofs: the inference node's own worker on a
+thread, one for both. Torch comes with it."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from common.sampling import PLAIN, Sampling
-from node.inference.job import Job
+from common.sampling import Sampling
+from node.inference.job import FinishedJob, Job
+from node.prover.drafts import Draft, ProofRequest, ProofsUnavailable
+from node.prover.inference_proofs import drafts_of
 from node.prover.policy import Advice, BadAdvice
 from node.prover.prior import merge_samples
 
@@ -21,33 +24,38 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class OwnPolicy:
-    """`node.prover.policy.Policy` by a worker of this process. Make it with `own_policy`."""
+class NetworkFailed(RuntimeError):
+    """The network of this process gave nothing; the text says why."""
 
-    def __init__(self, worker: Worker, sampling: Sampling) -> None:
+
+class OwnNetwork:
+    """A worker of this process and who waits for it. Make it with `own_network`."""
+
+    def __init__(self, worker: Worker, cells: int) -> None:
+        """`cells`: samples that it gives of one state at most."""
         self._worker = worker
-        self._sampling = sampling
+        self._cells = cells
         self._numbers = itertools.count()
         self._open: dict[int, asyncio.Future[JobAnswer]] = {}
         self._problem = ""
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """Raises BadAdvice: the forward passes have failed, or this network cannot sample as it was asked to."""
+    async def sampled(
+        self, state: str, samples: int, seed: int, sampling: Sampling, *, proof: bool = False
+    ) -> FinishedJob:
+        """Samples for a state; with `proof`, whole proofs of a statement. Raises NetworkFailed: the forward passes have
+        failed, or this network cannot sample as it was asked to, or not so many."""
         if self._problem:
-            raise BadAdvice(self._problem)
-        key = next(self._numbers)
-        future = self._open[key] = asyncio.get_running_loop().create_future()
-        self._worker.submit(Job(key, state, samples, seed, self._sampling), None)
-        finished = (await future).finished
+            raise NetworkFailed(self._problem)
+        job = Job(next(self._numbers), state, samples, seed, sampling, proof)
+        if problem := job.problem(self._cells):
+            raise NetworkFailed(problem)
+        future = self._open[job.key] = asyncio.get_running_loop().create_future()
+        self._worker.submit(job, None)
+        finished: FinishedJob | None = (await future).finished
         assert finished is not None  # the only version is never put away
         if finished.problem:
-            raise BadAdvice(finished.problem)
-        return Advice(
-            merge_samples(finished.tactics),
-            finished.value,
-            samples=len(finished.tactics),
-            tokens=finished.tokens,
-        )
+            raise NetworkFailed(finished.problem)
+        return finished
 
     def answered(self, answers: list[JobAnswer]) -> None:
         """Hand the worker's answers to those who wait."""
@@ -61,12 +69,53 @@ class OwnPolicy:
         self._problem = f"forward passes failed: {error}"
         for future in self._open.values():
             if not future.done():
-                future.set_exception(BadAdvice(self._problem))
+                future.set_exception(NetworkFailed(self._problem))
+
+
+class OwnPolicy:
+    """`node.prover.policy.Policy` by a network of this process."""
+
+    def __init__(self, network: OwnNetwork, sampling: Sampling) -> None:
+        self._network = network
+        self._sampling = sampling
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """Raises BadAdvice."""
+        try:
+            finished = await self._network.sampled(state, samples, seed, self._sampling)
+        except NetworkFailed as error:
+            raise BadAdvice(str(error)) from error
+        return Advice(
+            merge_samples(finished.tactics),
+            finished.value,
+            samples=len(finished.tactics),
+            tokens=finished.tokens,
+        )
+
+
+class OwnProofs:
+    """`node.prover.drafts.ProofSource` by the same network."""
+
+    def __init__(self, network: OwnNetwork, sampling: Sampling) -> None:
+        self._network = network
+        self._sampling = sampling
+
+    async def propose(self, request: ProofRequest) -> Sequence[Draft]:
+        """None for a statement that is longer than what the network reads, and for corrections, which it was not
+        trained to make. Raises ProofsUnavailable."""
+        if request.correct:
+            return ()
+        statement = request.theorem.signature
+        try:
+            finished = await self._network.sampled(statement, request.count, request.seed, self._sampling, proof=True)
+        except NetworkFailed as error:
+            raise ProofsUnavailable(str(error)) from error
+        return drafts_of(finished.tactics)
 
 
 @asynccontextmanager
-async def own_policy(path: Path, *, threads: int = 1, sampling: Sampling = PLAIN) -> AsyncIterator[OwnPolicy]:
-    """A policy with these weights, for as long as the block lasts. `threads`: of forward passes.
+async def own_network(path: Path, *, threads: int = 1) -> AsyncIterator[OwnNetwork]:
+    """These weights, for as long as the block lasts. `threads`: of forward passes.
 
     Raises WeightsError, CheckpointError.
     """
@@ -83,16 +132,16 @@ async def own_policy(path: Path, *, threads: int = 1, sampling: Sampling = PLAIN
     engine = Engine(await asyncio.to_thread(read_weights, path))
     worker = Worker(
         threads,
-        deliver=lambda answers: deliver(policy.answered, answers),
-        failed=lambda error: deliver(policy.failed, error),
+        deliver=lambda answers: deliver(network.answered, answers),
+        failed=lambda error: deliver(network.failed, error),
     )
-    policy = OwnPolicy(worker, sampling)
+    network = OwnNetwork(worker, engine.settings.cells)
     worker.start()
     version = WeightsId(1, "")
     worker.install(version, engine, lambda: None)
     worker.promote(version)
     try:
-        yield policy
+        yield network
     finally:
         worker.stop()
         await asyncio.to_thread(worker.join)

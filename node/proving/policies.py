@@ -1,5 +1,6 @@
 """What proposes tactics, as a person names it: `own:PATH`, `openai:URL#MODEL`, `hf:ID_OR_FOLDER`, `tactics:FILE`, and
-mixtures. And what writes whole proofs: `proofs:FILE`, and models whose template is for them."""
+mixtures. And what writes whole proofs: `proofs:FILE`, models whose template is for them, and networks that were trained
+on some."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from common.messages import Method
 from common.sampling import PLAIN, Sampling
@@ -19,10 +21,25 @@ from node.prover.fixed_policy import CLOSING
 from node.prover.mixture import Part
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Policy
-from node.prover.policy_names import HF, INFERENCE, OPENAI, OWN, PROOFS, TACTICS, PolicyName, check_method, has_network
+from node.prover.policy_names import (
+    HF,
+    INFERENCE,
+    OPENAI,
+    OWN,
+    PROOFS,
+    TACTICS,
+    PolicyName,
+    check_corrections,
+    check_method,
+    has_network,
+    writers_of,
+)
 from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 from node.proving.checkpoints import BadPolicy, weights_at
+
+if TYPE_CHECKING:
+    from node.proving.own_policy import OwnNetwork
 
 KIND_WORDS = {
     PROOFS: "list of proofs",
@@ -48,7 +65,7 @@ class OpenedPolicy:
     label: str
     """What it is, in words."""
     proofs: ProofSource | None = None
-    """What writes whole proofs; None: it proposes tactics alone."""
+    """What writes whole proofs; None: nothing does. Whether a network can is seen when it is asked."""
     trouble: Callable[[], str] = lambda: ""
     """What is wrong with servers that it asks at present; empty: nothing."""
 
@@ -128,9 +145,12 @@ async def open_policy(
     async with AsyncExitStack() as stack:
         for name in names:
             if name.is_network:
-                weights = weights_at(Path(name.where), note)
-                policy = await _network(stack, weights, threads, sampling)
-                parts.append(Part(policy, share_of(name), has_values=True))
+                from node.proving.own_policy import OwnPolicy, OwnProofs
+
+                network = await _network(stack, weights_at(Path(name.where), note), threads)
+                parts.append(Part(OwnPolicy(network, sampling), share_of(name), has_values=True))
+                if [name] == writers_of(names, writes_proofs):
+                    proofs = OwnProofs(network, sampling)
             elif name.is_proofs:
                 proofs = proofs_of(name)
             elif name.is_model and writes_proofs(name):
@@ -148,12 +168,12 @@ async def open_policy(
                 troubles.append(trouble)
             else:
                 parts.append(Part(tactics_policy(name, closing), share_of(name)))
-        network = has_network(names)
-        parameters = SearchParameters().beside(network=network)
+        learned = has_network(names)
+        parameters = SearchParameters().beside(network=learned)
         yield OpenedPolicy(
             combined(parts, strict=strict),
             parameters,
-            network,
+            learned,
             label_of(names),
             proofs,
             lambda: "; ".join(filter(None, (trouble() for trouble in troubles))),
@@ -167,14 +187,21 @@ def check_plays(
     correct: int = 0,
     template: Callable[[PolicyName], Template] | None = None,
 ) -> None:
-    """Whether the parts of a policy give what a method plays with, corrections included. `template`: that of a language
-    model; None: as it is found for one of this process. Raises BadPolicy."""
+    """Whether the parts of a policy give what a method plays with, corrections included; a network of this process is
+    looked at, not loaded. `template`: that of a language model; None: as it is found for one of this process.
+
+    Raises BadPolicy.
+    """
     template = template or _template
 
     def writes(name: PolicyName) -> bool:
         return writes_proofs(name, template)
 
     check_method(names, method, then, writes=writes)
+    check_corrections(names, method, correct, writes=writes)
+    for name in writers_of(names, writes) if method == Method.WHOLE_PROOF else ():
+        if name.kind == OWN:
+            _check_writing(name)
     for name in names if correct else ():
         if name.is_proofs:
             raise BadPolicy(f"`{name}`: a file corrects nothing; leave --correct out")
@@ -185,8 +212,16 @@ def check_plays(
 
 
 def writes_proofs(name: PolicyName, template: Callable[[PolicyName], Template] | None = None) -> bool:
-    """Whether a part of a policy gives whole proofs, and no tactics. Raises BadPolicy."""
+    """Whether a part of a policy gives whole proofs, and no tactics. A network may give both. Raises BadPolicy."""
     return (template or _template)(name).mode == "whole-proof" if name.is_model else name.is_proofs
+
+
+def _check_writing(name: PolicyName) -> None:
+    """Whether a network says that it was trained on whole proofs. Raises BadPolicy."""
+    from node.model.trained import why_no_proofs
+
+    if problem := why_no_proofs(weights_at(Path(name.where), lambda text: None)):
+        raise BadPolicy(f"`{name}`: {problem}")
 
 
 def _template(name: PolicyName) -> Template:
@@ -204,13 +239,13 @@ def label_of(names: Iterable[PolicyName]) -> str:
     return " and ".join("list" if kind == KIND_WORDS[TACTICS] else kind for kind in sorted(kinds, key=_ORDER.index))
 
 
-async def _network(stack: AsyncExitStack, weights: Path, threads: int, sampling: Sampling) -> Policy:
+async def _network(stack: AsyncExitStack, weights: Path, threads: int) -> OwnNetwork:
     """Raises BadPolicy."""
     from node.model.checkpoint_folders import CheckpointError
     from node.model.weights import WeightsError
-    from node.proving.own_policy import own_policy
+    from node.proving.own_policy import own_network
 
     try:
-        return await stack.enter_async_context(own_policy(weights, threads=threads, sampling=sampling))
+        return await stack.enter_async_context(own_network(weights, threads=threads))
     except (WeightsError, CheckpointError, OSError) as error:
         raise BadPolicy(f"cannot use the network {weights}: {error}") from error

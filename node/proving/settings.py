@@ -31,7 +31,8 @@ class ProvingSettings:
     `own:PATH*2+tactics`. Empty: the list first, then with the newest checkpoint of runs/demo, if there is one. On a
     running mesh (--url): `inference` (its network), `openai:MODEL` or `hf:ID_OR_FOLDER` (a model that it serves),
     `tactics`, or several of these; empty: as its provers are configured, a network together with the list. Whole
-    proofs: a model that writes them, or `proofs:FILE` (rows {"name", "proof"})."""
+    proofs: a model that writes them, a network (`own:PATH`, `inference`) that was trained on some, or `proofs:FILE`
+    (rows {"name", "proof"})."""
 
     method: SearchMethod = "mcts"
     """How to search: `mcts` (Monte Carlo tree search), `best-first` (the likeliest path first), `random` (any open
@@ -43,7 +44,7 @@ class ProvingSettings:
 
     then: Literal["", "mcts", "best-first", "random"] = ""
     """Of `whole-proof`: the search that goes on with the second half of the budget, from where the proofs that failed
-    were still right. The policy then has a part that proposes tactics, too: `proofs:FILE+tactics`. Empty: none."""
+    were still right. The policy then proposes tactics, too: `proofs:FILE+tactics`; a network does both. Empty: none."""
 
     closing: list[str] = field(default_factory=lambda: list(CLOSING))
     """Tactics that are tried first, all in one batch. What this Lean does not know is left out."""

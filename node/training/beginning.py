@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -12,10 +14,12 @@ from common.seeds import derive_seed
 from node.model import checkpoint
 from node.model.checkpoint import Checkpoint, CheckpointError
 from node.model.checkpoint_folders import STATE, newest_whole, none_whole
-from node.model.names import canonical
+from node.model.names import StatementNames, canonical
 from node.model.tokenizer import Tokenizer, TokenizerError
+from node.model.trained import PROOFS_KEY
 from node.model.transformer import Transformer
 from node.training.errors import InputError
+from node.training.proof_rows import proof_of
 from node.training.rows import BadRow, steps_of, text_of
 from node.training.settings import DataSettings, StageSettings
 from node.training.sources import open_source, parse
@@ -61,25 +65,30 @@ def first_checkpoint(settings: StageSettings, stage: str, target: Path) -> None:
     """Write the checkpoint of step 0: weights from `start`, or fresh ones. Raises InputError, OSError."""
     if settings.start:
         loaded = load(resolve(settings.start), optimizer=False)
-        model, tokenizer = loaded.model, loaded.tokenizer
+        model, tokenizer, before = loaded.model, loaded.tokenizer, loaded.config
         if settings.tokenizer and _tokenizer(settings.tokenizer).digest != tokenizer.digest:
             raise InputError(
                 f"{settings.tokenizer} is not the tokenizer of {settings.start}: the network would read other texts "
                 "than it was trained on. Leave --tokenizer out; the checkpoint has its own"
             )
     else:
+        before = {}
         tokenizer = _tokenizer(settings.tokenizer) if settings.tokenizer else train_tokenizer(settings)
         # A small corpus fills fewer tokens than asked for; rows for the others would be sampled, and mean nothing.
         model = Transformer(dataclasses.replace(settings.shape, vocab_size=tokenizer.vocab_size))
         model.reset(torch.Generator().manual_seed(derive_seed(settings.seed, "network")))
     if settings.length > model.config.context:
         raise InputError(f"length is {settings.length}, and the network reads {model.config.context} tokens at most")
-    checkpoint.save(target, model, tokenizer, step=0, config=run_config(settings, stage, tokenizer))
+    checkpoint.save(target, model, tokenizer, step=0, config=run_config(settings, stage, tokenizer, before))
 
 
-def run_config(settings: StageSettings, stage: str, tokenizer: Tokenizer) -> dict[str, Any]:
-    """What a checkpoint says of how it was made."""
-    return {"stage": stage, "settings": dataclasses.asdict(settings), "tokenizer": tokenizer.digest}
+def run_config(
+    settings: StageSettings, stage: str, tokenizer: Tokenizer, before: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """What a checkpoint says of how it was made. `before`: what the one says that it goes on from."""
+    proofs = before.get(PROOFS_KEY) or any(parse(source).kind == "proofs" for source in settings.data.sources)
+    made = {"stage": stage, "settings": dataclasses.asdict(settings), "tokenizer": tokenizer.digest}
+    return made | ({PROOFS_KEY: True} if proofs else {})
 
 
 def check_same(settings: StageSettings, found: Checkpoint, path: Path, ranks: int) -> None:
@@ -130,6 +139,10 @@ def corpus(sources: tuple[str, ...], data: DataSettings) -> list[str]:
             try:
                 if spec.kind == "transitions":
                     texts += [text for step in steps_of(row) for text in canonical(step.transition)]
+                elif spec.kind == "proofs":
+                    proof = proof_of(row)
+                    names = StatementNames(proof.statement) if proof else None
+                    texts += [names.state, names.hide(proof.proof)] if proof and names else []
                 else:
                     texts.append(text_of(row, data.text_field))
             except BadRow as error:

@@ -4,6 +4,7 @@ Text and Lean code are `<bos> <text|lean> TEXT <eos>`, cut into pieces of at mos
 Transitions are `<bos> <state> STATE <tactic> TACTIC <eos>`: the tactic is predicted, and the value where the prompt
 ends. With `state_after`, `<state> STATE_AFTER <eos>` follows, and is predicted as an auxiliary task. As text
 (midtraining) all of a transition is predicted, and a mark of the remaining steps follows the tactic.
+Whole proofs are `<bos> <lean> STATEMENT <tactic> PROOF <eos>`: the proof is predicted, and no value.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import Literal
 
 from common.messages import Transition
 from common.seeds import derive_seed
-from node.model.names import Names
-from node.model.prompt import prompt_tokens, tactic_tokens
+from node.model.names import Names, StatementNames
+from node.model.prompt import prompt_tokens, proof_prompt_tokens, tactic_tokens
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TEXT, Tokenizer
+from node.training.proof_rows import TheoremProof, proof_of
 from node.training.rows import NOTHING_LEFT, Row, TheoremTransition, steps_of, text_of
 from node.training.settings import DataSettings
 
@@ -80,6 +82,18 @@ def with_state_after(document: Document, tokenizer: Tokenizer, state: str, limit
     return replace(document, tokens=(*document.tokens, *after), after=len(after))
 
 
+def proof_document(tokenizer: Tokenizer, proof: TheoremProof, limit: int, *, canonical: bool = True) -> Document | None:
+    """A whole proof, names as in `transition_document`; None for more than `limit` tokens: half a statement is another
+    one, and half a proof is none."""
+    statement, text = proof.statement, proof.proof
+    if canonical:
+        names = StatementNames(statement)
+        statement, text = names.state, names.hide(text)
+    answer = tactic_tokens(tokenizer, text)
+    prompt = proof_prompt_tokens(tokenizer, statement, limit - len(answer))
+    return Document((*prompt, *answer), len(prompt), None, len(text.encode())) if prompt is not None else None
+
+
 class Encoder:
     """Turns rows of one kind into documents of at most `length` tokens."""
 
@@ -93,9 +107,20 @@ class Encoder:
         if self._kind == "transitions":
             yield from self._transitions(row, purpose, number)
             return
+        if self._kind == "proofs":
+            yield from self._proofs(row, purpose)
+            return
         text = text_of(row, self._settings.text_field)
         if text.strip() and self._is_for(text, purpose):
             yield from self._pieces(text)
+
+    def _proofs(self, row: Row, purpose: Purpose) -> Iterator[Document]:
+        proof = proof_of(row)
+        if proof is not None and self._is_for(proof.theorem, purpose):
+            canonical = self._settings.canonical_names
+            document = proof_document(self._tokenizer, proof, self._length, canonical=canonical)
+            if document is not None:
+                yield document
 
     def _is_for(self, key: str, purpose: Purpose) -> bool:
         share = self._settings.held_out

@@ -50,7 +50,7 @@ def text_of(row: Row, field: str = "") -> str:
         if isinstance(row.get(name), str):
             return str(row[name])
     wanted = f"`{field}`" if field else " or ".join(f"`{name}`" for name in TEXT_FIELDS)
-    raise BadRow(f"no text in {wanted}; the row has {_fields(row)}")
+    raise BadRow(f"no text in {wanted}; the row has {fields_of(row)}")
 
 
 def steps_of(row: Row) -> Iterator[TheoremTransition]:
@@ -62,7 +62,7 @@ def steps_of(row: Row) -> Iterator[TheoremTransition]:
             for theorem in row["theorems"] or ():
                 yield from _theorem(row, theorem)
         else:
-            raise BadRow(f"no transitions: expected `state` and `tactic`, or `theorems`; the row has {_fields(row)}")
+            raise BadRow(f"no transitions: expected `state` and `tactic`, or `theorems`; the row has {fields_of(row)}")
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise BadRow(f"not the transitions that it seems to be: {type(error).__name__} {error}") from error
 
@@ -124,5 +124,6 @@ def _useful(name: str, state: str, tactic: str, steps: int, after: str = "") -> 
         yield TheoremTransition(name, Transition(state, tactic, steps), after)
 
 
-def _fields(row: Row) -> str:
+def fields_of(row: Row) -> str:
+    """The names of a row's fields, for a message."""
     return ", ".join(f"`{name}`" for name in list(row)[:8]) or "no fields"

@@ -14,8 +14,9 @@ class DataSettings:
     """What is trained on; `proofmesh train` names the forms that a source can have."""
 
     sources: tuple[str, ...] = ()
-    """KIND:WHERE*WEIGHT, KIND being text, lean or transitions. WHERE: bank, bank-all, pocket, hub:ORG/NAME[/CONFIG], or
-    a path of .jsonl, .txt, .lean or .parquet files, patterns allowed. Empty: the stage's own, from this repository."""
+    """KIND:WHERE*WEIGHT, KIND being text, lean, transitions or proofs (whole ones: rows {"statement", "proof"}). WHERE:
+    bank, bank-all, pocket, hub:ORG/NAME[/CONFIG], or a path of .jsonl, .txt, .lean or .parquet files, patterns allowed;
+    of proofs also the folder of a run or an evaluation. Empty: the stage's own, from this repository."""
     valid: tuple[str, ...] = ()
     """Sources to evaluate on; empty: what is held out of `sources`."""
     held_out: Natural = 20

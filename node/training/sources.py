@@ -1,8 +1,9 @@
 """Where training data comes from: the bank and the Lean files of this repository, local files, the Hugging Face hub.
 
-A source is named `KIND:WHERE` or `KIND:WHERE*WEIGHT`. KIND: `text`, `lean` or `transitions`. WHERE: `bank`, `bank-all`
-(with what reinforcement learning is to find), `pocket` (pocket Lean's library), `hub:ORG/NAME`, `hub:ORG/NAME/CONFIG`,
-or a path, patterns allowed, of .jsonl, .json, .txt, .lean or .parquet files (the first four also .gz).
+A source is named `KIND:WHERE` or `KIND:WHERE*WEIGHT`. KIND: `text`, `lean`, `transitions`, or `proofs` (whole ones,
+with their statements). WHERE: `bank`, `bank-all` (with what reinforcement learning is to find), `pocket` (pocket Lean's
+library), `hub:ORG/NAME`, `hub:ORG/NAME/CONFIG`, or a path, patterns allowed, of .jsonl, .json, .txt, .lean or .parquet
+files (the first four also .gz). Proofs may also be those of a folder: a run's, or an evaluation's.
 
 Everything else is read through Hugging Face `datasets`. Lines of JSON are decoded here, one by one, so that rows may
 differ in shape and an error names its row.
@@ -23,11 +24,13 @@ import numpy as np
 
 from common.seeds import derive_seed
 from node.bank import bank
+from node.bank.proofs import load_proofs
 from node.lean.toolchain.pocket.build import SOURCES
 from node.training.errors import InputError
+from node.training.proof_rows import found_in
 from node.training.rows import Row
 
-KINDS = ("text", "lean", "transitions")
+KINDS = ("text", "lean", "transitions", "proofs")
 HUB = "hub:"
 POCKET = SOURCES
 """Pocket Lean's library, as text."""
@@ -203,6 +206,14 @@ def _built_in(spec: Spec) -> list[Row] | None:
         if spec.where in ("bank", "bank-all") and spec.kind == "transitions":
             rows = bank.load_transitions(warm_start=spec.where == "bank")
             return [msgspec.structs.asdict(row) for row in rows]
+        if spec.where in ("bank", "bank-all") and spec.kind == "proofs":
+            proofs = load_proofs(warm_start=spec.where == "bank")
+            return [
+                {"name": each.theorem.name, "statement": each.theorem.signature, "proof": each.script}
+                for each in proofs
+            ]
+        if spec.kind == "proofs" and Path(spec.where).is_dir():
+            return found_in(Path(spec.where))
         if spec.where == "bank" and spec.kind in ("text", "lean"):
             return [{"text": each.theorem.signature} for each in bank.load_statements("train")]
     except bank.BankError as error:

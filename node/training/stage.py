@@ -159,6 +159,7 @@ class _StageRun:
     ) -> None:
         self.stage, self.settings, self.device, self.journal = stage, settings, device, journal
         self.root, self.tokenizer, self.newest = directory / "checkpoints", found.tokenizer, path
+        self.before = found.config
         self.packed = not found.model.config.prefix_lm
         self.micro_rows = max(1, settings.micro_tokens // settings.length)
         self.trainer = Trainer(found.model, step_settings(settings), device)
@@ -302,7 +303,7 @@ class _StageRun:
                     self.tokenizer,
                     step=step,
                     optimizer=trainer.optimizer.state_dict(),
-                    config=run_config(self.settings, self.stage, self.tokenizer),
+                    config=run_config(self.settings, self.stage, self.tokenizer, self.before),
                     extra={"data": places, "ranks": self.device.ranks},
                 )
                 write_whole(self.root / STABLE, f"{path.name}\n".encode())

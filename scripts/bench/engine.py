@@ -146,10 +146,10 @@ def measure(
     """
     import random
 
-    from node.inference.job import Counters, Job
+    from node.inference.job import Job
 
     rng = random.Random(first)
-    engine.counters = Counters()
+    engine.counters.clear()
     submitted = first
     start, cpu_start = time.perf_counter(), time.process_time()
     while (elapsed := time.perf_counter() - start) < settings.seconds or not engine.counters.states:

@@ -56,7 +56,7 @@ async def serve(url: str) -> None:
     from common.messages import SampledTactic
     from common.settings import BusSettings, NodeSettings
     from node.inference.engine import Engine
-    from node.inference.job import FinishedJob
+    from node.inference.job import FinishedJob, Job
     from node.inference.serving import Serving
     from node.inference.settings import InferenceSettings
     from node.model import weights as weights_file
@@ -67,9 +67,20 @@ async def serve(url: str) -> None:
     answer = tuple(SampledTactic(tactic, -1.5) for tactic in TACTICS)
 
     class Instant(Engine):
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            self.asked: list[Job] = []
+
+        @property
+        def busy(self) -> bool:
+            return bool(self.asked)
+
+        def submit(self, job: Job) -> None:
+            self.asked.append(job)
+
         def step(self) -> list[FinishedJob]:
-            finished = [FinishedJob(job.key, answer, -3.0) for job in self._waiting]
-            self._waiting.clear()
+            finished = [FinishedJob(job.key, answer, -3.0) for job in self.asked]
+            self.asked.clear()
             return finished
 
     gc.collect()

@@ -20,6 +20,7 @@ from node.model import checkpoint, weights
 from node.model.checkpoint import Checkpoint
 from node.model.config import ModelConfig
 from node.model.optimizer import OptimizerSettings
+from node.model.trained import proofs_note
 from node.training.average import WeightAverage, put, weights_of
 from node.training.device import RankDevice
 from node.training.documents import Document, transition_document
@@ -128,7 +129,7 @@ class RankWorker:
     def write_weights(self, path: Path, information: dict[str, str]) -> str:
         """Write a file of the weights that act (first rank); returns its digest. Raises OSError."""
         with self._acting():
-            return weights.write(path, self.trainer.model, self.tokenizer, information)
+            return weights.write(path, self.trainer.model, self.tokenizer, information | proofs_note(self.run_config))
 
     def _acting(self) -> AbstractContextManager[None]:
         """The network has the weights that act, for as long as the block lasts."""

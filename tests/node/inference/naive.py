@@ -11,9 +11,9 @@ from node.inference.engine_settings import EngineSettings
 from node.inference.job import Job
 from node.inference.noise import uniforms
 from node.inference.sampling import COLDEST
-from node.model.names import Names
-from node.model.prompt import prompt_tokens
-from node.model.tokenizer import EOS, SPECIAL
+from node.model.names import Names, StatementNames
+from node.model.prompt import prompt_tokens, proof_prompt_tokens, unnamed
+from node.model.tokenizer import EOS
 from node.model.transformer import expected_value
 from node.model.weights import Weights
 
@@ -36,9 +36,16 @@ class NaiveSample:
 @torch.inference_mode()
 def sample_naively(weights: Weights, settings: EngineSettings, job: Job) -> tuple[list[NaiveSample], float]:
     """Every sample, and V."""
-    model = weights.model
-    prompt = prompt_tokens(weights.tokenizer, Names(job.state).state, model.config.context - settings.new_tokens)
-    noise = uniforms(job.seed, job.samples, settings.new_tokens).tolist()
+    model, tokenizer, context = weights.model, weights.tokenizer, weights.model.config.context
+    if job.proof:
+        length = min(settings.proof_tokens, context // 2)
+        statement = StatementNames(unnamed(job.state)).state
+        prompt = proof_prompt_tokens(tokenizer, statement, context - length)
+        assert prompt is not None
+    else:
+        length = settings.new_tokens
+        prompt = prompt_tokens(tokenizer, Names(job.state).state, context - length)
+    noise = uniforms(job.seed, job.samples, length).tolist()
     taken: set[int] = set()
     samples = []
     for numbers in noise:
@@ -87,7 +94,7 @@ def _sample(weights: Weights, prompt: list[int], numbers: list[float], job: Job,
         sample.ended = token in ends
         if index == 0:
             taken.add(token)
-        if sample.ended or token < len(SPECIAL) or token >= weights.tokenizer.vocab_size:
+        if sample.ended or token < weights.tokenizer.specials or token >= weights.tokenizer.vocab_size:
             break
         sample.tokens.append(token)
     return sample

@@ -147,7 +147,7 @@ def test_every_option_of_network_and_request_gives_what_naive_passes_give(
     ends = check_against_naive(weights, todo, run(engine, todo, random.Random(7)))
     assert 0 < ends < sum(job.samples for job in todo)
     assert engine.counters.remembered > 0, "some state should come a second time"
-    assert (engine._graphs is not None and len(engine._graphs.programs) > 3) == bool(settings)
+    assert (engine.tactics.graphs is not None and len(engine.tactics.graphs.programs) > 3) == bool(settings)
 
 
 def test_remembered_states_give_the_same_answers_as_states_that_are_read() -> None:
@@ -270,12 +270,12 @@ def test_more_states_than_slots_wait_their_turn() -> None:
     engine = Engine(tiny_weights(ends=12.0), SETTINGS)
     for job in jobs(10, seed=1):
         engine.submit(job)
-    assert (engine.waiting, engine.running, engine.room) == (10, 0, 0)
+    assert (engine.waiting, engine.running, engine.tactics.room) == (10, 0, 0)
     engine.step()
     assert 0 < engine.running <= 4 and engine.waiting == 10 - engine.running
     while engine.busy:
         engine.step()
-    assert engine.counters.states == 10 and engine.room == 4
+    assert engine.counters.states == 10 and engine.tactics.room == 4
 
 
 def test_an_idle_engine_does_nothing() -> None:

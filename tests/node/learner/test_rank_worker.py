@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from node.learner.trainer.worker import ROW, micro_batches, row_length, share
+from node.learner.trainer.messages import ComputeConfig, StartConfig
+from node.learner.trainer.worker import ROW, RankWorker, micro_batches, row_length, share
+from node.model import checkpoint, weights
 from node.model.config import ModelConfig
-from node.model.tokenizer import PAD
+from node.model.tokenizer import PAD, Tokenizer
+from node.model.trained import NO_PROOFS, PROOFS_KEY, why_no_proofs
+from node.training.device import started
 from node.training.documents import Document
 from node.training.packing import PackedBatch
+from tests.node.model.tiny import TEXTS, tiny_model
 
 SHAPE = ModelConfig(vocab_size=400, context=512)
 
@@ -62,3 +68,22 @@ def test_a_row_has_room_for_the_longest_document_and_at_most_the_context() -> No
 
 def test_a_rank_without_documents_has_no_passes() -> None:
     assert micro_batches([], SHAPE, 1024) == []
+
+
+@pytest.mark.parametrize("proofs", [True, False])
+def test_what_a_network_has_learned_of_proofs_is_not_lost_in_reinforcement_learning(
+    tmp_path: Path, proofs: bool
+) -> None:
+    marks = Tokenizer.train(TEXTS * 20, 330, roles=True)
+    config = {PROOFS_KEY: True} if proofs else {}
+    model = tiny_model(vocab_size=marks.vocab_size)
+    checkpoint.save(tmp_path / "step-000001", model, marks, step=1, config=config)
+    start = StartConfig(str(tmp_path / "step-000001"), False, 1024, 0.01, 0.01, 1, 0.001)
+    with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
+        worker = RankWorker(start, device)
+        worker.write_weights(tmp_path / "w.safetensors", {"version": "2"})
+        worker.save(tmp_path / "step-000002")
+    says = "" if proofs else NO_PROOFS
+    assert [why_no_proofs(tmp_path / name) for name in ("w.safetensors", "step-000002")] == [says, says]
+    read = weights.read(tmp_path / "w.safetensors").information
+    assert read == {"version": "2", **({PROOFS_KEY: "yes"} if proofs else {})}

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node.bank.bank import load_transitions
-from node.model.names import CANONICAL, IDENTIFIER, Names
+from node.bank.proofs import load_proofs
+from node.model.names import CANONICAL, IDENTIFIER, Names, StatementNames
 
 STATE = "p q : Prop\nh1 : p ∧ q\nhx : ∀ (x : Nat), f x = x\n⊢ ∃ y, q ∧ h1.symm = Nat.add_comm"
 
@@ -64,6 +65,25 @@ def test_every_transition_of_the_bank_survives_the_round_trip() -> None:
         local = {word for line in row.state.split("\n") if " : " in line for word in line.split(" : ")[0].split()}
         kept = {match.group() for match in IDENTIFIER.finditer(hidden)} & local
         assert not kept - {name for name in local if CANONICAL.fullmatch(name)}
+
+
+def test_a_statement_binds_names_in_all_of_its_brackets() -> None:
+    statement = "example {α : Type} [i : Inhabited α] (x y : α) (hx : (2 : Nat) = 2) : (x : α) = y ∧ ∀ z, z = hx"
+    names = StatementNames(statement)
+    assert names.state == (
+        "example {v0 : Type} [v1 : Inhabited v0] (v2 v3 : v0) (v4 : (2 : Nat) = 2) : (v2 : v0) = v3 ∧ ∀ v5, v5 = v4"
+    )
+    proof = "constructor\n· rw [hx]\n· intro h\n  use h"
+    assert names.hide(proof) == "constructor\n· rw [v4]\n· intro v6\n  use v6"
+    assert names.show("exact v4 v6") == "exact hx v6"
+
+
+def test_every_proof_of_the_bank_survives_the_round_trip() -> None:
+    for proof in load_proofs()[::40]:
+        names = StatementNames(proof.theorem.signature)
+        hidden = names.hide(proof.script)
+        assert names.hide(names.show(hidden)) == hidden
+        assert StatementNames(names.state).state == names.state
 
 
 NAMES = ("a", "b", "v0", "v1", "v2", "h", "h1", "x'")

@@ -1,8 +1,8 @@
 import pytest
 
-from node.model.prompt import FRAME, prompt_tokens, tactic_tokens
-from node.model.tokenizer import BOS, EOS, STATE, TACTIC
-from tests.node.model.tiny import tiny_tokenizer
+from node.model.prompt import FRAME, prompt_tokens, proof_prompt_tokens, tactic_tokens, unnamed
+from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
+from tests.node.model.tiny import TEXTS, tiny_tokenizer
 
 HYPOTHESES = [f"h{index} : p ∧ q" for index in range(30)]
 GOAL = "⊢ q ∧ p"
@@ -63,3 +63,29 @@ def test_a_goal_that_is_too_long_alone_keeps_its_end() -> None:
 
 def test_an_empty_state_is_only_the_frame() -> None:
     assert prompt_tokens(tiny_tokenizer(), "", 40) == [BOS, STATE, TACTIC]
+
+
+@pytest.mark.parametrize(
+    ("statement", "without"),
+    [
+        ("theorem t (p q : Prop) : p ∧ q", "example (p q : Prop) : p ∧ q"),
+        ("theorem Nat.foo'.{u, v} {α : Type u} : α", "example {α : Type u} : α"),
+        ("lemma «a b».c (x : Nat) : x = x", "example (x : Nat) : x = x"),
+        ("theorem t {α} (a : α) : a = a", "example {α} (a : α) : a = a"),
+        ("example : 1 = 1", "example : 1 = 1"),
+        ("theorem x: 1 = 1", "example : 1 = 1"),
+        ("∀ n : Nat, n = n", "example : ∀ n : Nat, n = n"),
+    ],
+)
+def test_a_statement_is_read_without_its_name(statement: str, without: str) -> None:
+    assert unnamed(statement) == without
+
+
+def test_a_statement_is_never_shortened() -> None:
+    marks = Tokenizer.train(TEXTS * 20, 330, roles=True)
+    statement = "example (p q : Prop) : p ∧ q"
+    whole = proof_prompt_tokens(marks, statement, 100)
+    assert whole is not None and (whole[0], whole[1], whole[-1]) == (BOS, LEAN, TACTIC)
+    assert marks.decode(whole) == statement
+    assert proof_prompt_tokens(marks, statement, len(whole)) == whole
+    assert proof_prompt_tokens(marks, statement, len(whole) - 1) is None

@@ -1,0 +1,155 @@
+"""A network of ours that has learned whole proofs: from its training to what Lean accepts, alone and on a mesh."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from common.bus import Bus, BusSettings
+from common.lean import Theorem
+from common.messages import Attempt, AttemptOutcome, Method, Purpose
+from node.eval.folder import read
+from node.lean.text.script import proof_script
+from node.mesh import eval as evaluating
+from node.mesh import prove
+from node.model import checkpoint
+from node.prover.policy_names import BadPolicy
+from node.proving.policies import check, open_policy, parse
+from tests.node.mesh.calling import Command, Run
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
+from tests.node.prover.nodes import inference_node, played
+from tests.node.training.writer import EITHER, SWAP, TWICE, trained_writer
+
+pytestmark = pytest.mark.lean
+
+NOTHING_ELSE = "[prove]\nclosing = []\nsearching = []\n"
+
+
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of a network that has learned the proofs by heart."""
+    return trained_writer(tmp_path_factory.mktemp("writer"))
+
+
+@pytest.fixture
+def proves(calling: Callable[[Command], Run], tmp_path: Path) -> Run:
+    """`prove` with the network alone."""
+    (tmp_path / "alone.toml").write_text(NOTHING_ELSE, encoding="utf-8")
+    run = calling(prove.main)
+    return lambda *arguments: run(*arguments, "--config", str(tmp_path / "alone.toml"), "--json", "--seconds", "60")
+
+
+def test_a_network_proves_what_it_has_learned_under_other_names(proves: Run, writer: Path) -> None:
+    how = ("--method", "whole-proof", "--policy", f"own:{writer}", "--simulations", "24")
+    for statement in ("theorem t (a b : Prop) : a ∧ b → b ∧ a", TWICE):
+        code, out, err = proves(statement, *how)
+        assert code == prove.PROVED, err
+        found = json.loads(out)
+        assert found["by"] == "network" and "\n" in found["proof"].strip()
+    code, out, err = proves("theorem t (p q : Prop) : p → q", *how)
+    assert code == prove.NOT_PROVED and "24 simulations" in json.loads(out)["reason"]
+    code, _, err = proves(SWAP, *how[:-1], "64", "--samples", "64")
+    assert code == prove.MESH_FAILED and "64 samples asked for; this network gives 1 to 32 at once" in err
+    code, out, err = proves(f"theorem long : {'True ∧ ' * 200}True", *how)
+    assert code == prove.NOT_PROVED
+    assert json.loads(out)["reason"] == "no more proofs were to be had after 0", "it is more than the network reads"
+
+
+def test_the_same_network_goes_on_with_tactics_where_its_proof_was_wrong(proves: Run, writer: Path) -> None:
+    policy = ("--policy", f"own:{writer}", "--method", "whole-proof", "--simulations", "24")
+    code, out, _ = proves(EITHER, *policy)
+    assert code == prove.NOT_PROVED
+    code, out, err = proves(EITHER, *policy, "--then", "best-first")
+    found = json.loads(out)
+    assert code == prove.PROVED, (found, err)
+    assert found["by"] == "network" and found["simulations"] > 12
+    code, out, err = proves("theorem t (p q : Prop) : p → q", *policy, "--then", "best-first")
+    assert code == prove.NOT_PROVED and "whole proofs: 12 simulations" in json.loads(out)["reason"]
+
+
+def test_an_evaluation_counts_its_proofs_and_tokens(
+    calling: Callable[[Command], Run], writer: Path, tmp_path: Path
+) -> None:
+    rows = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": "theorem false (p q : Prop) : p → q"}]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    code, _, err = calling(evaluating.main)(
+        *("--bench", "rows.jsonl", "--policy", f"own:{writer}", "--method", "whole-proof"),
+        *("--simulations", "12", "--out", "e"),
+    )
+    assert code == evaluating.DONE, err
+    found = {each.name: each for each in read(tmp_path / "e").attempts}
+    assert {name: str(each.standing) for name, each in found.items()} == {"swap": "solved", "false": "unsolved"}
+    assert all(each.statistics.tokens > each.statistics.samples > 0 for each in found.values())
+    assert found["false"].statistics.simulations == 12
+
+
+async def test_a_mesh_writes_whole_proofs_with_the_network_that_proposes_its_tactics(
+    bus: Bus, broker: BusSettings, lean_proxy: object, writer: Path
+) -> None:
+    def attempt(name: str, theorem: Theorem, **changes: object) -> Attempt:
+        fields = {"purpose": Purpose.EVAL, "simulations": 24, "seed": 1, "method": Method.WHOLE_PROOF, "verify": True}
+        return Attempt(attempt_id=name, theorem_id="t", theorem=theorem, **{**fields, **changes})  # type: ignore[arg-type]
+
+    swap, either = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p"), Theorem("t", "(p q : Prop)", "p ∧ q → p ∨ q")
+    attempts = [
+        attempt("whole", swap),
+        attempt("again", swap),
+        attempt("wrong", either),
+        attempt("both", either, then=Method.BEST_FIRST),
+        attempt("corrected", either, correct=1),
+        attempt("idle", swap, policy="inference+tactics"),
+    ]
+    async with inference_node(bus, broker, str(writer)):
+        found = await played(bus, attempts)
+    whole = found["whole"]
+    assert whole.outcome is AttemptOutcome.PROVED, whole.message
+    assert whole.proof is not None and "\n" in proof_script(whole.proof)
+    assert whole.statistics.tokens > 10
+    assert found["again"].proof == whole.proof, "the same seed, the same proofs"
+    assert found["wrong"].outcome is AttemptOutcome.FAILED and found["both"].outcome is AttemptOutcome.PROVED
+    for name, says in (("corrected", "a network of ours corrects nothing"), ("idle", "`tactics` proposes tactics")):
+        assert found[name].outcome is AttemptOutcome.ERROR and says in found[name].message
+
+
+async def test_a_mesh_whose_network_knows_no_proofs_says_so(
+    bus: Bus, broker: BusSettings, lean_proxy: object, tmp_path: Path
+) -> None:
+    checkpoint.save(tmp_path / "step-000001", tiny_model(), tiny_tokenizer(), step=1)
+    theorem = Theorem("t", "(p : Prop)", "p → p")
+    attempt = Attempt(
+        attempt_id="a",
+        theorem_id="t",
+        theorem=theorem,
+        purpose=Purpose.EVAL,
+        simulations=4,
+        seed=1,
+        method=Method.WHOLE_PROOF,
+    )
+    async with inference_node(bus, broker, str(tmp_path / "step-000001")):
+        found = (await played(bus, [attempt]))["a"]
+    assert found.outcome is AttemptOutcome.ERROR
+    assert "this network writes no whole proofs: its tokenizer has no marks of roles" in found.message
+
+
+async def test_what_cannot_write_proofs_is_refused_before_anything_starts(run_folder: Path, writer: Path) -> None:
+    whole = "whole-proof"
+    check(f"own:{writer}", whole)
+    check(f"own:{writer}", whole, "mcts")
+    check(f"own:{writer}+tactics", whole, "mcts")
+    check(f"own:{writer}", "mcts")
+    with pytest.raises(BadPolicy, match=r"writes no whole proofs: .* no marks of roles.*; train one with `proofmesh"):
+        check(f"own:{run_folder}", whole)
+    with pytest.raises(BadPolicy, match="a network of ours corrects nothing; leave --correct out"):
+        check(f"own:{writer}", whole, correct=1)
+    with pytest.raises(BadPolicy, match="`tactics` proposes tactics, and the method whole-proof alone has no use"):
+        check(f"own:{writer}+tactics", whole)
+    with pytest.raises(BadPolicy, match="has 2 parts that write whole proofs"):
+        check(f"own:{writer}+own:{run_folder}", whole, "mcts")
+    file = writer.parent.parent / "list.jsonl"
+    file.write_text('{"name": "t", "proof": "rfl"}\n', encoding="utf-8")
+    check(f"own:{run_folder}+proofs:{file}", whole, "mcts")  # the file writes, the network proposes tactics
+    async with open_policy(parse(f"own:{writer}+proofs:{file}")) as opened:
+        assert type(opened.proofs).__name__ == "ListedProofs"

@@ -1,0 +1,198 @@
+"""Training on whole proofs: rows, documents, sources, and what checkpoints say of it."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.run_proofs import DATABASE
+from node.learner.store.records import Verdict, VerifiedProof
+from node.learner.store.store import Store
+from node.model import checkpoint
+from node.model.prompt import unnamed
+from node.model.tokenizer import BOS, EOS, LEAN, TACTIC, Tokenizer
+from node.model.trained import NO_PROOFS, NO_ROLES, why_no_proofs
+from node.training.documents import Encoder, proof_document
+from node.training.dry_run import dry_run
+from node.training.errors import InputError
+from node.training.loader import held_out, readers
+from node.training.packing import collate, pack
+from node.training.proof_rows import TheoremProof, proof_of
+from node.training.rows import BadRow
+from node.training.settings import DataSettings
+from node.training.sources import open_source, parse
+from node.training.stage import run_stage
+from tests.node.learner.builders import FAILED, planned, result, row
+from tests.node.model.tiny import TEXTS, tiny_model, tiny_tokenizer
+from tests.node.training.small import curve, small, write_jsonl
+from tests.node.training.writer import PROOFS, SWAP, write_rows
+
+PROOF = "intro h\nconstructor\n· exact h.2\n· exact h.1"
+
+
+@functools.cache
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(TEXTS * 20, 400, roles=True)
+
+
+def test_the_statement_is_given_and_the_proof_is_predicted() -> None:
+    marks = tokenizer()
+    document = proof_document(marks, TheoremProof("t", unnamed(SWAP), PROOF), 200)
+    assert document is not None and document.remaining_steps is None
+    prompt, answer = document.tokens[: document.prompt], document.tokens[document.prompt :]
+    assert (prompt[0], prompt[1], prompt[-1], answer[-1]) == (BOS, LEAN, TACTIC, EOS)
+    assert marks.decode(prompt) == "example (v0 v1 : Prop) : v0 ∧ v1 → v1 ∧ v0"
+    assert marks.decode(answer) == PROOF.replace("h", "v2")
+    batch = collate(pack([document], 200), 200)
+    assert batch.targets.tolist() == list(answer) and batch.value_at.numel() == 0
+    plain = proof_document(marks, TheoremProof("t", unnamed(SWAP), PROOF), 200, canonical=False)
+    assert plain is not None and marks.decode(plain.tokens[plain.prompt :]) == PROOF
+
+
+def test_a_proof_that_does_not_fit_is_left_out_and_never_cut() -> None:
+    marks = tokenizer()
+    proof = TheoremProof("t", unnamed(SWAP), PROOF)
+    whole = proof_document(marks, proof, 200)
+    assert whole is not None
+    assert proof_document(marks, proof, len(whole.tokens)) == whole
+    assert proof_document(marks, proof, len(whole.tokens) - 1) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "statement", "proof"),
+    [
+        ({"statement": SWAP, "proof": PROOF}, unnamed(SWAP), PROOF),
+        (
+            {
+                "formal_statement": f"import Mathlib\nopen Nat\n\n{SWAP} := by sorry",
+                "formal_proof": f"{SWAP} := by\n  simp\n  omega",
+            },
+            unnamed(SWAP),
+            "simp\nomega",
+        ),
+        ({"statement": "lemma x : 1 = 1 := by", "proof": "by rfl"}, "example : 1 = 1", "rfl"),
+    ],
+)
+def test_rows_of_datasets_are_read(given: dict[str, str], statement: str, proof: str) -> None:
+    found = proof_of(given)
+    assert found == TheoremProof(statement, statement, proof)
+    named = proof_of({**given, "name": "t"})
+    assert named is not None and named.theorem == "t"
+
+
+def test_a_proof_with_a_gap_teaches_nothing() -> None:
+    assert proof_of({"statement": SWAP, "proof": "intro h\nexact (by sorry)"}) is None
+    assert proof_of({"statement": SWAP, "proof": "intro h -- no sorry here\nexact ⟨h.2, h.1⟩"}) is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (
+            {"name": "t", "proof": "rfl"},
+            "expected the texts `statement` and `proof`; .*`proofs:FILE` names its statements",
+        ),
+        ({"text": "t"}, "expected the texts `statement` and `proof`; the row has `text`$"),
+        ({"statement": 1, "proof": "rfl"}, "the row has `statement`, `proof`"),
+        ({"statement": "def f := 1", "proof": "rfl"}, "`statement` is none: it defines data"),
+        ({"statement": SWAP, "proof": f"{SWAP} :="}, "`proof` is none: nothing stands behind the statement"),
+    ],
+)
+def test_rows_without_whole_proofs_are_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadRow, match=says):
+        proof_of(given)
+
+
+def test_the_banks_proofs_are_held_out_with_the_transitions_of_the_same_theorems() -> None:
+    held = {}
+    for kind in ("transitions", "proofs"):
+        encoder = Encoder(tokenizer(), kind, DataSettings(held_out=20), 4000, 0)
+        rows = list(open_source(parse(f"{kind}:bank")).once(2000))
+        found = {str(each.get("theorem") or each["name"]) for each in rows if list(encoder.documents(each, "valid", 0))}
+        held[kind] = found, {str(each.get("theorem") or each["name"]) for each in rows}
+    (steps, known), (proofs, proved) = held["transitions"], held["proofs"]
+    assert len(proofs) > 50 and proofs & known == steps & proved
+
+
+def test_proofs_of_a_run_are_those_of_its_training(tmp_path: Path) -> None:
+    store = Store(tmp_path / DATABASE)
+    store.add_theorems([row("t"), row("u")])
+    proved = Verdict(FAILED.outcome.PROVED, proof=VerifiedProof("  intro h\n  exact ⟨h.2, h.1⟩", (), (), "4.35"))
+    plans = [planned(1, "t"), planned(2, "u", "eval"), planned(3, "u", "disprove")]
+    store.dispatch(plans, 1.0)
+    for plan in plans:
+        store.record(result(plan.attempt), proved, now=10.0)
+    store.close()
+    found = [proof_of(each) for each in open_source(parse(f"proofs:{tmp_path}")).once(10)]
+    assert [(each.theorem, each.proof) for each in found if each] == [
+        ("t", "intro h\nexact ⟨h.2, h.1⟩"),
+        ("u", "intro h\nexact ⟨h.2, h.1⟩"),
+    ]
+    assert found[1] is not None and found[1].statement.startswith("example : ¬ (")
+
+
+def test_proofs_of_an_evaluation_are_read_with_their_statements(tmp_path: Path) -> None:
+    theorem = {"name": "t", "binders": "(p : Prop)", "conclusion": "p → p"}
+    write_jsonl(tmp_path / "statements.jsonl", [{"name": "a", "theorem": theorem, "family": "", "level": 1}])
+    attempts = [{"name": "a", "number": 0, "standing": "solved", "script": "  exact id"}, {"name": "a", "number": 1}]
+    write_jsonl(tmp_path / "attempts.jsonl", attempts)
+    found = [proof_of(each) for each in open_source(parse(f"proofs:{tmp_path}")).once(10)]
+    assert found == [TheoremProof("a", "example (p : Prop) : p → p", "exact id")]
+    (tmp_path / "attempts.jsonl").write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match="not a whole evaluation"):
+        open_source(parse(f"proofs:{tmp_path}"))
+    (tmp_path / "attempts.jsonl").unlink()
+    with pytest.raises(InputError, match=r"neither proofs.sqlite of a run nor attempts.jsonl of an evaluation"):
+        open_source(parse(f"proofs:{tmp_path}"))
+
+
+def test_a_tokenizer_without_marks_of_roles_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="this tokenizer has no marks of roles"):
+        readers(DataSettings(sources=write_rows(tmp_path)), tiny_tokenizer(), 96, 0)
+
+
+def test_a_file_that_holds_no_statements_ends_the_training_with_a_line(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "drafts.jsonl", [{"name": "t", "proof": "rfl"}])
+    settings = small(tmp_path, data=DataSettings(sources=(f"proofs:{file}",)), bf16="off")
+    with pytest.raises(InputError, match=f"data proofs:{file}: no whole proof: expected the texts"):
+        run_stage("sft", settings)
+
+
+def test_checkpoints_say_whether_they_were_trained_on_proofs(tmp_path: Path) -> None:
+    data = DataSettings(sources=write_rows(tmp_path), held_out=0, valid=(write_rows(tmp_path)[0],))
+    settings = small(tmp_path, data=data, steps=2, bf16="off")
+    run_stage("sft", settings)
+    root = tmp_path / "runs/run/checkpoints"
+    assert why_no_proofs(root / "step-000002") == ""
+    assert curve(tmp_path, "valid_loss")[2] > 0
+    plain = replace(data, sources=data.sources[1:], valid=())
+    # It goes on with tactics alone: what was learned is not forgotten by name.
+    run_stage("sft", replace(settings, run="on", data=plain, start=str(tmp_path / "runs/run")))
+    assert why_no_proofs(tmp_path / "runs/on/checkpoints/step-000002") == ""
+    run_stage("sft", replace(settings, steps=3))
+    assert why_no_proofs(root / "step-000003") == "", "a run that goes on"
+    checkpoint.save(tmp_path / "old", tiny_model(), tiny_tokenizer(), step=1)
+    assert why_no_proofs(tmp_path / "old") == NO_ROLES
+    checkpoint.save(tmp_path / "plain", tiny_model(vocab_size=tokenizer().vocab_size), tokenizer(), step=1)
+    assert why_no_proofs(tmp_path / "plain") == NO_PROOFS
+
+
+def test_a_dry_run_counts_what_of_the_proofs_is_predicted(tmp_path: Path) -> None:
+    data = DataSettings(sources=write_rows(tmp_path)[:1], held_out=0)
+    lines = dry_run("sft", small(tmp_path, data=data))
+    assert any("predicted         30% of the tokens (assumed" in line for line in lines)
+    run_stage("sft", small(tmp_path, data=data, steps=1, bf16="off"))
+    lines = dry_run("sft", small(tmp_path, data=data, start=str(tmp_path / "runs/run")))
+    share = next(int(line.split()[1].rstrip("%")) for line in lines if line.startswith("predicted"))
+    assert 15 < share < 60 and "counted in the first rows" in "".join(lines)
+
+
+def test_both_kinds_are_held_out_and_mixed(tmp_path: Path) -> None:
+    sources = write_rows(tmp_path)
+    found = held_out(DataSettings(valid=sources, valid_tokens=400), tokenizer(), 96, 0)
+    assert {document.remaining_steps for document in found} == {None, 1}
+    assert len(found) == len(PROOFS) + 1
