@@ -61,6 +61,8 @@ class Drawn:
     """What one run has drawn."""
 
     seconds: float
+    cpu: float
+    """Seconds of processor time: other work on the machine changes them less."""
     samples: int
     tokens: int
 
@@ -138,7 +140,7 @@ def by_generate(settings: ModelsBenchSettings, loaded: Any, prompts: Sequence[st
 
     tokenizer = loaded.tokenizer
     tokenizer.padding_side = "left"
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), time.process_time()
     inputs = tokenizer(list(prompts), return_tensors="pt", padding=True).to(loaded.device)
     found = loaded.model.generate(
         input_ids=inputs["input_ids"],
@@ -152,10 +154,10 @@ def by_generate(settings: ModelsBenchSettings, loaded: Any, prompts: Sequence[st
         eos_token_id=list(ends) or None,
     )[:, inputs["input_ids"].shape[1] :]
     tokenizer.batch_decode(found, skip_special_tokens=True)
-    seconds = time.perf_counter() - began
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     is_end = torch.isin(found, torch.tensor(list(ends), device=found.device)).int()
     before = ((is_end.cumsum(-1) - is_end) == 0).sum()
-    return Drawn(seconds, len(found), int(before))
+    return Drawn(seconds, cpu, len(found), int(before))
 
 
 async def by_sampler(settings: ModelsBenchSettings, sampler: Any, prompts: Sequence[str], seed: int) -> Drawn:
@@ -163,13 +165,14 @@ async def by_sampler(settings: ModelsBenchSettings, sampler: Any, prompts: Seque
     from node.llm.sampling import Decoding, Prompt
 
     decoding = Decoding(max_tokens=settings.tokens)
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), time.process_time()
     asked_for = [
         sampler.sample(Prompt(text), settings.samples, 1000 * seed + number, decoding)
         for number, text in enumerate(prompts)
     ]
     found = [sample for samples in await asyncio.gather(*asked_for) for sample in samples]
-    return Drawn(time.perf_counter() - began, len(found), sum(sample.token_count for sample in found))
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    return Drawn(seconds, cpu, len(found), sum(sample.token_count for sample in found))
 
 
 @contextlib.asynccontextmanager
@@ -217,6 +220,12 @@ async def compared(
         "sampler": rates(ours),
         "generate": rates(theirs),
         "times_faster": round(statistics.median(ratios), 2),
+        "times_less_cpu": round(
+            statistics.median(
+                (mine.tokens / mine.cpu) / (other.tokens / other.cpu) for mine, other in zip(ours, theirs, strict=True)
+            ),
+            2,
+        ),
         "slowest_and_fastest_pair": [round(min(ratios), 2), round(max(ratios), 2)],
         "runs": len(ours),
     }

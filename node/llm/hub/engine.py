@@ -14,9 +14,10 @@ from node.llm.hub.loading import Loaded
 from node.llm.hub.rows import Row
 from node.llm.settings import HubSettings
 
-STEPS = 16
-"""Tokens that a group is run for before rows leave and join: a short tactic. A run of its own costs as much as a few
-tokens of a small model."""
+STEPS = 8
+"""Tokens that a group is run for before rows leave and join. With rows that end at different times, 8, 16 and 32 drew
+2.8, 2.2 and 1.9 times the tokens a second of processor time that `generate` draws; with rows of one length there was no
+difference (the batches of `proofmesh bench models`, three pairs each, on a CPU with other work)."""
 
 FIRST_READ = 8192
 """Tokens of prompts, padding included, that are read together: a GPU is busy with these, and more take memory."""
