@@ -141,6 +141,8 @@ class ProofTree(msgspec.Struct, frozen=True):
     children: tuple[ProofTree, ...] = ()
     state: str = ""
     """The state that the tactic was run on, as the policy reads it; empty where nobody has recorded it."""
+    source: str = ""
+    """Which parts of a mixture of policies proposed the tactic; empty: the policy is no mixture, or does not tell."""
 
     @property
     def remaining_steps(self) -> int:
@@ -149,3 +151,14 @@ class ProofTree(msgspec.Struct, frozen=True):
         while level:  # level by level, since a proof may be deeper than Python's calls may nest
             steps, level = steps + 1, [child for node in level for child in node.children]
         return steps
+
+    def sources(self) -> dict[str, int]:
+        """How many of the proof's tactics each source proposed, those that nobody told left out."""
+        found: dict[str, int] = {}
+        level = [self]
+        while level:
+            for node in level:
+                if node.source:
+                    found[node.source] = found.get(node.source, 0) + 1
+            level = [child for node in level for child in node.children]
+        return found

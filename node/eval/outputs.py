@@ -89,6 +89,9 @@ def _sentences(results: Results) -> list[str]:
     if results.endings:
         endings = ", ".join(f"{ended} {count:,}" for ended, count in results.endings.most_common())
         said.append(f"attempts without a proof ended by: {endings}")
+    if results.sources:
+        proposed = ", ".join(f"{source} {count:,}" for source, count in results.sources.most_common())
+        said.append(f"tactics of the proofs were proposed by: {proposed}")
     costs = results.costs
     lean = "not known" if costs.lean_cpu is None else f"{costs.lean_cpu:,.0f} s"
     said.append(

@@ -115,5 +115,6 @@ def record_of(
         ended=ended or ("" if result.outcome is AttemptOutcome.PROVED else result.outcome),
         reason="" if result.outcome is AttemptOutcome.PROVED else result.message,
         statistics=result.statistics,
+        sources=result.proof.sources() if result.proof else {},
         **(proof or {}),  # type: ignore[arg-type]
     )

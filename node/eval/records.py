@@ -56,6 +56,8 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     script: str = ""
     """The proof: a block of tactics, indented."""
     axioms: tuple[str, ...] = ()
+    sources: dict[str, int] = {}
+    """Of a mixture: which parts proposed the proof's tactics, and how many."""
     tries: int = 1
     """Attempts until it was decided, or given up: infrastructure failed before."""
     time: float = 0.0

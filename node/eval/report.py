@@ -38,6 +38,7 @@ def report(results: Results, curves: Mapping[str, Curve] | None = None) -> str:
             *_endings(results),
             *_costs(results.costs),
             *_axioms(results),
+            *_sources(results),
             "</div>",
             *_what(results),
             *statements(results),
@@ -201,6 +202,12 @@ def _axioms(results: Results) -> Iterator[str]:
     rows += [["none at all", f"{free:,}"]] if free else []
     yield '<div class="card"><h3>Axioms</h3>'
     yield (table(("proofs that rest on", ""), rows, (1,)) if rows else "<p>No proof was found.</p>") + "</div>"
+
+
+def _sources(results: Results) -> Iterator[str]:
+    if results.sources:
+        rows = [[text(source), f"{count:,}"] for source, count in results.sources.most_common()]
+        yield f'<div class="card"><h3>Who proposed the proofs\' tactics</h3>{table(("", ""), rows, (1,))}</div>'
 
 
 def _what(results: Results) -> Iterator[str]:

@@ -148,6 +148,8 @@ class Results:
     costs: Costs
     axioms: Counter[str] = field(default_factory=Counter)
     """That proofs rest on, and how many do."""
+    sources: Counter[str] = field(default_factory=Counter)
+    """Of a mixture: which parts proposed the tactics of the proofs, and how many."""
 
 
 def results_of(evaluation: Evaluation, passes_wanted: int = 0) -> Results:
@@ -180,7 +182,16 @@ def results_of(evaluation: Evaluation, passes_wanted: int = 0) -> Results:
         endings=Counter(each.ended for each in latest if each.standing is not Standing.SOLVED and each.ended),
         costs=_costs(evaluation.attempts, evaluation.sessions),
         axioms=Counter(axiom for row in rows if row.solved for axiom in row.solved[0].axioms),
+        sources=_sources(rows),
     )
+
+
+def _sources(rows: Iterable[StatementResult]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for row in rows:
+        if row.solved:
+            found.update(row.solved[0].sources)
+    return found
 
 
 def tally(rows: Sequence[StatementResult], within: Callable[[AttemptRecord], bool] = lambda record: True) -> Tally:

@@ -111,6 +111,8 @@ class ResultsFile(msgspec.Struct, frozen=True, kw_only=True):
     costs: Costs
     axioms: dict[str, int]
     """That proofs rest on, and how many do."""
+    sources: dict[str, int]
+    """Of a mixture: which parts proposed the tactics of the proofs, and how many."""
     curves: dict[str, CurveNumbers]
     statements: list[StatementNumbers]
 
@@ -143,6 +145,7 @@ def results_file(results: Results, curves: Mapping[str, Curve] | None = None) ->
         endings=dict(results.endings.most_common()),
         costs=results.costs,
         axioms=dict(results.axioms.most_common()),
+        sources=dict(results.sources.most_common()),
         curves={kind: _curve(curve) for kind, curve in curves.items()},
         statements=[_statement(row) for row in results.statements],
     )

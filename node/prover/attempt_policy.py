@@ -123,10 +123,10 @@ class AttemptPolicies:
 
     def _part(self, name: PolicyName, attempt: Attempt) -> Part:
         if name.is_model:
-            return Part(self._models.policy(name), share_of(name))
+            return Part(self._models.policy(name), share_of(name), name=name.source)
         if not name.is_network:
-            return Part(self._files.get(name) or tactics_policy(name), share_of(name))
-        return Part(self._inference(attempt), share_of(name), has_values=True)
+            return Part(self._files.get(name) or tactics_policy(name), share_of(name), name=name.source)
+        return Part(self._inference(attempt), share_of(name), has_values=True, name=name.source)
 
     def _inference(self, attempt: Attempt) -> InferencePolicy:
         settings = self._settings

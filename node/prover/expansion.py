@@ -62,5 +62,7 @@ def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes:
         else:
             growth.failed += 1
         leaf.tried[tactic] = action
+        if proposal.source:
+            leaf.sources[tactic] = proposal.source
     leaf.actions.sort(key=lambda action: -action.mass)
     return growth

@@ -26,6 +26,10 @@ MOST_BEGINNINGS = 16
 """Of the proofs that failed, the longest: all are tried on one state."""
 
 
+BEGINNINGS = "failed whole proofs"
+"""Their name as a part of the policy."""
+
+
 class Beginnings:
     """A policy that proposes beginnings of proofs on the theorem's first state, and nothing elsewhere."""
 
@@ -72,7 +76,7 @@ class HybridAgent:
             self.account = self._proofs.account
             return first
         longest = sorted(self._proofs.beginnings, key=lambda text: -text.count("\n"))[:MOST_BEGINNINGS]
-        policy = MixturePolicy([self._policy, Part(Beginnings(longest))], strict=True)
+        policy = MixturePolicy([self._policy, Part(Beginnings(longest), name=BEGINNINGS)], strict=True)
         self._tree = self._search(left, policy)
         second = await self._tree.play()
         self.search = self._tree.search

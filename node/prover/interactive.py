@@ -13,6 +13,7 @@ from common.places import Context
 from node.prover.fixed_policy import FixedPolicy
 from node.prover.mixture import MixturePolicy, Part
 from node.prover.policy import Policy
+from node.prover.policy_names import INFERENCE, TACTICS
 from node.prover.premises import PremisePolicy, Premises
 
 SHARE = 0.5
@@ -35,13 +36,15 @@ def with_premises(
     premises = premises_of(theorem)
     if premises is None:
         return policy
-    return MixturePolicy([Part(policy, has_values=has_values), Part(PremisePolicy(premises, unknown), SHARE)])
+    return MixturePolicy(
+        [Part(policy, has_values=has_values), Part(PremisePolicy(premises, unknown), SHARE, name="names of the file")]
+    )
 
 
 def for_people(policy: Policy, theorem: Theorem, *, network: bool) -> Policy:
     """What proves most. `network`: whether the policy is one; else it is the list of tactics itself."""
     if network:
-        policy = MixturePolicy([Part(policy, has_values=True), Part(FixedPolicy())])
+        policy = MixturePolicy([Part(policy, has_values=True, name=INFERENCE), Part(FixedPolicy(), name=TACTICS)])
     return with_premises(policy, theorem, has_values=network)
 
 

@@ -20,6 +20,8 @@ class Part:
     """Of the prior mass, relative to the other parts' shares."""
     has_values: bool = False
     """Whether its values are learned; those of others only order states."""
+    name: str = ""
+    """What results call it."""
 
 
 class MixturePolicy:
@@ -57,14 +59,19 @@ def mixed(given: Sequence[tuple[Part, Advice]]) -> Advice:
     """One advice of several: the first one's value, and what was drawn for all of them together. Each part's mass sums
     to its share of all shares (of those parts that propose anything), and what two parts propose gets both masses."""
     mass: dict[str, float] = {}
+    sources: dict[str, list[str]] = {}
     shares = sum(part.share for part, advice in given if advice.proposals)
     for part, advice in given:
         total = sum(proposal.mass for proposal in advice.proposals)
         for proposal in advice.proposals:
             portion = proposal.mass / total * part.share / shares
             mass[proposal.tactic] = mass.get(proposal.tactic, 0.0) + portion
+            if source := proposal.source or part.name:
+                sources.setdefault(proposal.tactic, []).append(source)
     tokens = [advice.tokens for _, advice in given if advice.tokens is not None]
-    proposals = [Proposal(tactic, portion) for tactic, portion in mass.items()]
+    proposals = [
+        Proposal(tactic, portion, source="+".join(sources.get(tactic, ()))) for tactic, portion in mass.items()
+    ]
     return Advice(
         proposals,
         given[0][1].value,

@@ -83,6 +83,11 @@ class PolicyName:
         """Whether it is a file of whole proofs. It proposes no tactics."""
         return self.kind == PROOFS
 
+    @property
+    def source(self) -> str:
+        """What results call it: without its share."""
+        return f"{self.kind}:{self.where}" if self.where else self.kind
+
     def __str__(self) -> str:
         share = "" if self.share is None else f"*{self.share:g}"
         return f"{self.kind}:{self.where}{share}" if self.where else f"{self.kind}{share}"

@@ -20,6 +20,8 @@ class Proposal:
     mass: float
     log_probability: float | None = None
     """Log-probability of the tactic's text under the policy; None: the policy knows none."""
+    source: str = ""
+    """Which parts of a mixture propose it, joined by `+`; empty: the policy is no mixture."""
 
 
 def merge_samples(samples: Iterable[SampledTactic], temperature: float = TEMPERATURE) -> list[Proposal]:

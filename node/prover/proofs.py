@@ -29,5 +29,5 @@ def extract(root: StateNode) -> ProofTree:
             continue
         todo.pop()
         below = tuple(proofs[child] for child in action.children)
-        proofs[node] = ProofTree(action.tactic, action.layout, below, node.state)
+        proofs[node] = ProofTree(action.tactic, action.layout, below, node.state, node.sources.get(action.tactic, ""))
     return proofs[root]

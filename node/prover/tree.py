@@ -75,6 +75,8 @@ class StateNode:
     """Legal tactics by falling prior mass."""
     tried: dict[str, Action | None] = field(default_factory=dict)
     """Every tactic tried here; None: it failed, is useless or forbidden."""
+    sources: dict[str, str] = field(default_factory=dict)
+    """Who proposed the tactics tried here first, where the policy is a mixture."""
     mass: float = 0.0
     """Sum of the actions' prior masses."""
     live: int = 0

@@ -148,7 +148,7 @@ async def open_policy(
                 from node.proving.own_policy import OwnPolicy, OwnProofs
 
                 network = await _network(stack, weights_at(Path(name.where), note), threads)
-                parts.append(Part(OwnPolicy(network, sampling), share_of(name), has_values=True))
+                parts.append(Part(OwnPolicy(network, sampling), share_of(name), has_values=True, name=name.source))
                 if [name] == writers_of(names, writes_proofs):
                     proofs = OwnProofs(network, sampling)
             elif name.is_proofs:
@@ -160,14 +160,14 @@ async def open_policy(
                 proofs, trouble = await stack.enter_async_context(writing)
                 troubles.append(trouble)
             elif name.is_model:
-                from node.proving.models import model_policy
+                from node.proving.models import address_of, model_policy
 
                 opening = model_policy(name, settings=models, sampling=sampling, note=note)
                 policy, trouble = await stack.enter_async_context(opening)
-                parts.append(Part(policy, share_of(name)))
+                parts.append(Part(policy, share_of(name), name=address_of(name).identity))
                 troubles.append(trouble)
             else:
-                parts.append(Part(tactics_policy(name, closing), share_of(name)))
+                parts.append(Part(tactics_policy(name, closing), share_of(name), name=name.source))
         learned = has_network(names)
         parameters = SearchParameters().beside(network=learned)
         yield OpenedPolicy(

@@ -107,6 +107,15 @@ async def test_a_list_of_ones_own_is_named_by_its_digest(tmp_path: Path):
     assert before != LoneVenue(LeanToolchain.pocket(), LeanProcessSettings(), f"tactics:{tactics}").weights
 
 
+async def test_the_tactics_of_a_proof_say_which_part_of_a_mixture_proposed_them(tmp_path: Path):
+    tactics = tmp_path / "mine.txt"
+    tactics.write_text("intro k l\n")
+    policy = f"tactics:{tactics}*9+tactics*0.1"
+    found = await evaluated(tmp_path / "out", plan(budgets=Budgets(simulations=8)), policy, STATEMENTS[:1])
+    assert found["swap"].standing is Standing.SOLVED
+    assert found["swap"].sources == {"tactics": len(found["swap"].script.splitlines())}
+
+
 async def test_lean_processes_cost_seconds_that_are_counted(tmp_path: Path):
     before = cost.children_cpu()
     await evaluated(tmp_path, plan(budgets=Budgets(simulations=4)), statements=STATEMENTS[:1])

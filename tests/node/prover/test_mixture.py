@@ -40,6 +40,18 @@ async def test_each_part_has_its_share_and_what_two_propose_adds_up() -> None:
     assert mixed == pytest.approx({"rfl": 0.375, "simp": 0.125 + 0.25, "omega": 0.25})
 
 
+async def test_each_tactic_names_the_parts_that_propose_it_also_those_of_a_mixture_within() -> None:
+    inner = MixturePolicy([Part(Says(rfl=3.0, simp=1.0), name="own:net"), Part(Says(simp=1.0), name="tactics")])
+    advice = await MixturePolicy([Part(inner, name="inner"), Part(Says(omega=1.0), name="hf:llama")]).advise(
+        "⊢ p", 6, 0
+    )
+    assert {each.tactic: each.source for each in advice.proposals} == {
+        "rfl": "own:net",
+        "simp": "own:net+tactics",
+        "omega": "hf:llama",
+    }
+
+
 async def test_the_share_of_a_part_that_proposes_nothing_goes_to_the_others() -> None:
     assert await masses(Part(Says(rfl=2.0), 0.25), Part(Says(), 0.75)) == {"rfl": 1.0}
 
