@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -120,13 +121,25 @@ def origin_of(path: Path, information: dict[str, str]) -> Origin:
         step = information.get("step", "0")
         return Origin(int(step) if step.isdigit() else 0, dict(information))
     state = check(path)
-    found = [each for each in evaluations.read(path.parent.parent / evaluations.FILE) if each.step == state["step"]]
+    run = path.parent.parent
+    training = state["config"] or _learner_of(run)
+    found = [each for each in evaluations.read(run / evaluations.FILE) if each.step == state["step"]]
     if not found:
-        return Origin(state["step"], state["config"])
+        return Origin(state["step"], training)
     last = found[-1]
     decided = last.statements - last.undecided
     text = f"It proved {last.solved} of {decided} held-out theorems with {last.simulations} simulations each."
-    return Origin(state["step"], state["config"], text)
+    return Origin(state["step"], training, text)
+
+
+def _learner_of(run: Path) -> dict[str, Any]:
+    """The learner's configuration of a run, which its checkpoints do not repeat; empty where the folder is no run's."""
+    try:
+        found = tomllib.loads((run / "config.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    learner = found.get("learner")
+    return learner if isinstance(learner, dict) else {}
 
 
 def _not_written(out: Path, error: OSError) -> str:

@@ -22,11 +22,13 @@ EVALUATED = {
 
 def test_a_run_is_exported_and_comes_back_bit_by_bit(run_folder, tmp_path, capsys):
     (run_folder / "evaluations.jsonl").write_text(json.dumps(EVALUATED) + "\n")
+    (run_folder / "config.toml").write_text("[learner.trainer]\nbatch = 77\n")
     out, back = tmp_path / "exported", tmp_path / "back"
     assert main(["export", f"own:{run_folder}", str(out)]) == 0
     shown = capsys.readouterr()
     assert "of step 7" in shown.out and shown.err == ""
     assert "It proved 5 of 8 held-out theorems with 16 simulations each." in (out / "README.md").read_text()
+    assert '"batch": 77' in (out / "README.md").read_text()
     assert json.loads((out / "config.json").read_text())["proofmesh_template"] == "proofmesh"
     assert main(["import", str(out), str(back)]) == 0
     assert "step 7" in capsys.readouterr().out
