@@ -167,6 +167,9 @@ def llama_config(shape: LlamaShape, vocab_size: int) -> LlamaConfig:
         num_attention_heads=shape.heads,
         num_key_value_heads=shape.kv_heads,
         max_position_embeddings=shape.context,
+        # transformers' 0.02 is for wide models. In a narrow one attention is then uniform for hundreds of steps: after
+        # 200 steps the loss on held-out theorems was 1.17 with it, and 1.00 with this.
+        initializer_range=shape.width**-0.5,
         tie_word_embeddings=True,
         bos_token_id=BOS,
         eos_token_id=EOS,
