@@ -17,13 +17,15 @@ from node.llm.outputs import parse_tactic
 from node.llm.prompts import tactic_prompt, with_own_names
 from node.llm.sampling import Sample
 from node.llm.templates import load
-from node.model.hub.exporting import Origin, export
+from node.model.hub import exporting
+from node.model.hub.exporting import CODE, Origin, export
 from node.model.names import Names
 from node.model.prompt import prompt_tokens
 from node.model.tokenizer import EOS
 from node.model.weights import Weights
 from tests.node.model.hub.exported import VARIANTS, loaded, written
 from tests.node.model.tiny import TEXTS, tiny_model, tiny_tokenizer
+from tests.node.test_arrows import imported_modules
 
 pytestmark = pytest.mark.compute
 
@@ -121,6 +123,14 @@ print(out[0].tolist(), float(model(**prompt).value[0, -1]), [name for name in sy
 """
 
 
+def test_the_code_in_the_folder_needs_torch_and_transformers_alone():
+    for name in CODE:
+        for module in imported_modules(Path(exporting.__file__).with_name(name)):
+            root = module.partition(".")[0]
+            assert root in {"torch", "transformers", "configuration_proofmesh", *sys.stdlib_module_names}
+
+
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_folder_alone_is_enough_where_proofmesh_is_not(tmp_path):
     _, folder = written(tmp_path)
