@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -64,6 +65,8 @@ def export(settings: ExportSettings) -> int:
     from node.model.weights import WeightsError
     from node.model.weights_path import weights_at
 
+    if ":" in settings.network and not settings.network.startswith(OWN):
+        return unusable(f"`{settings.network}` is no network of ours: write own:PATH")
     try:
         check_free(settings.folder, force=settings.force)
         path = weights_at(Path(settings.network.removeprefix(OWN)), _note)
@@ -80,8 +83,10 @@ def export(settings: ExportSettings) -> int:
         write(weights.model, weights.tokenizer, settings.folder, origin, force=settings.force)
     except NotExportable as error:
         return unusable(f"{path} cannot be exported: {error}")
-    except (FolderExists, OSError) as error:
+    except FolderExists as error:
         return unusable(str(error))
+    except OSError as error:
+        return unusable(_not_written(settings.folder, error))
     print(f"{settings.folder}: {weights.model.parameter_count():,} parameters of step {origin.step:,}, from {path}")
     print(f"use it: proofmesh prove --policy hf:{settings.folder} 'theorem ...'")
     return DONE
@@ -97,8 +102,10 @@ def import_(settings: ImportSettings) -> int:
         check_free(settings.out, force=settings.force)
         found = read_folder(settings.folder)
         checkpoint.save(settings.out, found.model, found.tokenizer, step=found.step)
-    except (FolderExists, BadFolder, OSError) as error:
+    except (FolderExists, BadFolder) as error:
         return unusable(str(error))
+    except OSError as error:
+        return unusable(_not_written(settings.out, error))
     print(f"{settings.out}: a checkpoint of {found.model.parameter_count():,} parameters, step {found.step:,}")
     print(f"use it: proofmesh prove --policy own:{settings.out} 'theorem ...'")
     return DONE
@@ -114,13 +121,29 @@ def origin_of(path: Path, information: dict[str, str]) -> Origin:
         step = information.get("step", "0")
         return Origin(int(step) if step.isdigit() else 0, dict(information))
     state = check(path)
-    found = [each for each in evaluations.read(path.parent.parent / evaluations.FILE) if each.step == state["step"]]
+    run = path.parent.parent
+    training = state["config"] or _learner_of(run)
+    found = [each for each in evaluations.read(run / evaluations.FILE) if each.step == state["step"]]
     if not found:
-        return Origin(state["step"], state["config"])
+        return Origin(state["step"], training)
     last = found[-1]
     decided = last.statements - last.undecided
     text = f"It proved {last.solved} of {decided} held-out theorems with {last.simulations} simulations each."
-    return Origin(state["step"], state["config"], text)
+    return Origin(state["step"], training, text)
+
+
+def _learner_of(run: Path) -> dict[str, Any]:
+    """The learner's configuration of a run, which its checkpoints do not repeat; empty where the folder is no run's."""
+    try:
+        found = tomllib.loads((run / "config.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    learner = found.get("learner")
+    return learner if isinstance(learner, dict) else {}
+
+
+def _not_written(out: Path, error: OSError) -> str:
+    return f"{out} cannot be written: {error.strerror} ({error.filename})"
 
 
 def _note(text: str) -> None:

@@ -53,7 +53,10 @@ TOOLS: dict[str, Command] = {
     "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.status:main"),
     "trace": Command("every tactic of Lean files, with the states before and after it", "node.mesh.trace:main"),
     "bank": Command("theorem banks: import data sets, list, stats, check", "node.bank.command:main"),
-    "models": Command("prover models: how each family is asked, the exact prompt, a try", "node.llm.command:main"),
+    "models": Command(
+        "prover models: families and their exact prompts, a try; ours to Hugging Face's format and back",
+        "node.llm.command:main",
+    ),
     "replay": Command("make a run's replay buffer anew from its records", "node.learner.replay.command:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
     "repl": Command(

@@ -102,7 +102,7 @@ def train(
     steps: int = 1000,
     seed: int = 0,
     minutes: float = math.inf,
-    batch: int = 32,
+    batch: int = 16,
     rate: float = 3e-3,
     held_out: Sequence[Example] = (),
     progress: Progress = lambda done, loss: None,
@@ -137,7 +137,7 @@ def train_adapter(
     steps: int = 200,
     seed: int = 0,
     minutes: float = math.inf,
-    batch: int = 32,
+    batch: int = 16,
     rate: float = 3e-3,
     held_out: Sequence[Example] = (),
     progress: Progress = lambda done, loss: None,
@@ -167,6 +167,9 @@ def llama_config(shape: LlamaShape, vocab_size: int) -> LlamaConfig:
         num_attention_heads=shape.heads,
         num_key_value_heads=shape.kv_heads,
         max_position_embeddings=shape.context,
+        # transformers' 0.02 is for wide models. In a narrow one attention is then uniform for hundreds of steps: after
+        # 200 steps the loss on held-out theorems was 1.17 with it, and 1.00 with this.
+        initializer_range=shape.width**-0.5,
         tie_word_embeddings=True,
         bos_token_id=BOS,
         eos_token_id=EOS,

@@ -39,13 +39,13 @@ class SmallLlamaSettings:
     lora: str = ""
     """Train a LoRA adapter of the model in this folder, and save only the adapter."""
 
-    steps: Positive = 2000
+    steps: Positive = 4000
     """Most steps of training."""
 
     minutes: Timeout = 6.0
     """Most minutes of training; the learning rate falls to 0 at the end of what comes first."""
 
-    batch: Positive = 32
+    batch: Positive = 16
     """Examples of a step."""
 
     rate: Timeout = 3e-3

@@ -38,7 +38,7 @@ proofmesh renames both ways (template `proofmesh`):
 
     from transformers import AutoModelForCausalLM, AutoTokenizer
     model = AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True)
-    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+    tokenizer = AutoTokenizer.from_pretrained(FOLDER, trust_remote_code=True)
     prompt = tokenizer("<|state|>v0 v1 : Prop\\nv2 : v0 ∧ v1\\n⊢ v1 ∧ v0<|tactic|>", return_tensors="pt")
     print(model(**prompt).value[0, -1])         # minus the expected number of remaining steps
     print(tokenizer.decode(model.generate(**prompt, max_new_tokens=32)[0], skip_special_tokens=True))

@@ -24,8 +24,8 @@ class ProofmeshConfig(PreTrainedConfig):
     value_bins: int = 64
     """Bin b of the value head is b remaining steps, the last one "at least"."""
     rope_theta: float = 10_000.0
-    final_logit_softcapping: float = 0.0
-    """Logits are cap * tanh(logits / cap); 0: as they are."""
+    final_logit_softcapping: float | None = None
+    """Logits are cap * tanh(logits / cap); None: as they are."""
     sliding_window: int | None = None
     """Tokens that a layer with sliding attention sees, its own included."""
     full_every: int = 4

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from transformers import GenerationConfig
+from transformers.utils import logging
 
 from node.model.files import state_tensors
 from node.model.hub.card import card
@@ -69,9 +71,21 @@ def export(model: Transformer, tokenizer: Tokenizer, out: Path, origin: Origin, 
     missing = network.load_state_dict(tensors, strict=False)
     assert set(missing.missing_keys) <= ({OUTPUT_MATRIX} if model.config.tied else set()), missing
     network.generation_config = GenerationConfig(do_sample=True, **specials)
-    with written_folder(out, force=force) as folder:
+    with written_folder(out, force=force) as folder, _quiet():
         network.save_pretrained(folder)
         save_tokenizer(fast_tokenizer(tokenizer, model.config.context, reads_specials=True), folder)
         for name in CODE:
             shutil.copyfile(Path(__file__).with_name(name), folder / name)
         (folder / "README.md").write_text(card(model, origin.step, origin.training, origin.evaluation), "utf-8")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' bars: our networks are written in a moment."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

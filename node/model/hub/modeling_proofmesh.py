@@ -170,6 +170,9 @@ class ProofmeshPreTrainedModel(PreTrainedModel):
 class ProofmeshModel(ProofmeshPreTrainedModel):
     """The network without its heads."""
 
+    # vLLM makes its own policy head, and has no place for a value.
+    _keys_to_ignore_on_load_unexpected = [r"value_head.*"]  # noqa: RUF012
+
     def __init__(self, config: ProofmeshConfig) -> None:
         super().__init__(config)
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)

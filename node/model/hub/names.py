@@ -44,8 +44,8 @@ class HubShape(msgspec.Struct, frozen=True):
     max_position_embeddings: int
     value_bins: int
     rope_theta: float
-    final_logit_softcapping: float
     full_every: int
+    final_logit_softcapping: float | None = None
     tie_word_embeddings: bool = False
     sliding_window: int | None = None
 
@@ -77,7 +77,7 @@ def hub_shape(config: ModelConfig) -> dict[str, Any]:
         "max_position_embeddings": config.context,
         "value_bins": config.value_bins,
         "rope_theta": config.rope_base,
-        "final_logit_softcapping": config.softcap,
+        "final_logit_softcapping": config.softcap or None,
         "full_every": config.full_every,
         "tie_word_embeddings": config.tied,
         "sliding_window": config.window or None,
@@ -100,7 +100,7 @@ def own_shape(shape: HubShape) -> ModelConfig:
             tied=shape.tie_word_embeddings,
             window=shape.sliding_window or 0,
             full_every=shape.full_every,
-            softcap=shape.final_logit_softcapping,
+            softcap=shape.final_logit_softcapping or 0.0,
         ).check()
     except ModelConfigError as error:
         raise ShapeError(str(error)) from error

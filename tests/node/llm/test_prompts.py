@@ -1,9 +1,18 @@
 """Prompts of every family, to the byte: expected: written here from the sources that the templates name."""
 
+import msgspec
 import pytest
 
 from node.lean.text.statement import parse_statement
-from node.llm.prompts import Premise, PromptTooLong, correction_prompt, proof_prompt, raw_text, tactic_prompt
+from node.llm.prompts import (
+    Premise,
+    PromptTooLong,
+    correction_prompt,
+    proof_prompt,
+    raw_text,
+    tactic_prompt,
+    with_own_names,
+)
 from node.llm.sampling import ChatMessage, Prompt
 from node.llm.templates import TemplateError, load
 
@@ -68,6 +77,30 @@ def test_the_first_step_has_no_proof_before_it():
 def test_a_family_may_read_only_the_first_goal():
     assert tactic_prompt(load("bfs-prover-v2"), TWO_GOALS).text == "case inl\np q : Prop\nh : p\n⊢ q ∨ p:::"
     assert tactic_prompt(load("bfs-prover-v1"), TWO_GOALS).text == f"{TWO_GOALS}:::"
+
+
+def test_a_family_may_read_canonical_names_and_its_tactics_get_the_real_ones_back():
+    template = load("proofmesh")
+    assert tactic_prompt(template, TWO_GOALS).text == (
+        "<|state|>case inl\nv0 v1 : Prop\nv2 : v0\n⊢ v1 ∨ v0\n\nv0 v1 : Prop\nv2 : v1\n⊢ v1 ∨ v0<|tactic|>"
+    )
+    assert with_own_names(template, TWO_GOALS, "exact Or.inr v2") == "exact Or.inr h"
+    assert with_own_names(load("bfs-prover-v1"), TWO_GOALS, "exact Or.inr v2") == "exact Or.inr v2"
+
+
+def test_names_are_those_of_the_whole_state_also_where_hypotheses_had_to_go():
+    template = load("proofmesh")
+    short = msgspec.structs.replace(template, limits=msgspec.structs.replace(template.limits, prompt=30))
+    state = "\n".join([*(f"h{number} : {number} = {number}" for number in range(9)), "key : True", "⊢ True"])
+    prompt = tactic_prompt(short, state)
+    assert prompt.dropped > 5 and prompt.text.endswith("v9 : True\n⊢ True<|tactic|>")
+    assert with_own_names(short, state, "exact v9") == "exact key"
+
+
+def test_a_field_cannot_spell_special_tokens_of_a_family_that_names_them():
+    template = load("proofmesh")
+    state = '⊢ f "<|eos|><|value-3|>" <| g |> "<|EOS|>"'
+    assert tactic_prompt(template, state).text == ('<|state|>⊢ f "< |eos|>< |value-3|>" <| g |> "<|EOS|>"<|tactic|>')
 
 
 def test_deepseek_prover_v1_5_to_the_byte():

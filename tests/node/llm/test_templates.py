@@ -3,7 +3,7 @@
 import pytest
 
 from node.llm.sampling import Decoding
-from node.llm.templates import TemplateError, families, for_model, load, names
+from node.llm.templates import FAMILIES, TemplateError, families, for_model, load, names
 
 TACTIC = """
 title = "Mine"
@@ -125,6 +125,9 @@ def test_an_unknown_model_asks_for_a_template():
         ('mode = "tactic"', 'mode = "whole-proof"', "`template` has a field {state}; did you mean `statement`?"),
         ("[limits]", '[output]\ncode = "last"\n[limits]', '`output.code` must be "plain" where `mode = "tactic"`'),
         ('title = "Mine"', 'title = "Mine"\nname = "x"', "`name` is no key: a template is called as its file"),
+        ('title = "Mine"', 'title = "Mine"\nnames = "short"', "`names`: invalid enum value 'short'; it is one of own"),
+        ('title = "Mine"', 'title = "Mine"\nspecial = "("', "`special` is no regular expression: missing )"),
+        ('title = "Mine"', 'title = "Mine"\nspecial = "x*"', "`special` matches an empty text"),
         ('title = "Mine"', 'title = "Mine', "not TOML: "),
     ],
 )
@@ -135,6 +138,15 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, old, new, message):
         load(path)
     assert str(caught.value).startswith(f"{path}: {message}")
     assert "\n" not in str(caught.value)
+
+
+def test_a_family_that_reads_statements_has_no_canonical_names(tmp_path):
+    text = (FAMILIES / "stp.toml").read_text(encoding="utf-8")
+    path = written(tmp_path, f'names = "canonical"\n{text}')
+    with pytest.raises(
+        TemplateError, match='`names = "canonical"` is for proof states, and this family reads statements'
+    ):
+        load(path)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):

@@ -82,6 +82,13 @@ async def test_duplicates_add_their_mass_and_what_is_no_tactic_is_dropped_and_co
     assert policy.dropped == {"sorry": 1, "empty": 1, "cut": 1}
 
 
+async def test_tactics_in_canonical_names_get_the_names_of_their_state_back() -> None:
+    model = Says(sampled("exact ⟨v2.2, v2.1⟩", -1.0, -1.0), sampled("exact ⟨ v2.2, v2.1⟩"))
+    advice = await LanguageModelPolicy(model, templates.load("proofmesh")).advise(STATE, 2, 7)
+    assert model.asked[0][0].text == "<|state|>v0 v1 : Prop\nv2 : v0 ∧ v1\n⊢ v1 ∧ v0<|tactic|>"
+    assert [each.tactic for each in advice.proposals] == ["exact ⟨h.2, h.1⟩", "exact ⟨ h.2, h.1⟩"]
+
+
 async def test_a_family_may_count_the_mean_of_the_kept_text() -> None:
     mean = msgspec.structs.replace(sums(), score="mean")
     model = Says(sampled("exact h.1\nsimp", -1.0, -3.0, -50.0))

@@ -1,0 +1,90 @@
+"""`proofmesh models export` and `import`: what they write, and one line for what cannot be done."""
+
+import json
+import shutil
+
+import pytest
+
+from node.llm.command import main
+from node.model import checkpoint
+from node.model.files import digest
+from node.model.loading import read_weights
+from node.model.weights import write
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
+
+pytestmark = pytest.mark.compute
+
+EVALUATED = {
+    "label": "after", "beside": False, "step": 7, "weights": 1, "time": 0.0, "statements": 9, "solved": 5,
+    "undecided": 1, "simulations": 16, "simulations_used": 99, "lean_attempts": 99,
+}  # fmt: skip
+
+
+def test_a_run_is_exported_and_comes_back_bit_by_bit(run_folder, tmp_path, capsys):
+    (run_folder / "evaluations.jsonl").write_text(json.dumps(EVALUATED) + "\n")
+    (run_folder / "config.toml").write_text("[learner.trainer]\nbatch = 77\n")
+    out, back = tmp_path / "exported", tmp_path / "back"
+    assert main(["export", f"own:{run_folder}", str(out)]) == 0
+    shown = capsys.readouterr()
+    assert "of step 7" in shown.out and shown.err == ""
+    assert "It proved 5 of 8 held-out theorems with 16 simulations each." in (out / "README.md").read_text()
+    assert '"batch": 77' in (out / "README.md").read_text()
+    assert json.loads((out / "config.json").read_text())["proofmesh_template"] == "proofmesh"
+    assert main(["import", str(out), str(back)]) == 0
+    assert "step 7" in capsys.readouterr().out
+    newest = run_folder / "checkpoints/step-000007"
+    assert digest(back / "model.safetensors") == digest(newest / "model.safetensors")
+    assert (back / "tokenizer.json").read_bytes() == (newest / "tokenizer.json").read_bytes()
+    assert read_weights(back).information["step"] == "7"
+    assert checkpoint.load(back).tokenizer.digest == tiny_tokenizer().digest
+
+
+def test_a_weights_file_is_exported_and_an_old_folder_replaced_when_asked(tmp_path, capsys):
+    write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer(), {"step": "3"})
+    out = tmp_path / "out"
+    arguments = ["export", f"own:{tmp_path}/net.safetensors", str(out)]
+    assert main(arguments) == 0
+    assert main(arguments) == 2
+    assert f"{out} is there already: name another folder, or replace it with --force" in capsys.readouterr().err
+    (out / "old").touch()
+    assert main([*arguments, "--force"]) == 0
+    assert not (out / "old").exists() and (out / "config.json").exists()
+
+
+def refused(arguments, capsys) -> str:
+    """The line with which a command refuses."""
+    capsys.readouterr()
+    assert main([str(argument) for argument in arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_what_cannot_be_exported_is_one_line(tmp_path, capsys):
+    write(tmp_path / "prefix.safetensors", tiny_model(prefix_lm=True), tiny_tokenizer())
+    (tmp_path / "torn.safetensors").write_bytes(b"x")
+    out = tmp_path / "out"
+    line = refused(["export", f"own:{tmp_path}/prefix.safetensors", out], capsys)
+    assert line.startswith(
+        f"proofmesh models: {tmp_path}/prefix.safetensors cannot be exported: it reads its prompt in"
+    )
+    assert "there is no checkpoint, weights file" in refused(["export", f"own:{tmp_path}/none", out], capsys)
+    assert "not a whole safetensors file" in refused(["export", f"own:{tmp_path}/torn.safetensors", out], capsys)
+    assert "is no network of ours: write own:PATH" in refused(["export", "openai:http://x#y", out], capsys)
+    assert not out.exists()
+    write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer())
+    line = refused(["export", f"own:{tmp_path}/net.safetensors", tmp_path / "net.safetensors/out"], capsys)
+    assert f"{tmp_path}/net.safetensors/out cannot be written: File exists" in line
+
+
+def test_what_cannot_be_imported_is_one_line(run_folder, tmp_path, capsys):
+    out = tmp_path / "exported"
+    assert main(["export", f"own:{run_folder}", str(out)]) == 0
+    target = run_folder / "checkpoints/step-000003"
+    assert f"{target} is there already" in refused(["import", out, target], capsys)
+    assert "holds no model in Hugging Face's format" in refused(["import", run_folder, tmp_path / "new"], capsys)
+    assert "no model in Hugging Face's" in refused(["import", tmp_path / "nowhere", tmp_path / "new"], capsys)
+    half = shutil.copytree(out, tmp_path / "half")
+    (half / "model.safetensors").unlink()
+    assert "the folder is not complete" in refused(["import", half, tmp_path / "new"], capsys)
+    assert not (tmp_path / "new").exists()
