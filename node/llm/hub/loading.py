@@ -31,6 +31,7 @@ from node.llm.hub.adapters import with_adapter
 from node.llm.hub.folders import CONFIG, read_config
 from node.llm.hub.library import place_of
 from node.llm.settings import HubSettings
+from node.model.hub.registering import register
 
 WORDS = 300
 """Characters of a library's message that people are shown."""
@@ -57,6 +58,7 @@ class Loaded:
 
 def load(address: HubAddress, settings: HubSettings) -> Loaded:
     """The model with its adapter, ready to draw. Files that are not here are downloaded. Raises BadModel."""
+    register()  # networks of ours that were exported need no code of their own here
     with quiet():
         place = place_of(address.model, CONFIG, code=settings.trust_remote_code)
         name, folder = f"hf:{address.model}", place.folder
