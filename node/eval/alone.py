@@ -156,12 +156,13 @@ class LonePlayer:
     def _left(self, slot: Slot) -> None:
         """A search is over, or waits for its verification. The last one lets those that wait for more proofs go on."""
         slot.leave()
-        if self.slots.taken == 0:
+        if self.slots.over:
             self._gathering.close()
 
     async def _verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
         """Lean's word on a proof, from fresh processes. Raises ProvingFailed."""
-        await self._gathering.wait()
+        if not self.slots.over:
+            await self._gathering.wait()
         try:
             return await self._lean.verifier.verify(theorem.renamed(), script)
         except VerificationFailed as error:

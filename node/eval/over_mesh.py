@@ -143,9 +143,10 @@ class MeshPlayer:
 
     async def _verified(self, attempt: Attempt, script: str) -> LeanVerifyReply:
         """Raises BusError: there is no verdict."""
-        if not self._outstanding:
+        if self.slots.over:
             self._gathering.close()  # nobody else can find a proof
-        await self._gathering.wait()
+        else:
+            await self._gathering.wait()
         verification = MeshVerification(self._bus, attempt.theorem, timeout=VERIFY_SECONDS, patience=VERIFY_PATIENCE)
         return await verification.verdict(script)
 

@@ -18,7 +18,14 @@ class Slots:
     def __init__(self, count: int) -> None:
         self.count = count
         self.taken = 0
+        self.more = True
+        """Whether further searches are to begin."""
         self._room = asyncio.Event()
+
+    @property
+    def over(self) -> bool:
+        """Whether no search is at work, and none will be: only verifications are."""
+        return self.taken == 0 and not self.more
 
     async def take(self) -> Slot:
         """Wait until there is room for one more."""
