@@ -17,7 +17,7 @@ class Part:
 
     policy: Policy
     share: float = 1.0
-    """Of the prior mass, relative to the other parts' shares."""
+    """Of the prior mass, relative to the other parts' shares; 0: its values alone are wanted."""
     has_values: bool = False
     """Whether its values are learned; those of others only order states."""
     name: str = ""
@@ -30,7 +30,7 @@ class MixturePolicy:
     def __init__(self, parts: Sequence[Part], *, strict: bool = False) -> None:
         """The value is that of the first part that has learned values, or else of the first part.
 
-        A part that fails is left out of that answer, unless all fail. `strict`: it makes the whole answer fail. A
+        A part that fails is left out of that answer, unless all that propose tactics fail. `strict`: it makes the whole answer fail. A
         network that drops out unheard would change what an evaluation measures.
         """
         self._parts = sorted(parts, key=lambda part: not part.has_values)
@@ -43,14 +43,14 @@ class MixturePolicy:
         given = [
             (part, answer) for part, answer in zip(self._parts, answers, strict=True) if isinstance(answer, Advice)
         ]
-        if not given or (self._strict and len(given) < len(answers)):
+        if not any(part.share for part, _ in given) or (self._strict and len(given) < len(answers)):
             raise next(answer for answer in answers if isinstance(answer, Exception))
         return mixed(given)
 
 
 async def _ask(part: Part, state: str, samples: int, seed: int) -> Advice | BusError | BadAdvice:
     try:
-        return await part.policy.advise(state, samples, seed)
+        return await part.policy.advise(state, samples if part.share else 1, seed)
     except (BusError, BadAdvice) as error:
         return error
 
@@ -60,8 +60,9 @@ def mixed(given: Sequence[tuple[Part, Advice]]) -> Advice:
     to its share of all shares (of those parts that propose anything), and what two parts propose gets both masses."""
     mass: dict[str, float] = {}
     sources: dict[str, list[str]] = {}
-    shares = sum(part.share for part, advice in given if advice.proposals)
-    for part, advice in given:
+    proposing = [(part, advice) for part, advice in given if part.share > 0]
+    shares = sum(part.share for part, advice in proposing if advice.proposals)
+    for part, advice in proposing:
         total = sum(proposal.mass for proposal in advice.proposals)
         for proposal in advice.proposals:
             portion = proposal.mass / total * part.share / shares
@@ -75,7 +76,7 @@ def mixed(given: Sequence[tuple[Part, Advice]]) -> Advice:
     return Advice(
         proposals,
         given[0][1].value,
-        exhausted=all(advice.exhausted for _, advice in given),
+        exhausted=all(advice.exhausted for _, advice in proposing),
         weights=max(advice.weights for _, advice in given),
         samples=sum(advice.drawn for _, advice in given),
         tokens=sum(tokens) if tokens else None,

@@ -3,7 +3,8 @@
 What runs in one process has its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
 `inference`. Language models are on servers, `openai:URL#MODEL`, or run in transformers, `hf:ID_OR_FOLDER+ADAPTER`; the
 inference nodes of a mesh know the servers, so there it is `openai:MODEL`.
-Whole proofs may be those of a file: `proofs:FILE`. In a mixture `*0.5` behind a part is its share.
+Whole proofs may be those of a file: `proofs:FILE`. In a mixture `*0.5` behind a part is its share; a network with
+share 0 gives its values alone.
 """
 
 from __future__ import annotations
@@ -98,6 +99,8 @@ def parse(text: str, network: str) -> list[PolicyName]:
     names = [_part(part.strip(), network) for part in _BEGINS_A_PART.split(text.strip())]
     if len(names) != len(set(names)):
         raise BadPolicy(f"`{text}` names a part twice")
+    if all(name.share == 0 for name in names):
+        raise BadPolicy(f"`{text}`: with share 0 a network gives its values alone; add a part that proposes tactics")
     return names
 
 
@@ -175,6 +178,6 @@ def _part(part: str, network: str) -> PolicyName:
         what, form = _NEEDS_IN_A_MESH.get(kind, _NEEDS[kind]) if network == INFERENCE else _NEEDS[kind]
         raise BadPolicy(f"`{part}` names no {what}; write `{form}`")
     share = float(shared[1]) if shared else None
-    if share == 0:
-        raise BadPolicy(f"`{part}`: a part with share 0 proposes nothing; leave it out")
+    if share == 0 and kind not in NETWORKS:
+        raise BadPolicy(f"`{part}`: a part with share 0 proposes nothing, and has no learned values; leave it out")
     return PolicyName(kind, where, share)

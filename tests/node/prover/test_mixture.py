@@ -56,6 +56,16 @@ async def test_the_share_of_a_part_that_proposes_nothing_goes_to_the_others() ->
     assert await masses(Part(Says(rfl=2.0), 0.25), Part(Says(), 0.75)) == {"rfl": 1.0}
 
 
+async def test_a_part_with_share_0_gives_its_value_alone() -> None:
+    parts = [Part(Says(-9.0, exhausted=True, simp=1.0)), Part(Says(-3.0, rfl=5.0), 0.0, has_values=True)]
+    advice = await MixturePolicy(parts).advise("⊢ p", 6, 0)
+    assert [each.tactic for each in advice.proposals] == ["simp"]
+    assert (advice.value, advice.exhausted) == (-3.0, True)
+    silent = MixturePolicy([Part(Fails(BadAdvice("gone"))), parts[1]])
+    with pytest.raises(BadAdvice, match="gone"):  # nobody proposes tactics: not the same as having none
+        await silent.advise("⊢ p", 6, 0)
+
+
 async def test_learned_values_win_over_guessed_ones_whatever_the_order() -> None:
     parts = [Part(Says(-7.0, rfl=1.0)), Part(Says(-2.0, simp=1.0), has_values=True)]
     for order in (parts, parts[::-1]):
