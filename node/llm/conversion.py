@@ -95,11 +95,12 @@ def export(settings: ExportSettings) -> int:
 def import_(settings: ImportSettings) -> int:
     """Write the checkpoint; returns the exit code."""
     from node.model import checkpoint
+    from node.model.checkpoint_folders import STATE
     from node.model.hub.folders import FolderExists, check_free
     from node.model.hub.importing import BadFolder, read_folder
 
     try:
-        check_free(settings.out, force=settings.force)
+        check_free(settings.out, force=settings.force, holds=(STATE,))
         found = read_folder(settings.folder)
         checkpoint.save(settings.out, found.model, found.tokenizer, step=found.step)
     except (FolderExists, BadFolder) as error:

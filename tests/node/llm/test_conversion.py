@@ -88,3 +88,15 @@ def test_what_cannot_be_imported_is_one_line(run_folder, tmp_path, capsys):
     (half / "model.safetensors").unlink()
     assert "the folder is not complete" in refused(["import", half, tmp_path / "new"], capsys)
     assert not (tmp_path / "new").exists()
+
+
+def test_force_replaces_no_folder_that_holds_something_else(tmp_path, capsys):
+    write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer(), {"step": "3"})
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/thesis.txt").write_text("years")
+    told = refused(["export", f"own:{tmp_path}/net.safetensors", tmp_path / "work", "--force"], capsys)
+    assert "work holds something else" in told and "name another folder" in told
+    assert main(["export", f"own:{tmp_path}/net.safetensors", str(tmp_path / "out")]) == 0
+    told = refused(["import", tmp_path / "out", tmp_path / "out", "--force"], capsys)
+    assert "out holds something else (no state.json)" in told
+    assert (tmp_path / "work/thesis.txt").read_text() == "years"
