@@ -5,6 +5,7 @@ On servers: `openai:URL#MODEL@TEMPLATE`. In this process: `hf:ID_OR_FOLDER+ADAPT
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -15,6 +16,10 @@ FORM = "openai:URL#MODEL, or openai:URL|URL#MODEL@TEMPLATE"
 HUB_PREFIX = "hf:"
 
 HUB_FORM = "hf:ID_OR_FOLDER, or hf:ID_OR_FOLDER+ADAPTER@TEMPLATE"
+
+
+_SECRET = re.compile(r"(?<=//)[^/@|#]+(?=@)|(?<=\?)[^#|]+")
+"""User and password, and a query."""
 
 
 class BadModel(ValueError):
@@ -82,13 +87,18 @@ def parse_address(text: str) -> ServerAddress:
     if not at:
         model, template = template, ""
     if not hash_sign or not model:
-        raise BadModel(f"`{text}` names no model; write {FORM}")
+        raise BadModel(f"`{_shown(text)}` names no model; write {FORM}")
     if at and not template:
-        raise BadModel(f"`{text}` names no template behind `@`; write {FORM}")
+        raise BadModel(f"`{_shown(text)}` names no template behind `@`; write {FORM}")
     found = tuple(_url(url.strip(), text) for url in urls.split("|"))
     if len(set(found)) < len(found):
-        raise BadModel(f"`{text}` names a server twice")
+        raise BadModel(f"`{_shown(text)}` names a server twice")
     return ServerAddress(found, model, template)
+
+
+def _shown(text: str) -> str:
+    """An address without what may be a key: messages end up in logs."""
+    return _SECRET.sub("***", text)
 
 
 def _url(url: str, text: str) -> str:
@@ -99,12 +109,14 @@ def _url(url: str, text: str) -> str:
     except ValueError:  # a port that is no number, or an address in brackets that is none
         usable = False
     if not usable:
-        raise BadModel(f"`{text}`: `{url}` is no address of a server, such as http://localhost:8000/v1")
+        raise BadModel(f"`{_shown(text)}`: `{_shown(url)}` is no address of a server, such as http://localhost:8000/v1")
     if parts.username or parts.password:
         # It would be written down with every result.
         raise BadModel(f"`{parts.hostname}`: a key is taken from $OPENAI_API_KEY, not from the address")
     if parts.query:
-        raise BadModel(f"`{text}`: `{url}` has a query; an API's address ends with its path, such as /v1")
+        raise BadModel(
+            f"`{_shown(text)}`: `{_shown(url)}` has a query; an API's address ends with its path, such as /v1"
+        )
     path = parts.path.rstrip("/")
     # Servers have the API there, and people leave it out.
     return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"

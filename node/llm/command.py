@@ -26,7 +26,7 @@ DONE, NOTHING, UNUSABLE = 0, 1, 2
 USAGE = """proofmesh models list                      families of prover models that are known
 proofmesh models show ID                   the template of a family, as TOML
 proofmesh models show ID --prompt TEXT     the exact prompt for a proof state or a statement, and nothing else
-proofmesh models try ID TEXT --policy openai:URL#MODEL     ask a model: its answer, and what is taken out of it
+proofmesh models try ID TEXT --policy openai:URL#MODEL     ask a model (or hf:FOLDER): its answer, and what is kept
 proofmesh models update openai:URL#MODEL FOLDER     give running vLLM servers new weights, or a LoRA adapter
 proofmesh models export own:PATH FOLDER    a network of ours as a folder in Hugging Face's format
 proofmesh models import FOLDER CHECKPOINT  and back, also after it was trained on with transformers

@@ -95,13 +95,16 @@ def export(settings: ExportSettings) -> int:
 def import_(settings: ImportSettings) -> int:
     """Write the checkpoint; returns the exit code."""
     from node.model import checkpoint
+    from node.model.checkpoint_folders import STATE
     from node.model.hub.folders import FolderExists, check_free
     from node.model.hub.importing import BadFolder, read_folder
+    from node.model.trained import PROOFS_KEY
 
     try:
-        check_free(settings.out, force=settings.force)
+        check_free(settings.out, force=settings.force, holds=(STATE,))
         found = read_folder(settings.folder)
-        checkpoint.save(settings.out, found.model, found.tokenizer, step=found.step)
+        config = {PROOFS_KEY: True} if found.proofs else None
+        checkpoint.save(settings.out, found.model, found.tokenizer, step=found.step, config=config)
     except (FolderExists, BadFolder) as error:
         return unusable(str(error))
     except OSError as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, suppress
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -30,10 +32,21 @@ PREFIXES = (PREFIX, HUB_PREFIX)
 def parse_model(text: str) -> ModelAddress:
     """Read an address of either kind. Raises BadModel."""
     if text.startswith(HUB_PREFIX):
+        _check_name(text.removeprefix(HUB_PREFIX))
         return parse_hub_address(text)
     if text.startswith(PREFIX):
         return parse_address(text)
     raise BadModel(f"`{text}` is no language model; write openai:URL#MODEL, or hf:ID_OR_FOLDER")
+
+
+def _check_name(text: str) -> None:
+    """Raises BadModel: a folder whose own name would be read as an adapter or a template."""
+    path = Path(text).expanduser()
+    if set("+@") & set(text) and path.is_dir():
+        raise BadModel(
+            f"hf:{text}: what stands behind `+` is an adapter, and behind `@` a template, so a folder with one of "
+            "these in its path cannot be named: rename it, or make a link to it"
+        )
 
 
 def template_of(address: ModelAddress) -> Template:
@@ -98,9 +111,18 @@ def open_model(
     """
     if isinstance(address, HubAddress):
         library.check(address)
-        from node.llm.hub.sampler import open_hub
-
-        return open_hub(address, settings, template=template, note=note)
+        return _open_hub(address, settings, template, note)
     from node.llm.openai import open_openai
 
     return open_openai(address, settings, note=note)
+
+
+@asynccontextmanager
+async def _open_hub(
+    address: HubAddress, settings: ModelSettings | None, template: Template | None, note: Callable[[str], None]
+) -> AsyncIterator[OpenedModel]:
+    """Raises BadModel."""
+    # Loading torch and transformers takes seconds, in which a node would answer nobody.
+    sampler = await asyncio.to_thread(import_module, "node.llm.hub.sampler")
+    async with sampler.open_hub(address, settings, template=template, note=note) as opened:
+        yield opened

@@ -107,10 +107,12 @@ async def update_weights(servers: Servers, folder: Path, version: str, mode: str
     """Give all servers the weights of a folder, which they see under the same path. Raises UpdateFailed."""
     async with servers.session() as session:
         failed: dict[str, str] = {}
+        refused = ""
         try:
             failed = await servers.each(servers.post(session, f"/pause?mode={mode}"))
             if failed:
-                raise UpdateFailed(f"nothing was changed, because {_words(failed)} cannot be paused")
+                refused = f"nothing was changed, because {_words(failed)} cannot be paused"
+                raise UpdateFailed(refused)
             servers.note("paused")
             reload = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
             failed = await servers.each(servers.post(session, "/collective_rpc", reload))
@@ -122,7 +124,7 @@ async def update_weights(servers: Servers, folder: Path, version: str, mode: str
 
             failed |= await servers.each(name_version)
         finally:
-            await _resume(servers, session)
+            await _resume(servers, session, refused)
     if failed:
         raise UpdateFailed(f"not updated to {version}: {_words(failed)}; the others are, and all go on")
 
@@ -157,11 +159,12 @@ async def remove_adapter(servers: Servers, name: str) -> None:
         raise UpdateFailed(f"`{name}` is still loaded: {_words(failed)}")
 
 
-async def _resume(servers: Servers, session: aiohttp.ClientSession) -> None:
-    """Raises UpdateFailed."""
+async def _resume(servers: Servers, session: aiohttp.ClientSession, before: str = "") -> None:
+    """`before`: what went wrong already, which is told first. Raises UpdateFailed."""
     failed = await asyncio.shield(servers.each(servers.post(session, "/resume", limit=RESUME_SECONDS)))
     if failed:
-        raise UpdateFailed(f"may still be paused (POST /resume frees them): {_words(failed)}")
+        paused = f"may still be paused (POST /resume frees them): {_words(failed)}"
+        raise UpdateFailed(f"{before}; {paused}" if before else paused)
     servers.note("resumed")
 
 

@@ -47,7 +47,8 @@ class EvalSettings:
 
     policy: str = ""
     """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `openai:URL#MODEL` (a
-    language model on a server; `@TEMPLATE` behind it where its name does not tell how to ask it), `tactics` (a fixed
+    language model on a server) or `hf:ID_OR_FOLDER+ADAPTER` (one in this process; the adapter may be missing), either
+    with `@TEMPLATE` behind it where its name does not tell how to ask it, `tactics` (a fixed
     list), `tactics:FILE` (one a line), or several, as in `own:PATH+tactics`, with shares as in `own:PATH*2+tactics`.
     Empty: the newest checkpoint of runs/demo, or the list if there is none. Whole proofs: a model that writes them, or
     `proofs:FILE`, rows {"name", "proof"} that somebody's prover has written. On a running mesh (--url): `inference`,

@@ -33,10 +33,14 @@ def served_models(nodes: Iterable[NodeInfo]) -> set[str]:
     return {node.facts["model"] for node in nodes if node.role == "inference" and "model" in node.facts}
 
 
+def serve_network(nodes: Iterable[NodeInfo]) -> bool:
+    """Whether some inference node serves the mesh's own network."""
+    return any(node.role == "inference" and "model" not in node.facts for node in nodes)
+
+
 def served_in_words(nodes: Sequence[NodeInfo]) -> str:
     """What inference nodes serve, for a person who asked for something else."""
-    network = any(node.role == "inference" and "model" not in node.facts for node in nodes)
-    found = [*sorted(served_models(nodes)), *([f"the network (`{INFERENCE}`)"] if network else [])]
+    found = [*sorted(served_models(nodes)), *([f"the network (`{INFERENCE}`)"] if serve_network(nodes) else [])]
     return f"they serve {', '.join(found)}" if found else "there are none that serve a model or a network"
 
 

@@ -44,6 +44,10 @@ OPEN_SECONDS = 600.0
 ANSWER_SECONDS = 60.0
 """After which an unanswered request is sent again."""
 
+REPORT_SECONDS = 3.0
+"""For which a prover's report is waited for when the time is over: it says how far the search came, or what went
+wrong."""
+
 TACTIC_SECONDS = 5.0
 """For one variant of a proof that is made shorter."""
 
@@ -76,8 +80,8 @@ class MeshProver:
         except (BusError, MessageError) as error:  # too large a theorem is a MessageError
             raise ProvingFailed(f"the mesh did not search: {error}") from error
         seconds = time.monotonic() - began
-        if result is None or result.outcome is AttemptOutcome.UNDECIDED:
-            await self._check_models()
+        if result is None or result.outcome in (AttemptOutcome.UNDECIDED, AttemptOutcome.ERROR):
+            await self._check_served(result)
         if result is None:
             return Found(AttemptOutcome.FAILED, reason=f"no proof within {budget.seconds:g} s", seconds=seconds)
         return await self._found(theorem, result, seconds, budget)
@@ -129,14 +133,15 @@ class MeshProver:
             case _:
                 raise ProvingFailed(f"the search was cut short: {result.message}")
 
-    async def _check_models(self) -> None:
-        """Raises ProvingFailed: the language models that were asked do not answer. Then no proof says nothing."""
+    async def _check_served(self, result: AttemptResult | None) -> None:
+        """Raises ProvingFailed: the models that were asked do not answer. Then no proof says nothing."""
         try:
             trouble = trouble_of(await self._bus.nodes(), self._settings.policy)
         except BusError as error:
             raise ProvingFailed(f"the mesh did not search: {error}") from error
         if trouble:
-            raise ProvingFailed(f"the search was cut short: {trouble}")
+            said = f" ({result.message})" if result is not None and result.message else ""
+            raise ProvingFailed(f"the search was cut short: {trouble}{said}")
 
     async def _refusal(self, theorem: Theorem) -> str:
         """Lean's words on a theorem that it refuses; empty for one whose first state it shows.
@@ -179,7 +184,7 @@ class MeshProver:
         self._waiting[attempt_id] = waiting
         try:
             await self._bus.publish_durable(subjects.todo(Purpose.INTERACTIVE), attempt, message_id=attempt_id)
-            async with asyncio.timeout(budget.seconds):
+            async with asyncio.timeout(budget.seconds + REPORT_SECONDS):
                 return await waiting
         except TimeoutError:
             return None

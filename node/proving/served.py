@@ -10,8 +10,8 @@ from common.bus import Bus
 from common.messages import NodeInfo
 from node.llm.served import served_name
 from node.prover.mesh_models import address_of
-from node.prover.mesh_sampler import ABSENT_SECONDS, served_in_words, served_models
-from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, parse
+from node.prover.mesh_sampler import ABSENT_SECONDS, serve_network, served_in_words, served_models
+from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, has_network, parse
 
 LOOK_EVERY = 0.5
 """Seconds between looks at the registry."""
@@ -41,11 +41,14 @@ def policies_of(nodes: Iterable[NodeInfo]) -> set[str]:
 
 
 def trouble_of(nodes: Sequence[NodeInfo], policy: str) -> str:
-    """What is wrong with the language models of a policy, in the words of the nodes that serve them; empty: one of each
-    is well. Raises BadPolicy."""
+    """What is wrong with the language models of a policy, in the words of the nodes that serve them, or that nobody
+    serves the network that it names; empty: one of each is well. Raises BadPolicy."""
     asked = [policy] if policy else policies_of(nodes)
+    names = [name for each in asked for name in parse(each, INFERENCE)]
     found = []
-    for model in sorted(_models(name for each in asked for name in parse(each, INFERENCE))):
+    if policy and has_network(names) and not serve_network(nodes):
+        found.append("no inference node serves a network")
+    for model in sorted(_models(names)):
         troubles = [node.facts.get("trouble", "") for node in nodes if node.facts.get("model") == model]
         if not troubles:
             found.append(f"no inference node serves `{model}`")

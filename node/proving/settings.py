@@ -26,7 +26,8 @@ class ProvingSettings:
 
     policy: str = ""
     """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `openai:URL#MODEL` (a language
-    model on a server; `@TEMPLATE` behind it where its name does not tell how to ask it), `tactics` (a fixed list),
+    model on a server) or `hf:ID_OR_FOLDER+ADAPTER` (one in this process; the adapter may be missing), either with
+    `@TEMPLATE` behind it where its name does not tell how to ask it, `tactics` (a fixed list),
     `tactics:FILE` (one tactic a line), or several at once, as in `own:PATH+tactics`, with shares as in
     `own:PATH*2+tactics`. Empty: the list first, then with the newest checkpoint of runs/demo, if there is one. On a
     running mesh (--url): `inference` (its network), `openai:MODEL` or `hf:ID_OR_FOLDER` (a model that it serves),

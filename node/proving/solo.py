@@ -26,6 +26,7 @@ from node.prover.goal_text import read_goal
 from node.prover.interactive import premises_of, with_premises
 from node.prover.methods import ProofSearch
 from node.prover.policy import Policy
+from node.prover.policy_names import HF
 from node.prover.premises import candidates
 from node.proving.checkpoints import BadPolicy, of_the_demo
 from node.proving.finishing import Unwritable, finished
@@ -64,6 +65,8 @@ class _Task:
     environment: LocalEnvironment
     deadline: float
     budget: Budget
+    limit: asyncio.Timeout | None = None
+    """What ends the portfolio at the deadline."""
     simulations: int = 0
     lean_attempts: int = 0
     reason: str = ""
@@ -173,7 +176,7 @@ class SoloProver:
     async def _portfolio(self, task: _Task) -> _Proof | None:
         """Closing tactics, then the searches with a look into the library beside them. Raises ProvingFailed."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(0.0, task.left)):
+            async with asyncio.timeout(max(0.0, task.left)) as task.limit:
                 return await self._close(task) or await _first(
                     self._neighbours(task), self._searches(task), self._library(task)
                 )
@@ -212,7 +215,7 @@ class SoloProver:
         """One search after the other. Raises ProvingFailed, BadPolicy."""
         for stage in stages(self._settings.policy, self._network_at_hand()):
             try:
-                opened = await self._opened(stage.policy)
+                opened = await self._opened_for(task, stage.policy)
             except BadPolicy as error:
                 if self._settings.policy:
                     raise
@@ -291,6 +294,20 @@ class SoloProver:
             found = of_the_demo(self._note)
             self._network = f"own:{found}" if found else ""
         return self._network or ""
+
+    async def _opened_for(self, task: _Task, policy: str) -> OpenedPolicy:
+        """The policy. While a language model is loaded in this process, which may take minutes, the theorem's time
+        stands still. Raises BadPolicy."""
+        limit = task.limit
+        if limit is None or not any(name.kind == HF for name in parse(policy)):
+            return await self._opened(policy)
+        began = time.monotonic()
+        limit.reschedule(None)
+        try:
+            return await self._opened(policy)
+        finally:
+            task.deadline += time.monotonic() - began
+            limit.reschedule(asyncio.get_running_loop().time() + task.left)
 
     async def _opened(self, policy: str) -> OpenedPolicy:
         """The policy, opened once for all theorems. Raises BadPolicy."""

@@ -23,6 +23,7 @@ def with_adapter(model: Any, address: HubAddress) -> Any:
     check_base(config, address, str(config_of(address.model).get("_name_or_path", "")))
     try:
         adapted = PeftModel.from_pretrained(model, str(place.folder))
+        _check_complete(adapted, place.folder)
         return adapted.merge_and_unload().eval()
     except Exception as error:
         why = " ".join(str(error).split())[:300]
@@ -30,6 +31,19 @@ def with_adapter(model: Any, address: HubAddress) -> Any:
             f"hf:{address.adapter}: the adapter does not fit hf:{address.model} (it was made for "
             f"`{config.get('base_model_name_or_path')}`): {why}"
         ) from error
+
+
+def _check_complete(adapted: Any, folder: Path) -> None:
+    """peft only warns of tensors that it does not find, and leaves the model without their change. Raises
+    ValueError."""
+    from peft import get_peft_model_state_dict
+    from peft.utils import load_peft_weights
+
+    wanted = {name for name in get_peft_model_state_dict(adapted, save_embedding_layers=False) if "lora_" in name}
+    there = {name for name in load_peft_weights(str(folder), device="cpu") if "lora_" in name}
+    if wrong := wanted ^ there:
+        what = "are missing" if wanted - there else "have no place in the model"
+        raise ValueError(f"{len(wrong)} of its tensors {what}, such as {min(wanted - there or wrong)}")
 
 
 def check_base(config: Mapping[str, Any], address: HubAddress, own_name: str) -> None:

@@ -91,7 +91,11 @@ def quiet() -> Iterator[None]:
 def _config(name: str, folder: Path, settings: HubSettings) -> Any:
     """Raises BadModel."""
     read = read_config(folder, CONFIG, name)
-    kind = read.get("model_type")
+    kind, classes = read.get("model_type"), read.get("architectures") or []
+    if not isinstance(kind, str | None):
+        raise BadModel(f"{name}: model_type in config.json is no text: {kind!r}")
+    if not isinstance(classes, list) or not all(isinstance(each, str) for each in classes):
+        raise BadModel(f"{name}: architectures in config.json is no list of names: {classes!r}")
     needs_code = bool(read.get("auto_map")) and kind not in CONFIG_MAPPING
     if needs_code and not settings.trust_remote_code:
         raise BadModel(
@@ -101,7 +105,7 @@ def _config(name: str, folder: Path, settings: HubSettings) -> Any:
     if not needs_code and kind not in CONFIG_MAPPING:
         raise BadModel(f"{name}: config.json names a model_type that transformers does not know: `{kind}`")
     if not needs_code and not (_is_causal(read) or _is_seq2seq(read)):
-        what = ", ".join(read.get("architectures") or [str(kind)])
+        what = ", ".join(classes or [str(kind)])
         raise BadModel(f"{name}: a {what} writes no text; a language model is causal or sequence to sequence")
     try:
         return AutoConfig.from_pretrained(folder, trust_remote_code=settings.trust_remote_code, local_files_only=True)

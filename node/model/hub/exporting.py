@@ -20,6 +20,7 @@ from node.model.hub.modeling_proofmesh import ProofmeshForCausalLM
 from node.model.hub.names import OUTPUT_MATRIX, ShapeError, hub_name, hub_shape
 from node.model.hub.tokenizers import fast_tokenizer, save_tokenizer
 from node.model.tokenizer import BOS, EOS, PAD, Tokenizer
+from node.model.trained import PROOFS_KEY
 from node.model.transformer import Transformer
 
 TEMPLATE = "proofmesh"
@@ -63,6 +64,7 @@ def export(model: Transformer, tokenizer: Tokenizer, out: Path, origin: Origin, 
         "auto_map": dict(AUTO_MAP),
         "proofmesh_template": TEMPLATE,
         "proofmesh_step": origin.step,
+        "proofmesh_proofs": bool(origin.training.get(PROOFS_KEY)),
         "proofmesh_tokenizer": tokenizer.digest,
     }
     config = ProofmeshConfig(**shape, **specials, **ours)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,11 +15,24 @@ class FolderExists(ValueError):
     """There is something in the place of what should be written; the text says where, and what to do."""
 
 
-def check_free(out: Path, *, force: bool) -> None:
-    """Raises FolderExists: something is there and may not be replaced, or is no folder."""
-    if out.exists() and not (force and out.is_dir()):
-        what = "name another folder, or replace it with --force" if out.is_dir() else "it is no folder"
-        raise FolderExists(f"{out} is there already: {what}")
+MODEL_FILES = ("config.json", "adapter_config.json")
+"""A folder with one of these holds a model or an adapter in Hugging Face's format."""
+
+
+def check_free(out: Path, *, force: bool, holds: Sequence[str] = MODEL_FILES) -> None:
+    """Raises FolderExists: something is there and may not be replaced, or is no folder. `holds`: a folder without any
+    of these files is not replaced, unless it is empty: it is no model, and may be somebody's work."""
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise FolderExists(f"{out} is there already: it is no folder")
+    if not force:
+        raise FolderExists(f"{out} is there already: name another folder, or replace it with --force")
+    if any(out.iterdir()) and not any((out / name).is_file() for name in holds):
+        raise FolderExists(
+            f"{out} holds something else (no {' and no '.join(holds)}), which --force does not replace: name another "
+            "folder"
+        )
 
 
 @contextmanager

@@ -33,6 +33,7 @@ class _Config(HubShape, frozen=True):
 
     model_type: str = ""
     proofmesh_step: int = 0
+    proofmesh_proofs: bool = False
     proofmesh_tokenizer: str = ""
     """Digest of the tokenizer."""
 
@@ -53,6 +54,8 @@ class Imported:
     tokenizer: Tokenizer
     step: int
     """Training steps before it was exported."""
+    proofs: bool = False
+    """Whether it was trained on whole proofs."""
 
 
 def read_folder(folder: Path) -> Imported:
@@ -70,7 +73,7 @@ def read_folder(folder: Path) -> Imported:
         model = build_model(shape, tensors, tokenizer)
     except (ShapeError, FileMismatch) as error:
         raise BadFolder(f"{folder}: {error}") from error
-    return Imported(model, tokenizer, config.proofmesh_step)
+    return Imported(model, tokenizer, config.proofmesh_step, config.proofmesh_proofs)
 
 
 def _config(folder: Path) -> _Config:

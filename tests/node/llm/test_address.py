@@ -45,3 +45,19 @@ def test_addresses_that_are_none_are_refused(text: str, says: str) -> None:
     with pytest.raises(BadModel, match=says) as refused:
         parse_address(text)
     assert "key@" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openai:http://user:sk-1@host/v1",
+        "openai:http://user:sk-1@host:x/v1#M",
+        "openai:ftp://sk-1@host/v1#M",
+        "openai:http://host/v1?key=sk-1#M",
+        "openai:http://a/v1|http://sk-1@b/v1#M@",
+    ],
+)
+def test_a_refused_address_is_told_without_its_key(text: str) -> None:
+    with pytest.raises(BadModel) as found:
+        parse_address(text)
+    assert "sk-1" not in str(found.value)

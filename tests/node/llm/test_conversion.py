@@ -88,3 +88,22 @@ def test_what_cannot_be_imported_is_one_line(run_folder, tmp_path, capsys):
     (half / "model.safetensors").unlink()
     assert "the folder is not complete" in refused(["import", half, tmp_path / "new"], capsys)
     assert not (tmp_path / "new").exists()
+
+
+def test_force_replaces_no_folder_that_holds_something_else(tmp_path, capsys):
+    write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer(), {"step": "3"})
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/thesis.txt").write_text("years")
+    told = refused(["export", f"own:{tmp_path}/net.safetensors", tmp_path / "work", "--force"], capsys)
+    assert "work holds something else" in told and "name another folder" in told
+    assert main(["export", f"own:{tmp_path}/net.safetensors", str(tmp_path / "out")]) == 0
+    told = refused(["import", tmp_path / "out", tmp_path / "out", "--force"], capsys)
+    assert "out holds something else (no state.json)" in told
+    assert (tmp_path / "work/thesis.txt").read_text() == "years"
+
+
+def test_a_network_that_was_trained_on_whole_proofs_still_says_so_when_it_comes_back(tmp_path):
+    write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer(), {"step": "3", "proofs": "yes"})
+    assert main(["export", f"own:{tmp_path}/net.safetensors", str(tmp_path / "out")]) == 0
+    assert main(["import", str(tmp_path / "out"), str(tmp_path / "back")]) == 0
+    assert read_weights(tmp_path / "back").information["proofs"] == "yes"

@@ -161,3 +161,10 @@ def test_what_cannot_be_updated_is_said_in_one_line(
 ) -> None:
     assert main(["update", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+async def test_servers_that_can_neither_be_paused_nor_resumed_are_told_with_what_that_means() -> None:
+    async with served(Administration()) as servers:
+        pass
+    with pytest.raises(UpdateFailed, match=r"nothing was changed, because .* cannot be paused; may still be paused"):
+        await update_weights(servers, Path("/models/new"), "new")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from node.llm.address import HubAddress
 from node.llm.command import main as models_command
+from node.llm.hub.loading import Loaded, load
+from node.llm.settings import HubSettings
 from node.mesh import eval as eval_command
 from node.mesh import prove as prove_command
 from tests.node.llm.hub.tiny import SWAP, llama, saved, taught
@@ -38,6 +42,18 @@ def test_a_model_proves_what_it_has_learned(prove: Run, prover: Path) -> None:
     assert code == prove_command.PROVED and out.startswith("theorem swap") and "accepted by Lean" in err, err
     assert "by language model" in err and f"{prover}@bfs-prover-v1: " in err and "tokens in" in err
     assert len(err.splitlines()) == 3, err  # no words of the libraries
+
+
+@pytest.mark.lean
+def test_the_time_to_load_a_model_is_not_the_searchs(prove: Run, prover: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(address: HubAddress, settings: HubSettings) -> Loaded:
+        time.sleep(3.5)
+        return load(address, settings)
+
+    monkeypatch.setattr("node.llm.hub.sampler.load", slow)
+    policy = f"hf:{prover}@bfs-prover-v1"
+    code, _, err = prove(*ALONE, "--seconds", "3", "--policy", policy, STATEMENT)
+    assert code == prove_command.PROVED and "by language model" in err, err
 
 
 @pytest.mark.lean

@@ -15,7 +15,7 @@ from transformers import BertConfig, BertForMaskedLM
 
 from node.llm.address import BadModel, HubAddress
 from node.llm.hub.loading import load
-from node.llm.models import check_library, template_of
+from node.llm.models import check_library, parse_model, template_of
 from node.llm.settings import HubSettings
 from node.llm.templates import TemplateError
 from tests.node.llm.hub.tiny import llama, saved, tiny_tokenizer
@@ -72,6 +72,8 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no tokenizer": (without_tokenizer, "no tokenizer: the folder has no tokenizer.json and no tokenizer_config.json"),
     "broken tokenizer": (lambda at: (at / "tokenizer.json").write_text("{}"), "no tokenizer: "),
     "unknown type": (lambda at: edit(at / "config.json", model_type="lama"), "does not know: `lama`"),
+    "a type that is no text": (lambda at: edit(at / "config.json", model_type=["llama"]), "model_type .* is no text"),
+    "classes that are no list": (lambda at: edit(at / "config.json", architectures=5), "architectures .* is no list"),
     "own code": (
         lambda at: edit(at / "config.json", model_type="lama", auto_map={"AutoModelForCausalLM": "code.Lama"}),
         "needs Python code of its own.*--models.hf.trust-remote-code",
@@ -179,6 +181,29 @@ def test_an_adapter_that_does_not_fit_is_told_with_both_models(llama_folder: Pat
         load(HubAddress(str(other)), CPU)
     (wide / "adapter_model.safetensors").unlink()
     assert "the folder has no weights" in says(wide)
+
+
+def test_an_adapter_with_other_tensors_is_told_and_not_left_out(llama_folder: Path, tmp_path: Path) -> None:
+    lora = adapter(str(llama_folder), tmp_path)
+    file = lora / "adapter_model.safetensors"
+    tensors = load_file(file)
+    save_file({name: tensor for name, tensor in tensors.items() if "q_proj" not in name}, file)
+    with pytest.raises(BadModel, match=r"does not fit.* of its tensors are missing, such as .*q_proj"):
+        load(HubAddress(str(llama_folder), str(lora)), CPU)
+    save_file(tensors | {"base_model.model.extra.lora_A.weight": torch.zeros(4, 32)}, file)
+    with pytest.raises(BadModel, match=r"1 of its tensors have no place in the model, such as .*extra"):
+        load(HubAddress(str(llama_folder), str(lora)), CPU)
+
+
+@pytest.mark.parametrize("name", ["a+b", "a@b"])
+def test_a_folder_whose_name_reads_as_something_else_is_told(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    for text in (f"hf:{name}", f"hf:{tmp_path / name}"):
+        with pytest.raises(BadModel, match="cannot be named: rename it, or make a link to it"):
+            parse_model(text)
 
 
 def test_the_template_is_the_one_named_or_the_folders_or_that_of_a_name(folder: Path) -> None:
