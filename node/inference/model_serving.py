@@ -23,7 +23,7 @@ from node.llm.faults import ContextExceeded
 from node.llm.hub.library import weights_of
 from node.llm.models import open_model, parse_model, template_of
 from node.llm.sampling import OpenedModel, SamplerError
-from node.llm.templates import Template, TemplateError
+from node.llm.templates import Template, TemplateError, for_model
 
 OPEN_AGAIN = 2.0
 """Seconds after which a model that could not be opened is tried again: its server may be starting."""
@@ -83,6 +83,9 @@ class ModelServing:
                 facts["digest"] = await asyncio.to_thread(weights_of, self._address)
             except BadModel as error:
                 raise NodeFailure(f"[inference] model: {error}", exit_code=2) from error
+        template = await asyncio.to_thread(self._template)
+        if template is not None and template.name != _named_by(self._name):
+            facts["template"] = template.name
         facts["model"] = self._name
         self._context.changed.set()
 
@@ -166,3 +169,11 @@ class ModelServing:
         else:
             context.facts.pop("trouble", None)
         context.changed.set()
+
+
+def _named_by(model: str) -> str:
+    """The template that a model's name alone tells; empty: none."""
+    try:
+        return for_model(model.partition(":")[2]).name
+    except TemplateError:
+        return ""

@@ -182,8 +182,10 @@ def for_model(model: str) -> Template:
     fitting = [(each.is_for(model), each) for each in families() if not each.by_name_only]
     closeness, found = max(fitting, key=lambda pair: pair[0])
     if closeness == 0:
-        known = ", ".join(names())
-        raise TemplateError(f"no template is known for the model `{model}`: name one ({known}) or a .toml file")
+        raise TemplateError(
+            f"no template is known for the model `{model}`: name one (`proofmesh models list` shows them), or a .toml "
+            "file"
+        )
     return found
 
 

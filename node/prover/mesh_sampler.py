@@ -33,6 +33,12 @@ def served_models(nodes: Iterable[NodeInfo]) -> set[str]:
     return {node.facts["model"] for node in nodes if node.role == "inference" and "model" in node.facts}
 
 
+def _with_template(node: NodeInfo) -> str:
+    """The model of a node as it can be asked for: with its template, where its name alone does not tell that."""
+    model, template = node.facts["model"], node.facts.get("template", "")
+    return f"{model}@{template}" if template else model
+
+
 def serve_network(nodes: Iterable[NodeInfo]) -> bool:
     """Whether some inference node serves the mesh's own network."""
     return any(node.role == "inference" and "model" not in node.facts for node in nodes)
@@ -40,7 +46,11 @@ def serve_network(nodes: Iterable[NodeInfo]) -> bool:
 
 def served_in_words(nodes: Sequence[NodeInfo]) -> str:
     """What inference nodes serve, for a person who asked for something else."""
-    found = [*sorted(served_models(nodes)), *([f"the network (`{INFERENCE}`)"] if serve_network(nodes) else [])]
+    models = {node.facts["model"]: node for node in nodes if node.facts.get("model") in served_models(nodes)}
+    found = [
+        *(_with_template(models[name]) for name in sorted(models)),
+        *([f"the network (`{INFERENCE}`)"] if serve_network(nodes) else []),
+    ]
     return f"they serve {', '.join(found)}" if found else "there are none that serve a model or a network"
 
 

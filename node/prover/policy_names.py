@@ -138,9 +138,10 @@ def check_method(
         raise BadPolicy(f"`{only}` gives whole proofs: they go with --method {Method.WHOLE_PROOF}")
     writers = writers_of(names, writes)
     if whole and len(writers) != 1:
+        writing = f"has {len(writers)} parts that write whole proofs" if writers else "proposes tactics only"
         raise BadPolicy(
-            f"`{joined(names)}` has {len(writers)} parts that write whole proofs, and the method {method} needs one, "
-            "such as `proofs:FILE`, or a network that was trained on proofs"
+            f"`{joined(names)}` {writing}, and the method {method} needs one part that writes whole proofs: "
+            "`proofs:FILE`, a model with such a template, or a network that was trained on proofs"
         )
     if whole and then and len(names) == 1 and writes(names[0]):
         raise BadPolicy(

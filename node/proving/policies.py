@@ -112,7 +112,7 @@ def check_for_mesh(text: str, method: str = Method.MCTS, then: str = "", correct
         if name.where and not name.is_model:
             raise BadPolicy(
                 f"`{name}` is a file of this machine, which a mesh does not read; `proofmesh up --policy {name}` "
-                "starts one that tries these tactics"
+                "starts one that does"
             )
     models = [name for name in names if name.is_model]
     if not models:

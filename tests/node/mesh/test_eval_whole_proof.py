@@ -82,7 +82,7 @@ def test_what_does_not_go_together_is_a_clear_line(called: Run, tmp_path: Path) 
     bench = ("--bench", "rows.jsonl")
     (tmp_path / "bad.jsonl").write_text('{"name": "swap"}\n')
     for arguments, reason in [
-        ((*bench, "--policy", "tactics", "--method", "whole-proof"), "`tactics` has 0 parts that write whole proofs"),
+        ((*bench, "--policy", "tactics", "--method", "whole-proof"), "`tactics` proposes tactics only"),
         ((*bench, "--policy", "proofs:proofs.jsonl"), "they go with --method whole-proof"),
         ((*bench, "--policy", "proofs:none.jsonl", "--method", "whole-proof"), "none.jsonl: "),
         ((*bench, "--policy", "proofs:bad.jsonl", "--method", "whole-proof"), "bad.jsonl, line 1: "),

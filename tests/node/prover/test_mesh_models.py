@@ -79,7 +79,7 @@ async def test_two_models_of_one_run_are_asked_by_name_for_tactics_and_for_whole
         **dict.fromkeys(("mixed up", "idle"), AttemptOutcome.ERROR),
     }, found
     assert "gives whole proofs" in found["mixed up"].message
-    assert "has 0 parts that write whole proofs" in found["idle"].message
+    assert "proposes tactics only" in found["idle"].message
     # What each server was asked is its own.
     assert all("prompt" in sent for sent in steps.sent) and all("messages" in sent for sent in proofs.sent)
     statistics = found["configured"].statistics

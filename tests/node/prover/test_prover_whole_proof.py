@@ -47,4 +47,4 @@ async def test_a_prover_tries_the_proofs_that_it_is_configured_with(
         assert found[name].outcome is AttemptOutcome.ERROR and reason in found[name].message
     tactics = (await played(bus, [attempt("tactics")], policy="tactics"))["tactics"]
     assert tactics.outcome is AttemptOutcome.ERROR
-    assert "has 0 parts that write whole proofs" in tactics.message
+    assert "proposes tactics only" in tactics.message

@@ -68,7 +68,7 @@ def test_a_model_goes_with_the_method_that_its_template_is_for() -> None:
     check(f"{server}#{GOEDEL}", "whole-proof", correct=2)
     for policy, method, then, correct, says in [
         (f"{server}#{GOEDEL}", "mcts", "", 0, "gives whole proofs: they go with --method whole-proof"),
-        (f"{server}#BFS-Prover-V2-7B", "whole-proof", "", 0, "has 0 parts that write whole proofs"),
+        (f"{server}#BFS-Prover-V2-7B", "whole-proof", "", 0, "proposes tactics only"),
         (f"{server}#{GOEDEL}", "whole-proof", "mcts", 0, "proposes no tactics"),
         (f"{server}#{GOEDEL}+proofs:a", "whole-proof", "", 0, "has 2 parts that write whole proofs"),
         (f"{server}#DeepSeek-Prover-V1.5-RL", "whole-proof", "", 1, "has no form for corrections"),

@@ -178,9 +178,7 @@ def test_what_gives_no_whole_proofs_is_refused_before_anything_starts(tmp_path: 
     file = tmp_path / "proofs.jsonl"
     file.write_text('{"name": "t", "proof": "rfl"}\n', encoding="utf-8")
     check(f"proofs:{file}", "whole-proof")
-    with pytest.raises(
-        BadPolicy, match="`tactics` has 0 parts that write whole proofs, and the method whole-proof needs one"
-    ):
+    with pytest.raises(BadPolicy, match="`tactics` proposes tactics only, and the method whole-proof needs one"):
         check("tactics", "whole-proof")
     with pytest.raises(BadPolicy, match="`tactics` proposes tactics, and the method whole-proof alone has no use"):
         check(f"proofs:{file}+tactics", "whole-proof")
