@@ -47,10 +47,9 @@ def serve_network(nodes: Iterable[NodeInfo]) -> bool:
 def served_in_words(nodes: Sequence[NodeInfo]) -> str:
     """What inference nodes serve, for a person who asked for something else."""
     models = {node.facts["model"]: node for node in nodes if node.facts.get("model") in served_models(nodes)}
-    found = [
-        *(_with_template(models[name]) for name in sorted(models)),
-        *([f"the network (`{INFERENCE}`)"] if serve_network(nodes) else []),
-    ]
+    found = [_with_template(models[name]) for name in sorted(models)]
+    if serve_network(nodes):
+        found.append(f"the network (`{INFERENCE}`)")
     return f"they serve {', '.join(found)}" if found else "there are none that serve a model or a network"
 
 

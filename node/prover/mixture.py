@@ -30,8 +30,8 @@ class MixturePolicy:
     def __init__(self, parts: Sequence[Part], *, strict: bool = False) -> None:
         """The value is that of the first part that has learned values, or else of the first part.
 
-        A part that fails is left out of that answer, unless all that propose tactics fail. `strict`: it makes the whole answer fail. A
-        network that drops out unheard would change what an evaluation measures.
+        A part that fails is left out of that answer, unless all that propose tactics fail. `strict`: it makes the whole
+        answer fail. A network that drops out unheard would change what an evaluation measures.
         """
         self._parts = sorted(parts, key=lambda part: not part.has_values)
         self._strict = strict
