@@ -21,7 +21,7 @@ from node.prover.environment import Environment
 from node.prover.expansion import ExpandRequest
 from node.prover.methods import ProofSearch, begin, check_method
 from node.prover.parameters import SearchParameters
-from node.prover.policy import Advice, Policy
+from node.prover.policy import Advice, Policy, StateTooLong
 from node.prover.tree_search import SearchStatistics
 
 
@@ -146,11 +146,21 @@ class Agent(AttemptAgent):
         self._idle = 0 if search.statistics.tactics_tried > tried else self._idle + 1
         self._on_simulation()
 
+    async def _advice(self, request: ExpandRequest, seed: int) -> Advice:
+        """What the policy says. A state that is too long for it has no tactics; if it is the first one, there is no
+        search. Raises BusError, BadAdvice."""
+        try:
+            return await self._policy.advise(request.state, self.attempt.samples, seed)
+        except StateTooLong as error:
+            if not request.path:
+                raise
+            return error.advice()
+
     async def _expand(self, request: ExpandRequest, turn: Turn) -> Expansion | None:
         """Ask the policy, then Lean about what it has not tried here yet. None: no tactic may be sent any more."""
         began = time.perf_counter()
         seed = node_seed(self.attempt, request.node_id, request.round)
-        advice = await self._policy.advise(request.state, self.attempt.samples, seed)
+        advice = await self._advice(request, seed)
         advised = time.perf_counter()
         self.account.seconds_policy += advised - began
         self.account.note_advice(advice)

@@ -17,7 +17,7 @@ from node.llm.outputs import Parsed, parse_tactic, score
 from node.llm.prompts import PromptTooLong, tactic_prompt, with_own_names
 from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.templates import Template
-from node.prover.policy import Advice, BadAdvice
+from node.prover.policy import Advice, BadAdvice, StateTooLong
 from node.prover.policy_names import BadPolicy
 from node.prover.prior import Proposal, merge_samples
 
@@ -30,6 +30,7 @@ SHORTER = 0.8
 _dropped = metrics.counter(
     "llm_parse_failures", "Samples in which no tactic was found, by why", ("template", "problem")
 )
+_unread = metrics.counter("llm_states_unread", "States whose goals alone are too long for the model", ("template",))
 _shortened = metrics.counter("llm_states_shortened", "Prompts that left hypotheses of their state out", ("template",))
 
 
@@ -59,10 +60,13 @@ class LanguageModelPolicy:
         """Prompts that left hypotheses of their state out."""
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """Raises BadAdvice: the model gave no samples, which says nothing about the theorem."""
+        """Raises BadAdvice: the model gave no samples, which says nothing about the theorem; StateTooLong."""
         try:
             drawn = await self._drawn(state, samples, seed)
-        except (SamplerError, PromptTooLong) as error:
+        except PromptTooLong as error:
+            _unread.labels(self._template.name).inc()
+            raise StateTooLong(str(error), self._value) from error
+        except SamplerError as error:
             raise BadAdvice(str(error)) from error
         return Advice(
             self._proposals(state, drawn),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from common.bus import BusError
-from node.prover.policy import Advice, BadAdvice, Policy
+from node.prover.policy import Advice, BadAdvice, Policy, StateTooLong
 from node.prover.prior import Proposal
 
 
@@ -40,6 +40,9 @@ class MixturePolicy:
         """The proposals of all parts; exhausted when all are. Raises what the first part that failed raised, if all
         fail or `strict` is set."""
         answers = await asyncio.gather(*(_ask(part, state, samples, seed) for part in self._parts))
+        unread = [answer for answer in answers if isinstance(answer, StateTooLong)]
+        if len(unread) < sum(part.share > 0 for part in self._parts):  # else nobody reads the state
+            answers = [answer.advice() if isinstance(answer, StateTooLong) else answer for answer in answers]
         given = [
             (part, answer) for part, answer in zip(self._parts, answers, strict=True) if isinstance(answer, Advice)
         ]

@@ -55,6 +55,19 @@ class BadAdvice(ValueError):
     """An inference node answered with something that is not a number."""
 
 
+class StateTooLong(BadAdvice):
+    """The goals of this state alone are longer than the policy reads. It may read other states of the same theorem."""
+
+    def __init__(self, text: str, value: float) -> None:
+        """`value`: what the search is to take for the state's."""
+        super().__init__(text)
+        self.value = value
+
+    def advice(self) -> Advice:
+        """In place of an answer: there are no tactics for this state, now or later."""
+        return Advice([], self.value, exhausted=True, samples=0)
+
+
 class NoTactics:
     """In place of a policy where whole proofs alone are to be had."""
 

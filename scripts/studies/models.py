@@ -23,8 +23,8 @@ import tyro
 from common.limits import Natural, Positive
 from common.messages import Method
 from node.eval.folder import read
-from node.eval.known import LEAN_ATTEMPTS, limits
-from node.eval.results import results_of
+from node.eval.known import LEAN_ATTEMPTS, limits, share_within
+from node.eval.results import Results, results_of
 from scripts.studies.methods_page import markdown, within
 
 WHOLE = "whole:"
@@ -85,7 +85,6 @@ def play(each: Entry, settings: StudySettings) -> int:
 def row(each: Entry, settings: StudySettings, budgets: list[int]) -> list[str]:
     """What its evaluation came to."""
     results = results_of(read(settings.out / each.folder))
-    shares = [within(results, LEAN_ATTEMPTS, budget) for budget in budgets]
     attempts = [attempt.statistics for statement in results.statements for attempt in statement.decided]
     mean = {
         name: statistics.fmean(getattr(statistic, name) for statistic in attempts)
@@ -93,11 +92,19 @@ def row(each: Entry, settings: StudySettings, budgets: list[int]) -> list[str]:
     }
     return [
         each.label,
-        *("–" if share is None else f"{100 * share:.1f}" for share in shares),
+        *(solved_within(results, budget) for budget in budgets),
         f"{mean['lean_attempts']:.0f}",
         f"{mean['tokens']:,.0f}" if mean["tokens"] else "–",
         f"{mean['seconds']:.1f}",
     ]
+
+
+def solved_within(results: Results, budget: int) -> str:
+    """Share solved within so many Lean attempts, in percent. `≥`: some attempts had used their seconds up before."""
+    known = within(results, LEAN_ATTEMPTS, budget)
+    rows = [row for row in results.statements if row.counts]
+    share = statistics.fmean(share_within(row, LEAN_ATTEMPTS, budget) for row in rows)
+    return f"{'≥ ' if known is None else ''}{100 * share:.1f}"
 
 
 def main() -> int:

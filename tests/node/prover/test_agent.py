@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -14,7 +14,7 @@ from common.messages import Attempt, AttemptOutcome, Purpose, Transition
 from common.proofs import transitions_of
 from node.prover.agent import Agent, node_seed
 from node.prover.attempt_agent import unsolved
-from node.prover.policy import Advice
+from node.prover.policy import Advice, StateTooLong
 from node.prover.prior import Proposal
 from node.prover.search import SearchStatistics
 from tests.node.prover.toys import LOST, random_environment
@@ -218,3 +218,25 @@ async def test_the_attempt_says_how_many_tactics_are_sampled() -> None:
 
     await Agent(attempt(samples=9), Counting(0), ToyLean(3), prover_id="p", leaves=1).play()
     assert set(asked) == {9}
+
+
+class ShortSighted(ToyPolicy):
+    """Cannot read some states."""
+
+    def __init__(self, unread: Callable[[str], bool]) -> None:
+        super().__init__(0)
+        self.unread = unread
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        if self.unread(state):
+            raise StateTooLong("the goals are too long", -8.0)
+        return await super().advise(state, samples, seed)
+
+
+async def test_a_state_that_the_policy_cannot_read_ends_its_branch_and_only_the_first_one_ends_the_search() -> None:
+    lean = ToyLean(5, closing=1_000_000)
+    odd = await agent(ShortSighted(lambda state: int(state[1:]) % 2 == 1), lean).play()
+    assert odd.outcome is AttemptOutcome.FAILED and odd.statistics.simulations > 3
+    assert not any(int(state[1:]) % 2 == 1 for state, _ in lean.ran)
+    first = await agent(ShortSighted(lambda state: state == "s0"), ToyLean(5)).play()
+    assert first.outcome is AttemptOutcome.ERROR and "the goals are too long" in first.message

@@ -8,7 +8,7 @@ import pytest
 
 from common.bus import BusError
 from node.prover.mixture import MixturePolicy, Part
-from node.prover.policy import Advice, BadAdvice
+from node.prover.policy import Advice, BadAdvice, StateTooLong
 from node.prover.prior import Proposal
 
 
@@ -84,6 +84,14 @@ async def test_a_part_that_fails_is_left_out_unless_all_fail() -> None:
     assert ([proposal.tactic for proposal in advice.proposals], advice.value) == (["rfl"], -4.0)
     with pytest.raises(BadAdvice, match="not a number"):
         await MixturePolicy([Part(Fails(BusError("nobody"))), broken]).advise("⊢ p", 6, 0)
+
+
+async def test_a_state_that_one_part_cannot_read_is_left_to_the_others_also_in_a_strict_mixture() -> None:
+    long = Part(Fails(StateTooLong("too long", -8.0)))
+    advice = await MixturePolicy([long, Part(Says(simp=1.0))], strict=True).advise("⊢ p", 6, 0)
+    assert [each.tactic for each in advice.proposals] == ["simp"]
+    with pytest.raises(StateTooLong):
+        await MixturePolicy([long, long], strict=True).advise("⊢ p", 6, 0)
 
 
 async def test_what_is_no_failure_of_a_policy_is_not_hidden() -> None:
