@@ -143,7 +143,7 @@ async def finished(rows: Path, out: Path) -> str:
 async def test_an_evaluation_that_is_killed_again_and_again_comes_out_as_without(rows: Path, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     await finished(rows, whole)
-    for lines in (1, 4, 7):
+    for lines in (1, 2, 3):  # proofs come at the end, all at once
         process = await spawn_child(command(rows, killed))
         attempts = killed / ATTEMPTS
         await eventually(
