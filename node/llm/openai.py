@@ -242,6 +242,7 @@ async def open_openai(
         endpoints = []
         for place in fleet.places:
             endpoints.append(endpoint(place))
+            endpoints[-1].known.seed = settings.seeds
             stack.push_async_callback(endpoints[-1].client.close)
         await check_servers(endpoints, address.model, note)
         yield OpenAISampler(address, settings, endpoints, fleet, note)

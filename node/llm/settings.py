@@ -59,6 +59,10 @@ class ModelSettings:
     rest: Timeout = 5.0
     """Seconds that it rests; each time twice as long, up to a minute."""
 
+    seeds: bool = True
+    """Send servers a seed with each request, so that equal ones give equal samples. Some servers end at it: vLLM's CPU
+    build (0.32) with several requests at a time."""
+
     price_in: Factor = 0.0
     """Price of a million tokens of prompts, in any currency, for the estimate of what a run costs."""
 

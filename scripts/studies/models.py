@@ -45,6 +45,8 @@ class StudySettings:
     """Budget of each attempt: tactics, or whole proofs, that Lean tries."""
     seconds: Natural = 120
     """Longest time for one attempt, for models that repeat themselves and never use the budget up."""
+    seeds: bool = True
+    """Send servers seeds (see `proofmesh eval --models.seeds`)."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def play(each: Entry, settings: StudySettings) -> int:
         *("--method", each.method, "--simulations", "0", "--lean-attempts", str(settings.lean_attempts)),
         *("--seconds", str(settings.seconds), "--limit", str(settings.limit)),
         *("--out", str(settings.out / each.folder)),
+        *(() if settings.seeds else ("--models.no-seeds",)),
     ]
     return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
 

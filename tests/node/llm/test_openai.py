@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -54,6 +55,13 @@ async def test_all_that_decides_is_sent_and_samples_come_with_their_tokens() -> 
         assert sample.text in TACTICS and not sample.cut
         assert sample.logprob(sample.text) == pytest.approx(sum(map(logprob_of, tokens_of(sample.text))))
         assert sample.token_count == len(tokens_of(sample.text))
+
+
+async def test_seeds_may_be_left_out() -> None:
+    settings = dataclasses.replace(QUICK, seeds=False)
+    async with running(Server()) as server, open_openai(address(server), settings) as sampler:
+        assert len(await sampler.sample(PROMPT, 2, 7, Decoding())) == 2
+    assert "seed" not in server.sent[0]
 
 
 async def test_a_conversation_goes_to_the_chat() -> None:
