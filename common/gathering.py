@@ -11,7 +11,7 @@ class Gathering:
     """The first who waits opens a window; when it closes, all who have come go on."""
 
     def __init__(self, seconds: float, stopping: asyncio.Event) -> None:
-        """`seconds`: length of a window; 0: nobody waits. When `stopping` is set, nobody waits any more."""
+        """`seconds`: length of a window; 0: nobody waits. While `stopping` is set, nobody waits."""
         self._seconds = seconds
         self._stopping = stopping
         self._window: asyncio.Event | None = None

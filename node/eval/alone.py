@@ -6,7 +6,6 @@ verifications. Proofs that are found within a few seconds are verified together.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -112,15 +111,15 @@ class LonePlayer:
         self._plan = plan
         self._lean = lean
         self._policy = policy
-        self._gathering = Gathering(GATHER_SECONDS, asyncio.Event())
         self.slots = Slots(searches)
+        self._gathering = Gathering(GATHER_SECONDS, self.slots.over)
 
     async def play(self, statement: StatementRecord, number: int, slot: Slot) -> AttemptRecord:
         """One attempt. A proof that Lean refuses is taken out of the search, which goes on."""
         verified: dict[str, object] = {}
 
         async def verify(proof: ProofTree) -> str:
-            self._left(slot)
+            slot.leave()
             try:
                 script = proof_script(proof)
             except ValueError as error:
@@ -146,23 +145,16 @@ class LonePlayer:
         )
         try:
             result = await agent.play()
-            self._left(slot)
+            slot.leave()
         except ProvingFailed as error:
             return AttemptRecord(
                 name=name, number=number, standing=Standing.UNDECIDED, ended="error", reason=str(error)
             )
         return record_of(result, name, number, proof=verified if result.proof is not None else None)
 
-    def _left(self, slot: Slot) -> None:
-        """A search is over, or waits for its verification. The last one lets those that wait for more proofs go on."""
-        slot.leave()
-        if self.slots.over:
-            self._gathering.close()
-
     async def _verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
         """Lean's word on a proof, from fresh processes. Raises ProvingFailed."""
-        if not self.slots.over:
-            await self._gathering.wait()
+        await self._gathering.wait()
         try:
             return await self._lean.verifier.verify(theorem.renamed(), script)
         except VerificationFailed as error:

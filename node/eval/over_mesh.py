@@ -81,8 +81,8 @@ class MeshPlayer:
         self._outstanding: dict[str, tuple[Attempt, asyncio.Future[AttemptResult]]] = {}
         self._parts = Parts()
         self._heard = time.monotonic()
-        self._gathering = Gathering(GATHER_SECONDS, asyncio.Event())
         self.slots = Slots(searches or 1)
+        self._gathering = Gathering(GATHER_SECONDS, self.slots.over)
 
     async def play(self, statement: StatementRecord, number: int, slot: Slot) -> AttemptRecord:
         """One attempt. When the lean-proxies refuse the proof, it is played again by a prover that has every proof
@@ -143,10 +143,7 @@ class MeshPlayer:
 
     async def _verified(self, attempt: Attempt, script: str) -> LeanVerifyReply:
         """Raises BusError: there is no verdict."""
-        if self.slots.over:
-            self._gathering.close()  # nobody else can find a proof
-        else:
-            await self._gathering.wait()
+        await self._gathering.wait()
         verification = MeshVerification(self._bus, attempt.theorem, timeout=VERIFY_SECONDS, patience=VERIFY_PATIENCE)
         return await verification.verdict(script)
 

@@ -18,14 +18,10 @@ class Slots:
     def __init__(self, count: int) -> None:
         self.count = count
         self.taken = 0
-        self.more = True
-        """Whether further searches are to begin."""
+        self._more = True
+        self.over = asyncio.Event()
+        """No search is at work, and none will be: only verifications are."""
         self._room = asyncio.Event()
-
-    @property
-    def over(self) -> bool:
-        """Whether no search is at work, and none will be: only verifications are."""
-        return self.taken == 0 and not self.more
 
     async def take(self) -> Slot:
         """Wait until there is room for one more."""
@@ -38,11 +34,21 @@ class Slots:
             self._room.clear()
             await self._room.wait()
         self.taken += 1
+        self.over.clear()
 
     def give_back(self) -> None:
         """There is room for one more."""
         self.taken -= 1
         self._room.set()
+        self.expect(self._more)
+
+    def expect(self, more: bool) -> None:
+        """Say whether further searches are to begin."""
+        self._more = more
+        if self.taken or more:
+            self.over.clear()
+        else:
+            self.over.set()
 
     def resize(self, count: int) -> None:
         """So many from now on; those at work beyond that go on."""

@@ -64,14 +64,14 @@ class Runner:
     async def run(self, missing: Sequence[Due]) -> None:
         """Play them. What is not decided when `stopping` is set is dropped. Raises EvaluationFailed, FolderError."""
         stop = asyncio.create_task(self._stopping.wait())
-        self._player.slots.more = True
+        self._player.slots.expect(more=True)
         try:
             for statement, number in self._wanted(missing):
                 slot = await self._slot(stop)
                 if slot is None:
                     return
                 self._playing.add(asyncio.create_task(self._one(statement, number, slot)))
-            self._player.slots.more = False
+            self._player.slots.expect(more=False)
             while self._playing and not stop.done():
                 await self._something(stop)
         finally:
