@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from common.lean import ProofTree, Theorem
+from common.lean import Theorem
 from common.seeds import derive_seed
 from node.bank import bank
-from node.bank.bank import BankTransition
-from node.lean.text.script import proof_script
+from node.bank.proofs import load_proofs
+from node.lean.text.script import INDENT
 from node.learner.data import HELD_OUT_SHARE
 from node.llm.prompts import proof_prompt, tactic_prompt
 from node.llm.templates import load
-from scripts.models.proof_trees import proof_of
 
 STEPS_FAMILY = "bfs-prover-v1"
 """A state and `:::`, answered by a tactic."""
@@ -45,34 +45,22 @@ def step_example(state: str, tactic: str) -> Example:
     return Example(tactic_prompt(load(STEPS_FAMILY), state).text, tactic)
 
 
-def proof_example(theorem: Theorem, proof: ProofTree) -> Example:
-    """A whole proof, up to the end of its block of code."""
-    return Example(proof_prompt(load(PROOFS_FAMILY), theorem).text, f"\n{proof_script(proof)}\n```")
+def proof_example(theorem: Theorem, script: str) -> Example:
+    """A whole proof, a block of tactics from column 0 on, up to the end of its block of code."""
+    return Example(proof_prompt(load(PROOFS_FAMILY), theorem).text, f"\n{textwrap.indent(script, INDENT)}\n```")
 
 
 def from_bank() -> BankExamples:
     """Steps and whole proofs of the warm start. Raises BankError."""
-    rule = bank.manifest_of().warm_start
-    statements = {each.theorem.name: each.theorem for each in bank.load_statements("train")}
+    proofs = {each.theorem.name: each for each in load_proofs(warm_start=True)}
     trained: list[Example] = []
     held_out: list[Example] = []
-    # All transitions: a proof counts only if the warm start may use every step of it.
-    for name, group in groupby(bank.load_transitions(), lambda row: row.theorem):
-        rows = list(group)
-        allowed = [row for row in rows if rule is None or rule.takes(row.level, row.tactic)]
+    for name, rows in groupby(bank.load_transitions(warm_start=True), lambda row: row.theorem):
         chosen = held_out if derive_seed("held-out", name) % HELD_OUT_SHARE == 0 else trained
-        chosen += [step_example(row.state, row.tactic) for row in allowed]
-        if len(allowed) == len(rows):
-            chosen += proofs_of(name, rows, statements)
+        chosen += [step_example(row.state, row.tactic) for row in rows]
+        if proof := proofs.get(name):
+            chosen.append(proof_example(proof.theorem, proof.script))
     return BankExamples(trained, held_out)
-
-
-def proofs_of(name: str, rows: Sequence[BankTransition], statements: Mapping[str, Theorem]) -> Iterator[Example]:
-    """The whole proof of a theorem, or of the negation of one, where its transitions allow one tree only."""
-    proof = proof_of(rows)
-    if proof is not None:
-        theorem = statements[name] if name in statements else statements[name.removesuffix("_neg")].negation()
-        yield proof_example(theorem, proof)
 
 
 def texts(examples: Iterable[Example]) -> Iterator[str]:

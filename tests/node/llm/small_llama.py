@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from common.lean import ProofTree, Theorem
+from common.lean import Theorem
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
 
@@ -17,10 +17,8 @@ STEPS = {
 }
 """Tactics by the state at which they stand."""
 
-PROOF = ProofTree("intro h", ((0,),), (ProofTree("exact ⟨h.2, h.1⟩"),))
-
-SCRIPT = "  intro h\n  exact ⟨h.2, h.1⟩"
-"""The whole proof as it stands behind `:= by`."""
+SCRIPT = "intro h\nexact ⟨h.2, h.1⟩"
+"""The whole proof."""
 
 
 def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -58,4 +56,4 @@ def examples() -> list:
     """Its three examples."""
     from scripts.models.examples import proof_example, step_example
 
-    return [*(step_example(state, tactic) for state, tactic in STEPS.items()), proof_example(SWAP, PROOF)]
+    return [*(step_example(state, tactic) for state, tactic in STEPS.items()), proof_example(SWAP, SCRIPT)]
