@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from node.llm.client import INSTALL
 from node.llm.command import DONE, unusable
 
 if TYPE_CHECKING:
     from node.model.hub.exporting import Origin
 
 OWN = "own:"
-
-INSTALL = "pip install 'proofmesh[models]'"
 
 
 @dataclass

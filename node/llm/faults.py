@@ -110,11 +110,11 @@ def _of_status(error: openai.APIStatusError, url: str, key: str) -> Fault:
     """What an answer with 4xx or 5xx means."""
     status = error.status_code
     body = error.response.text
-    said = f"{url} answers {status}: {_message(body)}"
+    said = f"{url} answers {status}: {message_of(body)}"
     match status:
         case 401 | 403:
             wants = f"refuses the key in ${key}" if key else "wants a key: set $PROOFMESH_OPENAI_KEY or $OPENAI_API_KEY"
-            return Fault(Outcome.KEY, f"{url} {wants} ({status}: {_message(body)})")
+            return Fault(Outcome.KEY, f"{url} {wants} ({status}: {message_of(body)})")
         case 404:
             # A server that was restarted with another model, or a router whose server has just gone.
             return Fault(Outcome.CHANGED, said)
@@ -162,7 +162,7 @@ def _is_html(text: str) -> bool:
     return text.lstrip()[:200].lower().startswith(("<!doctype", "<html", "<head", "<?xml", "<body"))
 
 
-def _message(body: str) -> str:
+def message_of(body: str) -> str:
     """The server's own words, in a line: servers put them into different places."""
     if _is_html(body):
         return "a web page"

@@ -26,8 +26,6 @@ from node.llm.sampling import OpenedModel
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template, TemplateError
 
-PREFIXES = (PREFIX, HUB_PREFIX)
-
 
 def parse_model(text: str) -> ModelAddress:
     """Read an address of either kind. Raises BadModel."""

@@ -19,11 +19,9 @@ from typing import Annotated, Literal, get_args, get_type_hints
 import msgspec
 
 from node.llm.sampling import Decoding
+from node.model.checkpoint_folders import DIGITS
 
 FAMILIES = Path(__file__).parent / "families"
-
-DIGITS = 16
-"""Of a template's digest: as of weights."""
 
 TACTIC_FIELDS = frozenset({"state", "name", "steps", "premises"})
 PROOF_FIELDS = frozenset({"statement", "name", "header", "informal_prefix", "problem"})

@@ -6,11 +6,14 @@ import asyncio
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from common.limits import Timeout
+
+if TYPE_CHECKING:
+    from node.llm.updating import Servers
 
 
 @dataclass
@@ -56,12 +59,11 @@ def update(settings: UpdateSettings) -> int:
     return DONE
 
 
-async def _updated(settings: UpdateSettings, servers: object) -> str:
+async def _updated(settings: UpdateSettings, servers: Servers) -> str:
     """Raises BadModel, UpdateFailed."""
     from node.llm import updating
     from node.llm.address import BadModel
 
-    assert isinstance(servers, updating.Servers)
     model, count = servers.address.model, len(servers.address.urls)
     of_servers = f"{count} server{'s' if count > 1 else ''}"
     if settings.remove:

@@ -22,10 +22,9 @@ import aiohttp
 
 from node.llm.address import BadModel, ServerAddress
 from node.llm.client import key_in
-
-CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
-
-WEIGHTS = ("*.safetensors", "*.bin")
+from node.llm.faults import message_of
+from node.llm.hub.folders import WEIGHTS, has_weights
+from node.model.hub.folders import ADAPTER_CONFIG, CONFIG
 
 RESUME_SECONDS = 30.0
 """For `/resume`, which has nothing to wait for."""
@@ -72,7 +71,7 @@ class Servers:
                 timeout = aiohttp.ClientTimeout(total=seconds)
                 async with session.post(f"{url}{path}", json=body, timeout=timeout) as answer:
                     if answer.status >= 400:
-                        words = " ".join((await answer.text()).split())[:300]
+                        words = message_of(await answer.text())
                         raise _ServerFailed(f"{answer.status}: {words}{_hint(answer.status, path)}")
             except TimeoutError:
                 raise _ServerFailed(f"no answer within {seconds:g} s") from None
@@ -97,7 +96,7 @@ def is_adapter(folder: Path) -> bool:
     which would end vLLM's engine."""
     for name in (ADAPTER_CONFIG, CONFIG):
         if (folder / name).is_file():
-            if not any(file for ending in WEIGHTS for file in folder.glob(ending)):
+            if not has_weights(folder):
                 raise BadModel(f"{folder}: there are no weights in it ({' or '.join(WEIGHTS)})")
             return name == ADAPTER_CONFIG
     raise BadModel(f"{folder}: neither a model ({CONFIG}) nor an adapter ({ADAPTER_CONFIG}) is there")

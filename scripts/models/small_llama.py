@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from common.limits import Natural, Positive, Timeout
+from node.model.hub.folders import CONFIG
 from scripts.models.shape import LlamaShape
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def check(settings: SmallLlamaSettings) -> None:
     shape = settings.shape
     if shape.width % (2 * shape.heads) or shape.heads % shape.kv_heads:
         raise Unusable("--shape: width / heads must be an even number, and heads a multiple of kv-heads")
-    if settings.lora and not (Path(settings.lora) / "config.json").is_file():
+    if settings.lora and not (Path(settings.lora) / CONFIG).is_file():
         raise Unusable(f"--lora {settings.lora}: no model is there (no config.json)")
 
 

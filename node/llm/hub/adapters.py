@@ -8,8 +8,9 @@ from typing import Any
 
 from node.llm.address import BadModel, HubAddress
 from node.llm.client import INSTALL
-from node.llm.hub.folders import ADAPTER_CONFIG, config_of, read_config
+from node.llm.hub.folders import config_of, read_config
 from node.llm.hub.library import place_of
+from node.model.hub.folders import ADAPTER_CONFIG
 
 
 def with_adapter(model: Any, address: HubAddress) -> Any:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from node.llm.address import BadModel
+from node.model.checkpoint_folders import DIGITS
+from node.model.hub.folders import ADAPTER_CONFIG, CONFIG
 
-CONFIG = "config.json"
-ADAPTER_CONFIG = "adapter_config.json"
 TEMPLATE_KEY = "proofmesh_template"
 """In config.json: the name of the prompts' template, or a .toml file in the model's folder."""
 
@@ -29,8 +29,6 @@ WHOLE = 64 * 2**20
 """Bytes of a file up to which all of it goes into a digest. Reading the weights of a large model takes minutes."""
 BLOCKS, BLOCK = 64, 2**16
 """Of a larger file: so many parts of so many bytes, at equal distances."""
-
-DIGITS = 16
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,8 @@ from typing import Any
 
 from node.llm.address import BadModel, HubAddress
 from node.llm.client import INSTALL
-from node.llm.hub.folders import (
-    ADAPTER_CONFIG,
-    CODE,
-    CONFIG,
-    SMALL_FILES,
-    WEIGHTS,
-    Place,
-    digest_of,
-    has_weights,
-    local_folder,
-    read_config,
-)
+from node.llm.hub.folders import CODE, SMALL_FILES, WEIGHTS, Place, digest_of, has_weights, local_folder, read_config
+from node.model.hub.folders import ADAPTER_CONFIG, CONFIG
 
 
 def check(address: HubAddress) -> None:

@@ -28,9 +28,10 @@ from transformers.utils import logging as transformers_logging
 from node.llm.address import BadModel, HubAddress
 from node.llm.client import INSTALL
 from node.llm.hub.adapters import with_adapter
-from node.llm.hub.folders import CONFIG, read_config
+from node.llm.hub.folders import read_config
 from node.llm.hub.library import place_of
 from node.llm.settings import HubSettings
+from node.model.hub.folders import CONFIG
 from node.model.hub.registering import register
 
 WORDS = 300

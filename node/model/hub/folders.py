@@ -15,7 +15,12 @@ class FolderExists(ValueError):
     """There is something in the place of what should be written; the text says where, and what to do."""
 
 
-MODEL_FILES = ("config.json", "adapter_config.json")
+CONFIG = "config.json"
+"""Of a model in Hugging Face's format."""
+ADAPTER_CONFIG = "adapter_config.json"
+"""Of a LoRA adapter."""
+
+MODEL_FILES = (CONFIG, ADAPTER_CONFIG)
 """A folder with one of these holds a model or an adapter in Hugging Face's format."""
 
 

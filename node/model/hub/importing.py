@@ -12,16 +12,12 @@ import torch
 from safetensors.torch import load_file
 
 from node.model.files import FileMismatch, build_model
+from node.model.hub.folders import ADAPTER_CONFIG, CONFIG
 from node.model.hub.names import EMBEDDING, OUTPUT_MATRIX, HubShape, ShapeError, own_name, own_shape
 from node.model.tokenizer import Tokenizer
 from node.model.transformer import Transformer
 
-CONFIG, TOKENIZER, WEIGHTS, INDEX = (
-    "config.json",
-    "tokenizer.json",
-    "model.safetensors",
-    "model.safetensors.index.json",
-)
+TOKENIZER, WEIGHTS, INDEX = "tokenizer.json", "model.safetensors", "model.safetensors.index.json"
 
 
 class BadFolder(ValueError):
@@ -79,7 +75,7 @@ def read_folder(folder: Path) -> Imported:
 def _config(folder: Path) -> _Config:
     """Raises BadFolder: there is none, it is damaged, or it is of another architecture."""
     path = folder / CONFIG
-    if (folder / "adapter_config.json").is_file():
+    if (folder / ADAPTER_CONFIG).is_file():
         raise BadFolder(
             f"{folder} holds an adapter: merge it into its base (peft's merge_and_unload), then import that"
         )
