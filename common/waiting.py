@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from typing import Any, TypeVar
 
 R = TypeVar("R")
@@ -36,6 +36,19 @@ async def unless_stopped(work: Coroutine[Any, Any, R], stopping: asyncio.Event) 
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def all_results(works: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
+    """The results of works that run side by side, in the order given.
+
+    Raises what the first one that fails raises; the others are cancelled then, and have ended.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(work) for work in works]
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return [task.result() for task in tasks]
 
 
 async def as_they_end(*tasks: asyncio.Future[R]) -> AsyncIterator[asyncio.Future[R]]:

@@ -17,6 +17,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import stamina
 
 from common.seeds import derive_seed
+from common.waiting import all_results
 from node.llm.address import ServerAddress, parse_address
 from node.llm.client import SECONDS_PER_TOKEN, Endpoint, client_library, endpoint
 from node.llm.completions import Completion
@@ -73,16 +74,11 @@ class OpenAISampler:
             count = min(count, 1)
         together = count > 1 and any(each.known.n for each in self._endpoints.values())
         samples = list(await self._repeated(prompt, count, derive_seed(seed, 0), decoding)) if together else []
-        try:
-            async with asyncio.TaskGroup() as group:
-                # Alone, and not what is missing together: a server that knows `n` has sent all.
-                alone = [
-                    group.create_task(self._repeated(prompt, 1, derive_seed(seed, number), decoding))
-                    for number in range(len(samples), count)
-                ]
-        except ExceptionGroup as failed:
-            raise failed.exceptions[0] from None
-        found = [sample for task in alone for sample in task.result()]
+        # Alone, and not what is missing together: a server that knows `n` has sent all.
+        alone = await all_results(
+            self._repeated(prompt, 1, derive_seed(seed, number), decoding) for number in range(len(samples), count)
+        )
+        found = [sample for each in alone for sample in each]
         self._look_for_differences(found)
         return [*samples, *found][:count]
 
@@ -172,26 +168,21 @@ class OpenAISampler:
 
     async def _asked(self, end: Endpoint, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Completion:
         """One request, counted. Raises RequestFailed."""
-        began = time.perf_counter()
         limit = self._settings.timeout + SECONDS_PER_TOKEN * decoding.max_tokens
-        outcome = Outcome.ANSWERED
-        try:
-            completion = await end.complete(self.address.model, prompt, count, seed, decoding, limit)
-            self.usage.answered(len(completion.samples), completion.tokens_in, completion.tokens_out)
-            if fault := self._fault_of(end, completion):
-                raise RequestFailed(fault)
-        except RequestFailed as error:
-            outcome = error.fault.outcome
-            if outcome is Outcome.REFUSED and (left_out := end.known.forget(error.fault.body, several=count > 1)):
-                self._note(f"{error.fault.text}; asking without `{left_out}` from now on")
-                outcome = Outcome.ADAPTED
-                raise RequestFailed(dataclasses.replace(error.fault, outcome=outcome)) from error
-            raise
-        except asyncio.CancelledError:
-            outcome = Outcome.LEFT
-            raise
-        finally:
-            self.usage.ended(outcome, time.perf_counter() - began)
+        with self.usage.request() as request:
+            try:
+                completion = await end.complete(self.address.model, prompt, count, seed, decoding, limit)
+                self.usage.answered(len(completion.samples), completion.tokens_in, completion.tokens_out)
+                if fault := self._fault_of(end, completion):
+                    raise RequestFailed(fault)
+            except RequestFailed as error:
+                request.outcome = error.fault.outcome
+                refused = request.outcome is Outcome.REFUSED
+                if refused and (left_out := end.known.forget(error.fault.body, several=count > 1)):
+                    self._note(f"{error.fault.text}; asking without `{left_out}` from now on")
+                    request.outcome = Outcome.ADAPTED
+                    raise RequestFailed(dataclasses.replace(error.fault, outcome=request.outcome)) from error
+                raise
         if count > 1 and end.known.n and completion.choices == 1:
             self._note(f"{end.place.url} gives one sample a request; asking as often as needed")
             end.known.n = False

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from common import metrics
@@ -21,6 +25,13 @@ _cost = metrics.counter("llm_cost", "Estimated cost, in the currency of the pric
 
 
 @dataclass
+class Request:
+    """One that is at work, or has just ended."""
+
+    outcome: Outcome = Outcome.ANSWERED
+
+
+@dataclass
 class Usage:
     """Counts of one model since it was opened."""
 
@@ -30,6 +41,20 @@ class Usage:
     samples: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+
+    @contextmanager
+    def request(self) -> Iterator[Request]:
+        """Counts and times what happens in the block as a request. The block says how it ended, unless it was cancelled
+        or simply went well."""
+        began = time.perf_counter()
+        request = Request()
+        try:
+            yield request
+        except asyncio.CancelledError:
+            request.outcome = Outcome.LEFT
+            raise
+        finally:
+            self.ended(request.outcome, time.perf_counter() - began)
 
     def ended(self, outcome: Outcome, seconds: float) -> None:
         """A request has ended."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from common.messages import Attempt
 from common.seeds import derive_seed
+from common.waiting import all_results
 from node.prover.account import Account
 from node.prover.agent import identity
 from node.prover.drafts import Draft, Failed, ProofRequest, ProofSource
@@ -60,13 +60,7 @@ class DraftRequests:
             )
             for each in refuted
         ]
-        tasks = [asyncio.create_task(self._propose(request)) for request in requests]
-        try:
-            given = await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        given = await all_results(self._propose(request) for request in requests)
         return [(draft, each.correct) for each, drafts in zip(requests, given, strict=True) for draft in drafts[:1]]
 
     async def _propose(self, request: ProofRequest) -> Sequence[Draft]:

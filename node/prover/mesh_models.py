@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from node.llm import served, templates
-from node.llm.address import BadModel, ModelAddress
+from node.llm.address import ModelAddress
 from node.llm.models import as_run
 from node.llm.templates import Template, TemplateError
 from node.prover.language_model import LanguageModelPolicy, decoding_of
 from node.prover.mesh_sampler import MeshSampler
+from node.prover.model_errors import as_bad_policy, template_wanted
 from node.prover.policy_names import BadPolicy, PolicyName
 from node.prover.sampled_proofs import SampledProofs
 
@@ -27,20 +28,15 @@ MOST_OPEN = 64
 
 def address_of(name: PolicyName) -> ModelAddress:
     """The model that a part of a policy means in a mesh. Raises BadPolicy."""
-    try:
+    with as_bad_policy():
         return served.parse_served(f"{name.kind}:{name.where}")
-    except BadModel as error:
-        raise BadPolicy(str(error)) from error
 
 
 def template_of(name: PolicyName) -> Template:
     """How the model is asked; a template file that the name has is read. Raises BadPolicy."""
     address = address_of(name)
-    try:
+    with template_wanted(name, address):
         return served.template_of(address)
-    except TemplateError as error:
-        where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
-        raise BadPolicy(f"`{name}`: {error}{where}") from error
 
 
 def labels(names: Iterable[PolicyName]) -> dict[str, str]:

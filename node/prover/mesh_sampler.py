@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from common import subjects
@@ -12,6 +11,7 @@ from common.bus import BusError, BusyError, RemoteFailure, Unanswered
 from common.messages import FailureKind, MessageError, NodeInfo, OversizedMessage
 from common.model_messages import ANSWER, SampleReply, SampleRequest, SampleWait
 from common.seeds import derive_seed
+from common.waiting import all_results
 from node.llm.faults import ContextExceeded
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.served import request_of, samples_a_request, samples_of
@@ -30,7 +30,11 @@ MOST_LOST = 5
 
 def served_models(nodes: Iterable[NodeInfo]) -> set[str]:
     """The models that inference nodes serve, or are about to."""
-    return {node.facts["model"] for node in nodes if node.role == "inference" and "model" in node.facts}
+    return {node.facts["model"] for node in _model_nodes(nodes)}
+
+
+def _model_nodes(nodes: Iterable[NodeInfo]) -> Iterator[NodeInfo]:
+    return (node for node in nodes if node.role == "inference" and "model" in node.facts)
 
 
 def _with_template(node: NodeInfo) -> str:
@@ -46,7 +50,7 @@ def serve_network(nodes: Iterable[NodeInfo]) -> bool:
 
 def served_in_words(nodes: Sequence[NodeInfo]) -> str:
     """What inference nodes serve, for a person who asked for something else."""
-    models = {node.facts["model"]: node for node in nodes if node.facts.get("model") in served_models(nodes)}
+    models = {node.facts["model"]: node for node in _model_nodes(nodes)}
     found = [_with_template(models[name]) for name in sorted(models)]
     if serve_network(nodes):
         found.append(f"the network (`{INFERENCE}`)")
@@ -77,17 +81,11 @@ class MeshSampler:
         # Without chance, other requests would be answered in the same way.
         most = samples_a_request(decoding.max_tokens) if decoding.temperature else count
         counts = [min(most, count - asked) for asked in range(0, count, most)]
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(
-                        self._part(prompt, part, derive_seed(seed, "samples", number) if number else seed, decoding)
-                    )
-                    for number, part in enumerate(counts)
-                ]
-        except ExceptionGroup as failed:
-            raise failed.exceptions[0] from None
-        return [sample for task in tasks for sample in task.result()]
+        parts = await all_results(
+            self._part(prompt, part, derive_seed(seed, "samples", number) if number else seed, decoding)
+            for number, part in enumerate(counts)
+        )
+        return [sample for part in parts for sample in part]
 
     async def _part(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
         """Samples of one request. Raises SamplerError."""

@@ -14,8 +14,9 @@ from node.llm.hub.library import weights_of
 from node.llm.models import as_run, check_library, open_model, parse_model
 from node.llm.sampling import Sampler, SamplerError
 from node.llm.settings import ModelSettings
-from node.llm.templates import Template, TemplateError
+from node.llm.templates import Template
 from node.prover.language_model import LanguageModelPolicy, decoding_of
+from node.prover.model_errors import as_bad_policy, template_wanted
 from node.prover.policy_names import BadPolicy, PolicyName
 from node.prover.sampled_proofs import SampledProofs
 from node.proving.prover import ProvingFailed
@@ -23,21 +24,14 @@ from node.proving.prover import ProvingFailed
 
 def address_of(name: PolicyName) -> ModelAddress:
     """The model that a policy's name means, and where it is. Raises BadPolicy."""
-    try:
+    with as_bad_policy():
         return parse_model(f"{name.kind}:{name.where}")
-    except BadModel as error:
-        raise BadPolicy(str(error)) from error
 
 
 def template_of(address: ModelAddress) -> Template:
     """How the model is asked. Raises BadPolicy."""
-    try:
+    with template_wanted(address, address):
         return models.template_of(address)
-    except BadModel as error:
-        raise BadPolicy(str(error)) from error
-    except TemplateError as error:
-        where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
-        raise BadPolicy(f"`{address}`: {error}{where}") from error
 
 
 def identity(name: PolicyName) -> tuple[str, str]:
@@ -51,21 +45,17 @@ def _weights(address: ModelAddress) -> str:
     """Raises BadPolicy."""
     if not isinstance(address, HubAddress):
         return ""
-    try:
+    with as_bad_policy():
         check_library(address)
         return f", weights {weights_of(address)}"
-    except BadModel as error:
-        raise BadPolicy(str(error)) from error
 
 
 def check_model(name: PolicyName) -> None:
     """Whether a model can be asked, as far as that can be seen without opening it. Raises BadPolicy."""
     address = address_of(name)
     template_of(address)
-    try:
+    with as_bad_policy():
         check_library(address)
-    except BadModel as error:
-        raise BadPolicy(str(error)) from error
 
 
 def model_policy(

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from common.waiting import unless_stopped, wait_first
+from common.waiting import all_results, unless_stopped, wait_first
 
 
 async def test_the_first_event_ends_the_wait_and_futures_go_on() -> None:
@@ -42,4 +42,28 @@ async def test_work_that_is_stopped_has_ended_on_return() -> None:
             ended.set()
 
     assert await unless_stopped(endless(), stopping) is None
+    assert ended.is_set()
+
+
+async def test_all_results_come_in_order_and_the_first_failure_ends_the_others():
+    ended = asyncio.Event()
+
+    async def works(number: int) -> int:
+        for _ in range(3 - number):
+            await asyncio.sleep(0)
+        return number
+
+    async def hangs() -> int:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return 0
+
+    async def fails() -> int:
+        raise KeyError("broken")
+
+    assert await all_results(works(number) for number in range(3)) == [0, 1, 2]
+    with pytest.raises(KeyError, match="broken"):
+        await all_results([hangs(), fails()])
     assert ended.is_set()

@@ -10,7 +10,6 @@ the rounding of floats depends on what is beside it, so that once in a long whil
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -60,23 +59,18 @@ class HubSampler:
 
         Raises SamplerError, and its ContextExceeded.
         """
-        began = time.perf_counter()
-        outcome = Outcome.REFUSED
-        try:
-            ids = self._reader.ids(prompt)
-            decoding = replace(decoding, max_tokens=self._reader.room(len(ids), decoding.max_tokens))
-            samples = await self._drawn(ids, count, seed, decoding)
+        with self.usage.request() as request:
+            request.outcome = Outcome.REFUSED  # unless it turns out otherwise
+            try:
+                ids = self._reader.ids(prompt)
+                decoding = replace(decoding, max_tokens=self._reader.room(len(ids), decoding.max_tokens))
+                samples = await self._drawn(ids, count, seed, decoding)
+            except ContextExceeded:
+                request.outcome = Outcome.TOO_LONG
+                raise
             self.usage.answered(len(samples), len(ids), sum(sample.token_count for sample in samples))
-            outcome = Outcome.ANSWERED
+            request.outcome = Outcome.ANSWERED
             return samples
-        except ContextExceeded:
-            outcome = Outcome.TOO_LONG
-            raise
-        except asyncio.CancelledError:
-            outcome = Outcome.LEFT
-            raise
-        finally:
-            self.usage.ended(outcome, time.perf_counter() - began)
 
     async def _drawn(self, ids: tuple[int, ...], count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
         """Raises SamplerError."""

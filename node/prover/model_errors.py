@@ -1,0 +1,30 @@
+"""What is wrong with a language model, as what is wrong with the policy that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from node.llm.address import BadModel, ModelAddress
+from node.llm.templates import TemplateError
+from node.prover.policy_names import BadPolicy, PolicyName
+
+
+@contextmanager
+def as_bad_policy() -> Iterator[None]:
+    """A model that cannot be had, within the block, is a policy that cannot be had. Raises BadPolicy."""
+    try:
+        yield
+    except BadModel as error:
+        raise BadPolicy(str(error)) from error
+
+
+@contextmanager
+def template_wanted(name: PolicyName | ModelAddress, address: ModelAddress) -> Iterator[None]:
+    """The same for its template. `name`: what the person wrote. Raises BadPolicy."""
+    try:
+        with as_bad_policy():
+            yield
+    except TemplateError as error:
+        where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
+        raise BadPolicy(f"`{name}`: {error}{where}") from error
