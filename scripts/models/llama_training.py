@@ -62,13 +62,33 @@ class Trained:
     """At the end; None where nothing was held out."""
 
 
+@dataclass(frozen=True)
+class Training:
+    """How to train."""
+
+    steps: int = 1000
+    minutes: float = math.inf
+    """What comes first ends it."""
+    batch: int = 16
+    rate: float = 3e-3
+    """The highest learning rate."""
+    seed: int = 0
+    held_out: Sequence[Example] = ()
+    """What the loss at the end is measured on."""
+    progress: Progress = lambda done, loss: None
+    card: str = ""
+    """Text of the folder's README.md."""
+    force: bool = False
+    """Replace a folder that is there."""
+
+
 @dataclass
 class _Clock:
     """How much of the training is done: by steps, or by time where that runs out first."""
 
     steps: int
     seconds: float
-    started: float = 0.0
+    started: float
 
     def done(self, step: int) -> float:
         return max(step / self.steps, (time.monotonic() - self.started) / self.seconds)
@@ -94,67 +114,42 @@ class _Watch(TrainerCallback):
             self._progress(min(1.0, self._clock.done(state.global_step)), logs["loss"])
 
 
-def train(
-    examples: Sequence[Example],
-    out: Path,
-    *,
-    shape: LlamaShape | None = None,
-    steps: int = 1000,
-    seed: int = 0,
-    minutes: float = math.inf,
-    batch: int = 16,
-    rate: float = 3e-3,
-    held_out: Sequence[Example] = (),
-    progress: Progress = lambda done, loss: None,
-    card: str = "",
-    force: bool = False,
-) -> Trained:
+def train(examples: Sequence[Example], out: Path, training: Training, shape: LlamaShape | None = None) -> Trained:
     """Train a Llama from scratch and save it as a folder, which is there as a whole or not at all.
 
-    `card`: text of its README.md. Raises FolderExists: `out` is there, without `force`.
+    Raises FolderExists: `out` is there, without `force`.
     """
-    with written_folder(out, force=force) as folder:
-        set_seed(seed)
+    with written_folder(out, force=training.force) as folder:
+        set_seed(training.seed)
         shape = shape or LlamaShape()
         own = Tokenizer.train(texts(examples), shape.vocab_size)
         tokenizer = fast_tokenizer(own, shape.context, reads_specials=False)
         model = LlamaForCausalLM(llama_config(shape, own.vocab_size))
         model.generation_config = GenerationConfig(do_sample=True, bos_token_id=BOS, eos_token_id=EOS, pad_token_id=PAD)
-        clock = _Clock(steps, minutes * 60)
-        trained = _trained(model, tokenizer, examples, held_out, folder, clock, seed, batch, rate, progress)
+        trained = _trained(model, tokenizer, examples, folder, training)
         model.config.use_cache = True  # the Trainer switches it off
         model.save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
-        (folder / "README.md").write_text(card, encoding="utf-8")
+        _write_card(folder, training)
     return trained
 
 
-def train_adapter(
-    examples: Sequence[Example],
-    base: Path,
-    out: Path,
-    *,
-    steps: int = 200,
-    seed: int = 0,
-    minutes: float = math.inf,
-    batch: int = 16,
-    rate: float = 3e-3,
-    held_out: Sequence[Example] = (),
-    progress: Progress = lambda done, loss: None,
-    card: str = "",
-    force: bool = False,
-) -> Trained:
+def train_adapter(examples: Sequence[Example], base: Path, out: Path, training: Training) -> Trained:
     """Train a LoRA adapter (arXiv 2106.09685) of a saved model and save the adapter alone; as `train`."""
-    with written_folder(out, force=force) as folder:
-        set_seed(seed)
+    with written_folder(out, force=training.force) as folder:
+        set_seed(training.seed)
         tokenizer = AutoTokenizer.from_pretrained(base)
         lora = LoraConfig(r=LORA_RANK, lora_alpha=2 * LORA_RANK, target_modules="all-linear", task_type="CAUSAL_LM")
         model = get_peft_model(AutoModelForCausalLM.from_pretrained(base), lora)
-        clock = _Clock(steps, minutes * 60)
-        trained = _trained(model, tokenizer, examples, held_out, folder, clock, seed, batch, rate, progress)
+        trained = _trained(model, tokenizer, examples, folder, training)
         model.save_pretrained(str(folder))
-        (folder / "README.md").write_text(card, encoding="utf-8")
+        _write_card(folder, training)
     return trained
+
+
+def _write_card(folder: Path, training: Training) -> None:
+    """In place of the one that peft writes for an adapter."""
+    (folder / "README.md").write_text(training.card, encoding="utf-8")
 
 
 def llama_config(shape: LlamaShape, vocab_size: int) -> LlamaConfig:
@@ -194,31 +189,28 @@ def _trained(
     model: Any,
     tokenizer: PreTrainedTokenizerBase,
     examples: Sequence[Example],
-    held_out: Sequence[Example],
     folder: Path,
-    clock: _Clock,
-    seed: int,
-    batch: int,
-    rate: float,
-    progress: Progress,
+    training: Training,
 ) -> Trained:
     """Train the parameters of a model that want it."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = AdamW(parameters, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
-    clock.started = time.monotonic()
+    optimizer = AdamW(parameters, lr=training.rate, betas=(0.9, 0.98), weight_decay=0.0)
+    clock = _Clock(training.steps, training.minutes * 60, time.monotonic())
     trainer = Trainer(
         model=model,
-        args=_arguments(folder, clock.steps, batch, seed),
+        args=_arguments(folder, training),
         train_dataset=_rows(tokenizer, examples, model),
         data_collator=DataCollatorForSeq2Seq(tokenizer, padding=True, label_pad_token_id=IGNORED),
-        callbacks=[_Watch(clock, progress)],
+        callbacks=[_Watch(clock, training.progress)],
         optimizers=(optimizer, LambdaLR(optimizer, clock.rate)),
     )
     trainer.remove_callback(PrinterCallback)
     clock.started = time.monotonic()
     result = trainer.train()
     seconds = time.monotonic() - clock.started
-    held_out_loss = trainer.evaluate(_rows(tokenizer, held_out, model))["eval_loss"] if held_out else None
+    held_out_loss = None
+    if training.held_out:
+        held_out_loss = trainer.evaluate(_rows(tokenizer, training.held_out, model))["eval_loss"]
     count = sum(parameter.numel() for parameter in parameters)
     return Trained(count, result.global_step, seconds, result.training_loss, held_out_loss)
 
@@ -229,12 +221,12 @@ def _rows(tokenizer: PreTrainedTokenizerBase, examples: Sequence[Example], model
     return [row for row in rows if len(row["input_ids"]) <= model.config.max_position_embeddings]
 
 
-def _arguments(folder: Path, steps: int, batch: int, seed: int) -> TrainingArguments:
+def _arguments(folder: Path, training: Training) -> TrainingArguments:
     return TrainingArguments(
         output_dir=str(folder),
-        max_steps=steps,
-        per_device_train_batch_size=batch,
-        per_device_eval_batch_size=batch,
+        max_steps=training.steps,
+        per_device_train_batch_size=training.batch,
+        per_device_eval_batch_size=training.batch,
         train_sampling_strategy="group_by_length",  # little padding
         logging_steps=10,
         save_strategy="no",
@@ -243,5 +235,5 @@ def _arguments(folder: Path, steps: int, batch: int, seed: int) -> TrainingArgum
         remove_unused_columns=False,
         dataloader_pin_memory=False,
         use_cpu=True,
-        seed=seed,
+        seed=training.seed,
     )

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -107,25 +107,29 @@ def run(settings: SmallLlamaSettings) -> Trained:
 
     from scripts.models.card import adapter_card, model_card
     from scripts.models.examples import from_bank
-    from scripts.models.llama_training import train, train_adapter
+    from scripts.models.llama_training import Training, train, train_adapter
 
     torch.set_num_threads(settings.threads)
     examples = from_bank()
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[loss]}"), TimeRemainingColumn())
     with Progress(*columns) as bar:
         task = bar.add_task("training", total=1.0, loss="")
-        how: dict[str, Any] = {
-            "held_out": examples.held_out,
-            "progress": lambda done, loss: bar.update(task, completed=done, loss=f"loss {loss:.3f}"),
-            **{name: getattr(settings, name) for name in ("steps", "minutes", "batch", "rate", "seed", "force")},
-        }
+        base = Path(settings.lora)
+        training = Training(
+            steps=settings.steps,
+            minutes=settings.minutes,
+            batch=settings.batch,
+            rate=settings.rate,
+            seed=settings.seed,
+            held_out=examples.held_out,
+            progress=lambda done, loss: bar.update(task, completed=done, loss=f"loss {loss:.3f}"),
+            card=adapter_card(base) if settings.lora else model_card(settings.shape),
+            force=settings.force,
+        )
         if settings.lora:
-            base = Path(settings.lora)
-            trained = train_adapter(examples.trained, base, settings.out, card=adapter_card(base), **how)
+            trained = train_adapter(examples.trained, base, settings.out, training)
         else:
-            trained = train(
-                examples.trained, settings.out, shape=settings.shape, card=model_card(settings.shape), **how
-            )
+            trained = train(examples.trained, settings.out, training, settings.shape)
         bar.update(task, completed=1.0)
     return trained
 

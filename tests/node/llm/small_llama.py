@@ -33,9 +33,9 @@ def trained_adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a LoRA adapter of `trained_folder`, likewise."""
     folder = tmp_path_factory.getbasetemp() / "small-llama-lora"
     if not folder.exists():
-        from scripts.models.llama_training import train_adapter
+        from scripts.models.llama_training import Training, train_adapter
 
-        train_adapter(examples(), trained_folder(tmp_path_factory), folder, steps=3, batch=3)
+        train_adapter(examples(), trained_folder(tmp_path_factory), folder, Training(steps=3, batch=3))
     return folder
 
 
@@ -44,12 +44,12 @@ def train_swap(folder: Path) -> None:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     import torch
 
-    from scripts.models.llama_training import train
+    from scripts.models.llama_training import Training, train
     from scripts.models.shape import LlamaShape
 
     torch.set_num_threads(1)
     shape = LlamaShape(vocab_size=300, depth=2, width=64, heads=4, kv_heads=2, hidden=128, context=512)
-    train(examples(), folder, shape=shape, steps=60, batch=3, rate=1e-2)
+    train(examples(), folder, Training(steps=60, batch=3, rate=1e-2), shape)
 
 
 def examples() -> list:

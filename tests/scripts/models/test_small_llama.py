@@ -13,7 +13,7 @@ from node.llm.templates import load
 from node.model.hub.folders import FolderExists
 from scripts.models import small_llama
 from scripts.models.examples import PROOFS_FAMILY, from_bank
-from scripts.models.llama_training import IGNORED, tokens_of, train
+from scripts.models.llama_training import IGNORED, Training, tokens_of, train
 from tests.node.llm.small_llama import SCRIPT, SWAP, examples, trained_adapter, trained_folder
 
 pytestmark = pytest.mark.compute
@@ -87,7 +87,7 @@ def test_an_adapter_is_saved_without_its_base(folder, adapter):
 
 def test_a_folder_is_not_written_over(folder, tmp_path, capsys):
     with pytest.raises(FolderExists, match="is there already: name another folder, or replace it with --force"):
-        train(examples(), folder, steps=1)
+        train(examples(), folder, Training(steps=1))
     assert small_llama.main([str(folder)]) == small_llama.UNUSABLE
     assert capsys.readouterr().err.startswith(f"small-llama: {folder} is there already")
     (tmp_path / "file").touch()
