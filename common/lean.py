@@ -11,7 +11,8 @@ finished proof can be written down again as Lean text without asking Lean (`node
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -147,18 +148,15 @@ class ProofTree(msgspec.Struct, frozen=True):
     @property
     def remaining_steps(self) -> int:
         """Tactics on the longest branch, this one included: minus the return of the state (AlphaProof, environment)."""
-        steps, level = 0, [self]
-        while level:  # level by level, since a proof may be deeper than Python's calls may nest
-            steps, level = steps + 1, [child for node in level for child in node.children]
-        return steps
+        return sum(1 for _ in self._levels())
 
     def sources(self) -> dict[str, int]:
         """How many of the proof's tactics each source proposed, those that nobody told left out."""
-        found: dict[str, int] = {}
+        return dict(Counter(node.source for level in self._levels() for node in level if node.source))
+
+    def _levels(self) -> Iterator[list[ProofTree]]:
+        """From the root down. Not by recursion, since a proof may be deeper than Python's calls may nest."""
         level = [self]
         while level:
-            for node in level:
-                if node.source:
-                    found[node.source] = found.get(node.source, 0) + 1
+            yield level
             level = [child for node in level for child in node.children]
-        return found

@@ -10,7 +10,6 @@ its own, so the study may be killed and started again. `--only` plays cells whos
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,24 +18,19 @@ from typing import Annotated
 
 import tyro
 
-from common.limits import Natural, Positive
+from scripts.studies.cells import CellSettings, play
 
 METHODS = ("mcts", "best-first", "random")
 
 
-@dataclass
-class StudySettings:
+@dataclass(kw_only=True)
+class StudySettings(CellSettings):
     """Policies and searches at equal Lean attempts."""
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Folders of finished runs; their order gives the seeds of the evaluations: 0, 1, 2."""
     out: Path = Path("evals/methods")
     """Folder of the evaluations."""
-    bench: str = "pocket:test"
-    limit: Natural = 160
-    """Statements; 0: all."""
-    lean_attempts: Positive = 128
-    """Budget of each attempt."""
     only: str = ""
     """Play the cells alone whose names contain this."""
 
@@ -88,23 +82,12 @@ def cells(runs: tuple[Path, ...]) -> Iterator[Cell]:
                     yield Cell(policy, spec, method, seed)
 
 
-def play(cell: Cell, settings: StudySettings) -> int:
-    """Evaluate one cell, or go on with it; its exit code."""
-    command = [
-        *(sys.executable, "-m", "node.mesh.cli", "eval", "--bench", settings.bench, "--policy", cell.spec),
-        *("--method", cell.method, "--simulations", "0", "--lean-attempts", str(settings.lean_attempts)),
-        *("--seed", str(cell.seed), "--limit", str(settings.limit), "--out", str(settings.out / cell.name)),
-    ]
-    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
-
-
 def main() -> int:
     settings = tyro.cli(StudySettings, description=__doc__)
     wanted = [cell for cell in cells(settings.runs) if settings.only in cell.name]
     for number, cell in enumerate(wanted, 1):
         print(f"{number} of {len(wanted)}: {cell.name}", flush=True)
-        if code := play(cell, settings):
-            print(f"{cell.name}: exit code {code}; run the same command again to go on", file=sys.stderr)
+        if code := play(settings, cell.name, cell.spec, cell.method, "--seed", str(cell.seed)):
             return code
     return 0
 

@@ -95,10 +95,14 @@ def spread(values: Sequence[float]) -> str:
 
 def within(results: Results, kind: str, limit: float) -> float | None:
     """Share solved within a budget; None where that is not known of every statement."""
-    rows = [row for row in results.statements if row.counts]
-    if any(share_open(row, results.plan, kind, limit) for row in rows):
+    if any(share_open(row, results.plan, kind, limit) for row in results.statements if row.counts):
         return None
-    return statistics.fmean(share_within(row, kind, limit) for row in rows)
+    return at_least(results, kind, limit)
+
+
+def at_least(results: Results, kind: str, limit: float) -> float:
+    """Share solved within a budget as far as is known."""
+    return statistics.fmean(share_within(row, kind, limit) for row in results.statements if row.counts)
 
 
 def cell(side: Side, value: Callable[[Results], float | None]) -> str:

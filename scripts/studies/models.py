@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import statistics
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,22 +22,22 @@ import tyro
 from common.limits import Natural, Positive
 from common.messages import Method
 from node.eval.folder import read
-from node.eval.known import LEAN_ATTEMPTS, limits, share_within
+from node.eval.known import LEAN_ATTEMPTS, limits
 from node.eval.results import Results, results_of
-from scripts.studies.methods_page import markdown, within
+from scripts.studies.cells import CellSettings, play
+from scripts.studies.methods_page import at_least, markdown, within
 
 WHOLE = "whole:"
 
 
-@dataclass
-class StudySettings:
+@dataclass(kw_only=True)
+class StudySettings(CellSettings):
     """Models of every kind at equal Lean attempts."""
 
     entries: Annotated[tuple[str, ...], tyro.conf.Positional]
     """LABEL=POLICY, or LABEL=whole:POLICY."""
     out: Path = Path("evals/models")
     """Folder of the evaluations."""
-    bench: str = "pocket:test"
     limit: Natural = 80
     """Statements; 0: all."""
     lean_attempts: Positive = 64
@@ -73,18 +72,6 @@ def entry(text: str) -> Entry:
     return Entry(label, policy, Method.MCTS)
 
 
-def play(each: Entry, settings: StudySettings) -> int:
-    """Evaluate one row, or go on with it; its exit code."""
-    command = [
-        *(sys.executable, "-m", "node.mesh.cli", "eval", "--bench", settings.bench, "--policy", each.policy),
-        *("--method", each.method, "--simulations", "0", "--lean-attempts", str(settings.lean_attempts)),
-        *("--seconds", str(settings.seconds), "--limit", str(settings.limit)),
-        *("--out", str(settings.out / each.folder)),
-        *(() if settings.seeds else ("--models.no-seeds",)),
-    ]
-    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
-
-
 def row(each: Entry, settings: StudySettings, budgets: list[int]) -> list[str]:
     """What its evaluation came to."""
     results = results_of(read(settings.out / each.folder))
@@ -104,10 +91,8 @@ def row(each: Entry, settings: StudySettings, budgets: list[int]) -> list[str]:
 
 def solved_within(results: Results, budget: int) -> str:
     """Share solved within so many Lean attempts, in percent. `≥`: some attempts had used their seconds up before."""
-    known = within(results, LEAN_ATTEMPTS, budget)
-    rows = [row for row in results.statements if row.counts]
-    share = statistics.fmean(share_within(row, LEAN_ATTEMPTS, budget) for row in rows)
-    return f"{'≥ ' if known is None else ''}{100 * share:.1f}"
+    bound = "≥ " if within(results, LEAN_ATTEMPTS, budget) is None else ""
+    return f"{bound}{100 * at_least(results, LEAN_ATTEMPTS, budget):.1f}"
 
 
 def main() -> int:
@@ -115,8 +100,8 @@ def main() -> int:
     entries = [entry(text) for text in settings.entries]
     for number, each in enumerate(entries, 1):
         print(f"{number} of {len(entries)}: {each.label}", file=sys.stderr, flush=True)
-        if code := play(each, settings):
-            print(f"{each.label}: exit code {code}; run the same command again to go on", file=sys.stderr)
+        seeds = () if settings.seeds else ("--models.no-seeds",)
+        if code := play(settings, each.folder, each.policy, each.method, "--seconds", str(settings.seconds), *seeds):
             return code
     budgets = [budget for budget in limits(settings.lean_attempts) if budget >= 4]
     heading = ["% solved within ... Lean attempts", *map(str, budgets), "Lean attempts", "tokens", "seconds"]

@@ -1,0 +1,38 @@
+"""What studies have in common: each cell is one `proofmesh eval` in a folder of its own, so a study may be killed and
+started again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.limits import Natural, Positive
+
+
+@dataclass
+class CellSettings:
+    """What all cells of a study are played with."""
+
+    out: Path
+    """Folder of the evaluations."""
+    bench: str = "pocket:test"
+    limit: Natural = 160
+    """Statements; 0: all."""
+    lean_attempts: Positive = 128
+    """Budget of each attempt: tactics, or whole proofs, that Lean tries."""
+
+
+def play(settings: CellSettings, name: str, policy: str, method: str, *more: str) -> int:
+    """Evaluate a cell, or go on with it; returns the exit code, and says so on standard error where it is not 0. `more`:
+    further arguments of `proofmesh eval`."""
+    command = [
+        *(sys.executable, "-m", "node.mesh.cli", "eval", "--bench", settings.bench, "--policy", policy),
+        *("--method", method, "--simulations", "0", "--lean-attempts", str(settings.lean_attempts)),
+        *("--limit", str(settings.limit), "--out", str(settings.out / name), *more),
+    ]
+    code = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+    if code:
+        print(f"{name}: exit code {code}; run the same command again to go on", file=sys.stderr)
+    return code
