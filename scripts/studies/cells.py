@@ -25,8 +25,8 @@ class CellSettings:
 
 
 def play(settings: CellSettings, name: str, policy: str, method: str, *more: str) -> int:
-    """Evaluate a cell, or go on with it; returns the exit code, and says so on standard error where it is not 0. `more`:
-    further arguments of `proofmesh eval`."""
+    """Evaluate a cell, or go on with it; returns the exit code, which is told where it is not 0. `more`: further
+    arguments of `proofmesh eval`."""
     command = [
         *(sys.executable, "-m", "node.mesh.cli", "eval", "--bench", settings.bench, "--policy", policy),
         *("--method", method, "--simulations", "0", "--lean-attempts", str(settings.lean_attempts)),
