@@ -7,15 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from common.messages import (
-    MAX_MESSAGE_BYTES,
-    MAX_PARTS,
-    AttemptOutcome,
-    AttemptResult,
-    MalformedMessage,
-    ResultPart,
-    decode,
-)
+from common.attempts import MAX_PARTS, AttemptOutcome, AttemptResult, ResultPart
+from common.messages import MAX_MESSAGE_BYTES, MalformedMessage, decode
 
 HEADROOM = 1024
 """Bytes of a part besides its payload and its ids: field names, numbers, the digest."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from common.attempts import Transition
 from common.lean import ProofTree
-from common.messages import Transition
 
 
 def transitions_of(proof: ProofTree) -> tuple[Transition, ...]:

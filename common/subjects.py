@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from common.messages import Purpose
+from common.attempts import Purpose
 
 PURPOSES = tuple(Purpose)
 """Kinds of attempts, in the order in which provers take them."""

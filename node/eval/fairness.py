@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from common.messages import Ended
+from common.attempts import Ended
 from common.words import number_of
 from node.eval.plan import Plan
 from node.eval.results import StatementResult

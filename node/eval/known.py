@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from common.messages import Ended
+from common.attempts import Ended
 from node.eval.plan import Plan
 from node.eval.records import AttemptRecord, Standing
 from node.eval.results import Results, StatementResult, doubled, solved_at

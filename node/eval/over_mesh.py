@@ -13,19 +13,10 @@ from typing import Any
 import msgspec
 
 from common import subjects
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose, ResultPart
 from common.bus import Bus, BusError, BusSettings, persistently
 from common.gathering import Gathering
-from common.messages import (
-    Attempt,
-    AttemptOutcome,
-    AttemptResult,
-    LeanVerifyReply,
-    MessageError,
-    Method,
-    NodeInfo,
-    Purpose,
-    ResultPart,
-)
+from common.messages import LeanVerifyReply, MessageError, NodeInfo
 from common.parts import Parts
 from common.sampling import Sampling
 from node.eval.plan import LeanFacts, Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from common.messages import Method
+from common.attempts import Method
 from common.sampling import Sampling
 
 

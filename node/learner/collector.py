@@ -11,20 +11,11 @@ import contextlib
 from typing import Any
 
 from common import faults, metrics
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.bus import BusError, Lease, RemoteFailure
 from common.gathering import Gathering
 from common.lean import ProofTree
-from common.messages import (
-    Attempt,
-    AttemptOutcome,
-    AttemptResult,
-    FailureKind,
-    LeanVerifyReply,
-    LeanVerifyRequest,
-    MessageError,
-    OversizedMessage,
-    ResultPart,
-)
+from common.messages import FailureKind, LeanVerifyReply, LeanVerifyRequest, MessageError, OversizedMessage
 from common.proofs import transitions_of
 from common.subjects import LEAN_VERIFY
 from node.lean.text.script import proof_script

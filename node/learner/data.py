@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from common.messages import Transition
+from common.attempts import Transition
 from common.seeds import SEEDS, derive_seed
 from node.bank import bank
 from node.bank.bank import BankTheorem, BankTransition

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterable
 
 from common import subjects
+from common.attempts import Attempt, Purpose
 from common.bus import BusError
-from common.messages import Attempt, Purpose
 from common.seeds import derive_seed
 from node.lean.text.filling import negated
 from node.learner.run.journal import DISPATCHED

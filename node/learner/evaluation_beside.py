@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from common.messages import Purpose
+from common.attempts import Purpose
 from common.waiting import wait_first
 from node.learner.dispatcher import Dispatcher
 from node.learner.evaluation_history import EvaluationHistory

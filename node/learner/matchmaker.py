@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from common.attempts import AttemptOutcome
 from common.limits import Factor, Growth, Natural, Positive, Share
-from common.messages import AttemptOutcome
 from common.seeds import derive_seed
 from node.learner.store.records import Match
 from node.learner.sum_tree import SumTree

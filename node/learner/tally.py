@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from common.messages import AttemptOutcome
+from common.attempts import AttemptOutcome
 
 Attempts = Sequence[AttemptOutcome | None]
 """Outcomes of the attempts on one statement, in order; None: still outstanding."""

@@ -24,10 +24,10 @@ from typing import Annotated, Literal
 
 import tyro
 
+from common.attempts import Method
 from common.config import check_flags, config_file, load_lean
 from common.lean_settings import LeanSettings
 from common.limits import Duration, Natural, Positive
-from common.messages import Method
 from common.sampling import SAMPLES, Sampling
 from node.llm.settings import ModelSettings
 

@@ -143,8 +143,8 @@ async def discard_results(settings: BusSettings, run: str) -> None:
 
     Whoever waits for a result hears it when it is published.
     """
+    from common.attempts import AttemptResult, ResultPart
     from common.bus import Bus, BusError
-    from common.messages import AttemptResult, ResultPart
 
     bus = await Bus.connect(settings, run=run, name="up", wait=None)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from common.messages import AttemptStatistics, Ended
+from common.attempts import AttemptStatistics, Ended
 from node.prover.policy import Advice
 from node.prover.tree_search import SearchStatistics
 

@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
+from common.attempts import Attempt, AttemptOutcome, Ended, Purpose
 from common.lean import Outcome, ProofTree
-from common.messages import Attempt, AttemptOutcome, Ended, Purpose
 from common.seeds import derive_seed
 from node.prover.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Verify, unsolved
 from node.prover.budget import TimeIsUp, Turn

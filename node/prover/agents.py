@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from common.attempts import Attempt, Method
 from common.lean import Outcome
-from common.messages import Attempt, Method
 from node.prover.agent import Agent, Expansion
 from node.prover.attempt_agent import Verify
 from node.prover.drafts import Draft, ProofRequest, ProofSource, ProofsUnavailable

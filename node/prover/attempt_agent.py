@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection
 from typing import TypeVar
 
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, Ended
 from common.bus import BusError
 from common.lean import BadStatement, Outcome, ProofTree
-from common.messages import Attempt, AttemptOutcome, AttemptResult, Ended
 from node.prover.account import Account
 from node.prover.budget import Budget
 from node.prover.drafts import ProofsUnavailable

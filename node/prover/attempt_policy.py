@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.messages import Attempt, Purpose
+from common.attempts import Attempt, Purpose
 from node.prover.drafts import ProofSource
 from node.prover.exploration import ExploringPolicy
 from node.prover.fixed_policy import CLOSING, FixedPolicy

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from common.messages import Attempt, Ended
+from common.attempts import Attempt, Ended
 
 T = TypeVar("T")
 

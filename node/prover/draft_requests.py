@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from common.messages import Attempt
+from common.attempts import Attempt
 from common.seeds import derive_seed
 from common.waiting import all_results
 from node.prover.account import Account

@@ -12,7 +12,7 @@ from dataclasses import fields
 
 import msgspec
 
-from common.messages import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics
 from node.prover.account import Account
 from node.prover.agent import Agent
 from node.prover.fixed_policy import value

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from common.attempts import Method
 from common.lean import Outcome, ProofTree
-from common.messages import Method
 from node.prover.best_first import BestFirstSearch
 from node.prover.expansion import ExpandRequest
 from node.prover.parameters import SearchParameters

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from common.messages import Method
+from common.attempts import Method
 
 OWN, INFERENCE, TACTICS, OPENAI, HF, PROOFS = "own", "inference", "tactics", "openai", "hf", "proofs"
 

@@ -15,9 +15,9 @@ from typing import Any
 import structlog
 
 from common import faults, metrics, subjects
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.bus import Bus, BusError, Lease, persistently
 from common.lean import Outcome, OutcomeKind, outcome_values
-from common.messages import Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.parts import divide
 from common.waiting import wait_first
 from node.prover.agents import agent_of

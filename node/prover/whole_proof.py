@@ -19,8 +19,8 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from common.attempts import Attempt, AttemptOutcome, Ended
 from common.lean import Outcome, OutcomeKind, ProofTree
-from common.messages import Attempt, AttemptOutcome, Ended
 from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.prover.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Verify, unsolved
 from node.prover.budget import TimeIsUp

@@ -8,8 +8,9 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from common.attempts import AttemptOutcome
 from common.lean import Theorem
-from common.messages import AttemptOutcome, LeanVerifyReply
+from common.messages import LeanVerifyReply
 from common.places import Place
 from common.waiting import as_they_end
 from node.lean.text.filling import filled, written

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from common.messages import AttemptOutcome
+from common.attempts import AttemptOutcome
 from common.waiting import unless_stopped
 from node.lean.files.report import FileMessage
 from node.lean.holes.gaps import FileGaps, Gap

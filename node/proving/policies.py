@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.messages import Method
+from common.attempts import Method
 from common.sampling import PLAIN, Sampling
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from common.attempts import AttemptOutcome
 from common.lean import ProofTree, Theorem
-from common.messages import AttemptOutcome, LeanVerifyReply
+from common.messages import LeanVerifyReply
 
 
 class ProvingFailed(RuntimeError):

@@ -9,21 +9,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from common import subjects
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose, ResultPart
 from common.bus import Bus, BusError, BusSettings, RemoteFailure
 from common.lean import Theorem
-from common.messages import (
-    Attempt,
-    AttemptOutcome,
-    AttemptResult,
-    FailureKind,
-    LeanRunReply,
-    LeanRunRequest,
-    LeanVerifyReply,
-    LeanVerifyRequest,
-    MessageError,
-    Purpose,
-    ResultPart,
-)
+from common.messages import FailureKind, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, MessageError
 from common.parts import Parts
 from node.prover.environment import LeanEnvironment
 from node.proving.finishing import Unwritable, finished

@@ -17,7 +17,7 @@ SEARCHING = ("exact?",)
 
 
 SearchMethod = Literal["mcts", "best-first", "random", "whole-proof"]
-"""`common.messages.Method`, as settings write it."""
+"""`common.attempts.Method`, as settings write it."""
 
 
 @dataclass

@@ -14,8 +14,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from common.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
-from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, Method, Purpose
+from common.messages import LeanVerifyReply
 from common.waiting import as_they_end
 from node.lean.text.script import proof_lines
 from node.prover.agent import Expansion

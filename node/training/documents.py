@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from common.messages import Transition
+from common.attempts import Transition
 from common.seeds import derive_seed
 from node.model.names import Names, StatementNames
 from node.model.prompt import prompt_tokens, proof_prompt_tokens, tactic_tokens

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from common import run_proofs
+from common.attempts import Purpose
 from common.lean import Theorem
-from common.messages import Purpose
 from node.bank import statements
 from node.lean.text.lexing import blanked
 from node.lean.text.proofs import NoProof, block_of

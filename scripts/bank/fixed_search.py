@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.lean import Theorem
-from common.messages import Attempt, AttemptOutcome, Purpose
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain

@@ -25,9 +25,10 @@ from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common import logging
+from common.attempts import Attempt, Purpose
 from common.bus import Bus
 from common.lean import Theorem
-from common.messages import Attempt, Heartbeat, LeanRunReply, LeanRunRequest, Purpose
+from common.messages import Heartbeat, LeanRunReply, LeanRunRequest
 from common.process import kill_group, spawn_child
 from common.settings import BusSettings
 from common.subjects import LEAN_RUN, todo

@@ -24,9 +24,9 @@ import tyro
 from rich.console import Console
 from rich.progress import track
 
+from common.attempts import AttemptOutcome, AttemptResult
 from common.config import ConfigError, check_flags
 from common.limits import Positive
-from common.messages import AttemptOutcome, AttemptResult
 from node.bank.benchmarks import BenchmarkError, load_benchmark
 from node.eval.alone import TACTIC_SECONDS, LonePlayer, LoneVenue
 from node.eval.folder import EvaluationFolder, read

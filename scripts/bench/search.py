@@ -18,8 +18,8 @@ from typing import Annotated
 
 import tyro
 
+from common.attempts import Method
 from common.lean import Branch, Outcome, OutcomeKind
-from common.messages import Method
 from common.sampling import SAMPLES
 from common.seeds import derive_seed
 from node.prover.methods import ProofSearch, begin

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from broker import streams
+from common.attempts import Attempt
 from common.bus import Bus, BusError, BusSettings, NotThere, StreamConflict, Unanswered
 from common.bus.admin import RunSpec, StreamSpec
 from common.lean import Theorem
-from common.messages import Attempt
 from common.subjects import PURPOSES, todo
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common import messages
+from common import attempts, messages, model_messages
 from common.lean import ProofTree, Theorem
 from common.messages import (
     MAX_MESSAGE_BYTES,
@@ -31,6 +31,8 @@ from common.messages import (
     decode,
     encode,
 )
+
+MODULES = (messages, attempts, model_messages)
 
 ALL_MESSAGES = sorted(Message.__subclasses__(), key=lambda cls: cls.__name__)
 
@@ -76,6 +78,8 @@ def strategy(kind: Any) -> st.SearchStrategy[Any]:
         return bounded(*arguments)
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
         return st.lists(strategy(arguments[0]), max_size=2).map(tuple)
+    if origin is typing.Literal:
+        return st.sampled_from(arguments)
     if origin is dict:
         return st.dictionaries(strategy(arguments[0]), strategy(arguments[1]), max_size=2)
     if origin in (types.UnionType, typing.Union):
@@ -108,8 +112,9 @@ def test_a_message_survives_the_wire_and_msgpack_alone_reads_it(cls: type[Messag
     check()
 
 
-def test_every_message_of_the_module_is_tested() -> None:
-    structs = [value for value in vars(messages).values() if isinstance(value, type) and issubclass(value, Message)]
+def test_every_message_of_the_modules_is_tested() -> None:
+    values = [value for module in MODULES for value in vars(module).values()]
+    structs = [value for value in values if isinstance(value, type) and issubclass(value, Message)]
     assert set(structs) - {Message} == set(ALL_MESSAGES)
 
 
@@ -175,12 +180,12 @@ def test_deep_nesting_is_malformed_and_not_a_crash() -> None:
 
 
 def test_an_attempt_from_before_policies_asks_for_what_it_asked_for_then() -> None:
-    attempt = messages.Attempt(
+    attempt = attempts.Attempt(
         attempt_id="a", theorem_id="t", theorem=Theorem("t", "", "True"), purpose="eval", simulations=8, seed=1
     )
     before = msgpack.unpackb(encode(attempt))
     assert (before.pop("policy"), before.pop("verify")) == ("", False)
-    old = decode(msgpack.packb(before), messages.Attempt)
+    old = decode(msgpack.packb(before), attempts.Attempt)
     assert (old.policy, old.verify) == ("", False) and old == attempt
     named = msgspec.structs.replace(attempt, policy="inference+tactics", verify=True)
-    assert decode(encode(named), messages.Attempt) == named
+    assert decode(encode(named), attempts.Attempt) == named

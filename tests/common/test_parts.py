@@ -10,17 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common import parts
+from common.attempts import AttemptOutcome, AttemptResult, Purpose, ResultPart
 from common.lean import ProofTree
-from common.messages import (
-    MAX_MESSAGE_BYTES,
-    AttemptOutcome,
-    AttemptResult,
-    MalformedMessage,
-    Purpose,
-    ResultPart,
-    decode,
-    encode,
-)
+from common.messages import MAX_MESSAGE_BYTES, MalformedMessage, decode, encode
 from common.parts import Parts, divide, joined
 
 

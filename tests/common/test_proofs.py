@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from common.attempts import Transition
 from common.lean import ProofTree
-from common.messages import Transition
 from common.proofs import transitions_of
 
 TREES = st.recursive(

@@ -8,9 +8,10 @@ from collections import deque
 from pathlib import Path
 
 from common import subjects
+from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.curves import append_line, encode_line
 from common.evaluations import Evaluated
-from common.messages import Attempt, AttemptOutcome, Point, ProofFound, Purpose
+from common.messages import Point, ProofFound
 from common.metrics import counter, gauge
 from common.node import NodeContext
 from node.lean.text.filling import written

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from common.attempts import AttemptOutcome, Purpose
 from common.bus import Bus, BusError, persistently
-from common.messages import AttemptOutcome, Purpose
 from common.node import NodeContext
 from common.waiting import wait_first
 from node.learner.data import Data

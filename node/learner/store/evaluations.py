@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from common.messages import AttemptOutcome
+from common.attempts import AttemptOutcome
 from node.learner.store.database import Database
 from node.learner.store.records import EvaluationRow, Tried
 

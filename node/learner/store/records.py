@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from common.attempts import Attempt, AttemptOutcome, Transition
 from common.lean import Theorem
-from common.messages import Attempt, AttemptOutcome, Transition
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,19 +15,9 @@ from typing import Any
 import msgspec
 
 from common import parts
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose, ResultPart, Transition
 from common.lean import Theorem
-from common.messages import (
-    SCHEMA_VERSION,
-    Attempt,
-    AttemptOutcome,
-    AttemptResult,
-    MalformedMessage,
-    MessageError,
-    Purpose,
-    ResultPart,
-    Transition,
-    encode,
-)
+from common.messages import SCHEMA_VERSION, MalformedMessage, MessageError, encode
 from common.places import Context, Place
 from node.learner.store.evaluations import EvaluationRecords
 from node.learner.store.records import (

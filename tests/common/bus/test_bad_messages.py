@@ -10,14 +10,12 @@ import pytest
 import structlog
 from nats.aio.client import Client
 
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, RemoteFailure, names
 from common.bus.counters import MALFORMED
 from common.lean import Theorem
 from common.messages import (
     SCHEMA_VERSION,
-    Attempt,
-    AttemptOutcome,
-    AttemptResult,
     Failure,
     FailureKind,
     Heartbeat,
@@ -25,7 +23,6 @@ from common.messages import (
     PauseAcknowledged,
     PauseHold,
     PauseRequest,
-    Purpose,
     decode,
     encode,
 )

@@ -8,9 +8,10 @@ import time
 import pytest
 
 from broker import streams
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, Lease, Unanswered
 from common.lean import Theorem
-from common.messages import Attempt, AttemptOutcome, AttemptResult, OversizedMessage, Purpose
+from common.messages import OversizedMessage
 from common.subjects import RESULT, todo
 
 TRUE = Theorem("t", "", "True")

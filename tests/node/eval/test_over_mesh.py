@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from common.attempts import AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.messages import AttemptOutcome, AttemptResult, NodeInfo, Purpose
+from common.messages import NodeInfo
 from node.eval import over_mesh
 from node.eval.folder import EvaluationFolder, read
 from node.eval.over_mesh import MeshPlayer, MeshVenue, NoNodes, mesh_venue, searches_of

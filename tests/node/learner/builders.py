@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, Purpose, Transition
 from common.lean import ProofTree, Theorem
-from common.messages import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, Purpose, Transition
 from node.learner.store.records import Planned, TheoremRow, Verdict, VerifiedProof
 
 FAILED = Verdict(AttemptOutcome.FAILED)

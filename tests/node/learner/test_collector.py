@@ -11,9 +11,10 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
+from common.attempts import Attempt, AttemptResult, ResultPart, Transition
 from common.bus import Bus
 from common.lean import ProofTree, Theorem
-from common.messages import MAX_MESSAGE_BYTES, Attempt, AttemptResult, ResultPart, Transition
+from common.messages import MAX_MESSAGE_BYTES
 from common.parts import divide
 from common.subjects import RESULT
 from node.learner import collector

@@ -10,9 +10,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from broker import streams
+from common.attempts import Attempt, Purpose
 from common.bus import Bus
 from common.lean import Theorem
-from common.messages import Attempt, NodeInfo, Purpose
+from common.messages import NodeInfo
 from common.places import Context, Place
 from node.lean.text.filling import below
 from node.learner import dispatcher

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from common import evaluations
+from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.bus import Bus
-from common.messages import Attempt, AttemptOutcome, NodeInfo, Purpose, WeightsState
+from common.messages import NodeInfo, WeightsState
 from node.learner import dispatcher
 from node.learner.dispatcher import Dispatcher
 from node.learner.evaluation_beside import EvaluationBeside

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from common import evaluations
+from common.attempts import AttemptOutcome
 from common.bus import Bus
 from common.curves import Tail
-from common.messages import AttemptOutcome, Point
+from common.messages import Point
 from node.learner.evaluation_history import EvaluationHistory, evaluated
 from node.learner.run.run import Run
 from node.learner.store.records import EvaluationRow, Tried, WeightsRow

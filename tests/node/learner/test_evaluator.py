@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.bus import Bus
-from common.messages import Attempt, AttemptOutcome, Purpose
 from node.learner.dispatcher import Dispatcher
 from node.learner.evaluation_history import EvaluationHistory
 from node.learner.evaluator import Evaluator

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from common.attempts import AttemptOutcome, Purpose
 from common.bus import Bus
 from common.curves import Tail
 from common.lean import Theorem
-from common.messages import AttemptOutcome, Point, ProofFound, Purpose
+from common.messages import Point, ProofFound
 from common.metrics import METRICS
 from common.places import Context, Place
 from node.learner.run.journal import SOLVE_WINDOW

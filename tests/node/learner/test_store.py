@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from common.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart
 from common.lean import Theorem
-from common.messages import AttemptOutcome, AttemptResult, AttemptStatistics, MessageError, ResultPart, encode
+from common.messages import MessageError, encode
 from common.parts import divide
 from common.places import Context, Place
 from node.learner.errors import RunDirectoryError

@@ -18,12 +18,11 @@ import pytest
 from nats.aio.client import Client
 
 from common import subjects
+from common.attempts import Attempt, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, RemoteFailure, names
 from common.lean import OutcomeKind, Step, Theorem
 from common.messages import (
     SCHEMA_VERSION,
-    Attempt,
-    AttemptResult,
     Failure,
     Heartbeat,
     LeanRunReply,
@@ -32,7 +31,6 @@ from common.messages import (
     LeanVerifyRequest,
     Message,
     NodeInfo,
-    Purpose,
     TacticReply,
     TacticRequest,
     decode,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from common.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.messages import Attempt, AttemptOutcome, Method, Purpose
 from node.eval.folder import read
 from node.lean.text.script import proof_script
 from node.mesh import eval as evaluating

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from common.attempts import AttemptResult, ResultPart
 from common.bus import Bus
 from common.config import ConfigError
-from common.messages import AttemptResult, ResultPart
 from common.process import kill_group, spawn_child
 from common.settings import BusSettings, NodeSettings
 from common.subjects import RESULT

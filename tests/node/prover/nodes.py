@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from common import subjects
+from common.attempts import Attempt, AttemptResult
 from common.bus import Bus, BusSettings
 from common.context import NodeContext
-from common.messages import Attempt, AttemptResult, TacticReply, TacticRequest
+from common.messages import TacticReply, TacticRequest
 from common.settings import NodeSettings
 from node.inference.engine_settings import EngineSettings
 from node.inference.model_serving import ModelServing

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from common.attempts import Attempt, AttemptOutcome, Purpose, Transition
 from common.bus import Unanswered
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
-from common.messages import Attempt, AttemptOutcome, Purpose, Transition
 from common.proofs import transitions_of
 from node.prover.agent import Agent, node_seed
 from node.prover.attempt_agent import unsolved

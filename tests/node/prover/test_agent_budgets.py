@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from common.attempts import AttemptOutcome, AttemptResult, Ended, Method
 from common.bus import Unanswered
 from common.lean import Outcome, Step
-from common.messages import AttemptOutcome, AttemptResult, Ended, Method
 from node.prover.agent import Agent
 from node.prover.attempt_agent import IDLE_SIMULATIONS
 from node.prover.methods import METHODS

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from common.attempts import AttemptOutcome, AttemptResult, Method
 from common.bus import Unanswered
 from common.lean import ProofTree
-from common.messages import AttemptOutcome, AttemptResult, Method
 from node.prover.agent import Agent
 from node.prover.methods import METHODS
 from tests.node.prover.test_agent import ToyLean, ToyPolicy, attempt

@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
+from common.attempts import Attempt, Ended, Purpose
 from common.lean import Theorem
-from common.messages import Attempt, Ended, Purpose, decode, encode
+from common.messages import decode, encode
 from node.prover.budget import Budget, TimeIsUp
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from common.messages import AttemptOutcome, AttemptStatistics, Ended, Method
+from common.attempts import AttemptOutcome, AttemptStatistics, Ended, Method
 from node.prover.agents import agent_of
 from node.prover.drafts import beginning
 from node.prover.hybrid import Beginnings, both, halved, remaining

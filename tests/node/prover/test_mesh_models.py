@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from common.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.messages import Attempt, AttemptOutcome, Method, Purpose
 from node.llm import templates
 from tests.node.llm.server import Payload, Server, in_a_thread, in_turn
 from tests.node.prover.nodes import model_node, played

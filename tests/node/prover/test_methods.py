@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.messages import Method
+from common.attempts import Method
 from node.prover.methods import METHODS, ProofSearch, UnknownMethod, begin
 from node.prover.parameters import SearchParameters
 from node.prover.prior import Proposal

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from common import subjects
+from common.attempts import Attempt, AttemptOutcome
 from common.bus import Bus
 from common.lean import Theorem
-from common.messages import Attempt, AttemptOutcome
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.results import results

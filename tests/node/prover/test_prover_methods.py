@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from common import subjects
+from common.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.bus import Bus
 from common.lean import ProofTree, Theorem
-from common.messages import Attempt, AttemptOutcome, LeanVerifyReply, LeanVerifyRequest, Method, Purpose
+from common.messages import LeanVerifyReply, LeanVerifyRequest
 from node.lean.text.script import proof_script
 from node.prover.agent import Agent
 from node.prover.environment import LeanEnvironment

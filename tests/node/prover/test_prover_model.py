@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from common import config, subjects
+from common.attempts import Attempt, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, RemoteFailure
 from common.context import NodeContext
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult, Purpose, TacticReply, TacticRequest
+from common.messages import TacticReply, TacticRequest
 from common.sampling import Sampling
 from common.settings import NodeSettings
 from node.inference.engine import Engine

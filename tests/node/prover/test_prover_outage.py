@@ -15,9 +15,10 @@ from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common import subjects
+from common.attempts import Attempt, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, Unanswered
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult, LeanRunRequest, Message, Purpose, TacticRequest
+from common.messages import LeanRunRequest, Message, TacticRequest
 from node.prover.environment import LeanEnvironment
 from node.prover.policy import InferencePolicy
 from node.prover.prover import Prover

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from common import subjects
+from common.attempts import Attempt, AttemptResult, Purpose
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.messages import Attempt, AttemptResult, LeanVerifyReply, LeanVerifyRequest, Purpose
+from common.messages import LeanVerifyReply, LeanVerifyRequest
 from common.process import kill_group, spawn_child
 from common.proofs import transitions_of
 from node.lean.text.script import proof_script

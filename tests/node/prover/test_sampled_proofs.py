@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from common.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.lean import Theorem
-from common.messages import Attempt, AttemptOutcome, Method, Purpose
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.templates import TemplateError, load
 from node.prover.drafts import Draft, Failed, ProofRequest, ProofsUnavailable

@@ -6,8 +6,9 @@ import math
 
 import pytest
 
+from common.attempts import Transition
 from common.lean import Branch, ProofTree, Step
-from common.messages import SampledTactic, Transition
+from common.messages import SampledTactic
 from common.proofs import transitions_of
 from node.prover.formulas import exploration, hardest_branch, q_value, wants_tactics
 from node.prover.parameters import SearchParameters

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from common.attempts import Attempt, AttemptOutcome, Ended, Purpose
 from common.bus import Bus, Unanswered
 from common.lean import ProofTree, Theorem
-from common.messages import MAX_MESSAGE_BYTES, Attempt, AttemptOutcome, Ended, Purpose
+from common.messages import MAX_MESSAGE_BYTES
 from node.lean.text.script import proof_script
 from node.prover.verification import MeshVerification
 from node.proving.statements import read_target

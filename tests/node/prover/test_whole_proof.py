@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method
 from common.bus import Unanswered
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
-from common.messages import Attempt, AttemptOutcome, AttemptResult, Ended, Method
 from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.prover.agents import agent_of
 from node.prover.drafts import Draft, ProofRequest, ProofsUnavailable

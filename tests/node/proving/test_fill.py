@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
+from common.attempts import AttemptOutcome
 from common.lean import Theorem
-from common.messages import AttemptOutcome, LeanVerifyReply
+from common.messages import LeanVerifyReply
 from node.lean.files.verifier import FileVerifier
 from node.lean.holes.finder import GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from common.attempts import AttemptOutcome
 from common.lean import Theorem
-from common.messages import AttemptOutcome
 from common.places import Context, Place
 from node.lean.text.statement import parse_statement
 from node.prover.policy import Advice

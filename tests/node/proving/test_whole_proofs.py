@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
 from common.lean import ProofTree, Theorem
-from common.messages import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.lean.text.script import proof_lines

@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from common import subjects
+from common.attempts import Attempt, Purpose
 from common.bus import Bus, BusSettings, BusyError
 from common.lean import OutcomeKind, Theorem
-from common.messages import Attempt, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Purpose
+from common.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from common.process import kill_group
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings

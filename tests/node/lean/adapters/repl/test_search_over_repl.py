@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from common import subjects
+from common.attempts import Attempt, Purpose
 from common.lean import Theorem
-from common.messages import Attempt, LeanVerifyReply, LeanVerifyRequest, Purpose
+from common.messages import LeanVerifyReply, LeanVerifyRequest
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.conftest import lean_proxy_process
