@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from common.attempts import Transition
 from common.seeds import SEEDS, derive_seed
 from node.bank import bank
@@ -86,6 +88,12 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         notes=content.notes,
         beside=[_row(each, split) for each in beside],
     )
+
+
+def sampled(refs: list[Ref], count: int, seed: int) -> list[Ref]:
+    """So many of the transitions, chosen by seed."""
+    order = np.random.default_rng(derive_seed(seed, "validation")).permutation(len(refs))
+    return [refs[index] for index in order[:count]]
 
 
 def evaluates(settings: LearnerSettings) -> bool:

@@ -44,7 +44,15 @@ def plan_of(settings: LearnerSettings) -> RunPlan:
     """The plan that the settings ask for."""
     plan = settings.plan
     limit = plan.limit_minutes * 60 if plan.limit_minutes is not None else None
-    return RunPlan(plan.evaluate, plan.repeat, plan.minutes, plan.control_steps, limit)
+    return RunPlan(
+        evaluate=plan.evaluate,
+        repeat=plan.repeat,
+        minutes=plan.minutes,
+        steps=plan.control_steps,
+        transitions=plan.transitions,
+        training_steps=plan.training_steps,
+        limit=limit,
+    )
 
 
 class Learner:
@@ -175,7 +183,16 @@ class Learner:
         """Take the time since the last tick into the progress."""
         current = time.monotonic()
         self._progress = phases.tick(self._progress, current - self._clock, steps)
+        if self._progress.phase == phases.RL:
+            self._progress = dataclasses.replace(
+                self._progress, transitions=self._run.replay.last_id, training_steps=self._training_steps
+            )
         self._clock = current
+
+    @property
+    def _training_steps(self) -> int:
+        """Steps since the warm start."""
+        return max(0, self._trainer.step_number - self._warm_steps)
 
     def _worked(self) -> float:
         self._tick()
@@ -203,8 +220,8 @@ class Learner:
                 proofs_verified=counts["proofs"],
                 proofs_rejected=rejected(counts),
                 transitions=counts["transitions"],
-                train_steps=max(0, self._trainer.step_number - self._warm_steps),
-                pause_fraction=round(self._learning.pauses.fraction, 4),
+                train_steps=self._training_steps,
+                pause_fraction=round(self._learning.time.paused_share, 4),
                 budget_left_s=round(max(0.0, left), 1) if left is not None else -1,
                 solve_rate=round(self._run.journal.solve_rate(), 4),
             )
@@ -258,10 +275,10 @@ class Learner:
             "attempts_outstanding": audit.outstanding,
             "records_sound": audit.sound,
             "transitions": counts["transitions"],
-            "train_steps": max(0, self._trainer.step_number - self._warm_steps),
+            "train_steps": self._training_steps,
             "expansions": mesh.get("prover.expansions", 0),
             "expansions_per_s": round(rl_expansions / learned, 2) if learned else 0.0,
-            "pause_fraction": round(self._learning.pauses.fraction, 4),
+            "pause_fraction": round(self._learning.time.paused_share, 4),
             "wall_s": round(self._progress.worked, 1),
             "learning_s": round(learned, 1),
             "evaluation_s": round(self._progress.evaluation, 1),

@@ -1,26 +1,39 @@
-"""Reinforcement learning: collect until enough is new, hold the compute, train, let go, publish. And its control."""
+"""Reinforcement learning: collect until enough is new, train, publish what is not worse. And its control."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from common.seeds import derive_seed
 from node.learner.compute_hold import ComputeHolder
+from node.learner.gatekeeper import Gatekeeper
 from node.learner.phases import Progress, RunPlan, share_done
 from node.learner.publisher import Publisher
 from node.learner.replay.replay import Ref, epochs, sample
 from node.learner.run.run import Run
-from node.learner.schedule import Pauses, rate_factor, steps_due
+from node.learner.schedule import TrainingTime, rate_factor, steps_due
+from node.learner.settings import LearnerSettings
 from node.learner.store.store import Store
 from node.learner.trainer.resilient import ResilientTrainer
 
 TRAINED = "trained"
 """Note: transitions that training has seen, so that a learner that is started again does not count them as fresh."""
 
+POINTS = ("loss", "policy_loss", "value_loss", "held_out", "held_out_best")
+"""Metrics of training that become points of curves."""
+
+
+def pauses(settings: LearnerSettings) -> bool:
+    """Whether inference stands still while the trainer works."""
+    if settings.schedule.pause == "auto":
+        return settings.trainer.uses_gpus()
+    return settings.schedule.pause == "always"
+
 
 class Learning:
-    """Alternates collecting with training."""
+    """Alternates collecting with training; collecting goes on beside it unless both need the same GPU."""
 
     def __init__(
         self, run: Run, plan: RunPlan, trainer: ResilientTrainer, publisher: Publisher, holder: ComputeHolder
@@ -30,17 +43,20 @@ class Learning:
         self._trainer = trainer
         self._publisher = publisher
         self._holder = holder
+        self._gatekeeper = Gatekeeper(run, trainer)
         self._trained = 0
         self._last = time.monotonic()
         self._saved_at = 0
-        self.pauses = Pauses()
+        self._pauses = pauses(run.settings)
+        self.time = TrainingTime()
 
     async def restore(self, progress: Progress) -> None:
         """Go on where an earlier process was."""
         noted = await self._run.store.call(Store.noted, TRAINED, {})
         self._trained = int(noted.get("transitions", 0))
-        self.pauses = Pauses(float(noted.get("paused", 0.0)), progress.learned)
-        self._run.journal.paused(self.pauses.fraction)
+        paused = float(noted.get("paused", 0.0))
+        self.time = TrainingTime(float(noted.get("worked", paused)), paused, progress.learned)
+        self._run.journal.paused(self.time.paused_share)
         self._saved_at = self._trainer.step_number
 
     def begin(self) -> None:
@@ -49,58 +65,73 @@ class Learning:
 
     async def turn(self, progress: Progress) -> None:
         """Train if it is due, else wait a moment for more results."""
-        settings = self._run.settings
-        self.pauses.total = progress.learned
-        self._run.journal.paused(self.pauses.fraction)
-        fresh = self._run.replay.last_id - self._trained
-        waited = time.monotonic() - self._last
-        due = steps_due(settings.schedule, settings.trainer.batch, fresh, waited, self.pauses)
+        self.time.total = progress.learned
+        self._run.journal.paused(self.time.paused_share)
+        due = self._due(time.monotonic() - self._last)
         if due:
-            await self._cycle(due, fresh, self._factor(progress))
+            await self._cycle(due, self._factor(progress))
         else:
             await self._run.wait(0.5)
 
     async def last_turn(self, progress: Progress) -> None:
-        """The phase ends: train on what is still fresh, and keep the result."""
-        settings = self._run.settings
-        fresh = self._run.replay.last_id - self._trained
-        due = steps_due(settings.schedule, settings.trainer.batch, fresh, settings.schedule.patience, self.pauses)
+        """The phase ends: train on what is still fresh, and keep the result. What the gate holds back now is given up:
+        the run ends with the weights that act."""
+        due = self._due(self._run.settings.schedule.patience)
         if due and not self._run.stopping:
-            await self._cycle(due, fresh, self._factor(progress))
+            await self._cycle(due, self._factor(progress))
+        if self._gatekeeper.holds_back and not self._run.stopping:
+            await self._trainer.restore(self._publisher.latest_file)
         await self.save()
+
+    @property
+    def _fresh(self) -> int:
+        return self._run.replay.last_id - self._trained
+
+    def _due(self, waited: float) -> int:
+        settings = self._run.settings
+        schedule = settings.schedule
+        budget = schedule.pause_budget if self._pauses else schedule.training_budget
+        return steps_due(schedule, settings.trainer.learning_batch(), self._fresh, waited, self.time, budget)
 
     def _factor(self, progress: Progress) -> float:
         return rate_factor(self._run.settings.trainer.rl_factor, share_done(progress, self._plan))
 
-    async def _cycle(self, steps: int, fresh: int, factor: float) -> None:
-        """One pause: `steps` steps on what has been collected, then new weights for everybody."""
+    async def _cycle(self, steps: int, factor: float) -> None:
+        """`steps` steps on what has been collected, then new weights for everybody."""
         started = time.monotonic()
-        taken = self._run.replay.last_id
-        window = self._run.replay.refs()
+        taken, fresh = self._run.replay.last_id, self._fresh
         metrics: dict[str, float] = {}
-        async with self._holder.held() as ours:
+        async with self._compute() as ours:
+            await self._gatekeeper.before_training()
+            window = self._run.replay.refs()
             first = self._trainer.step_number
             while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
                 metrics = await self._trainer.step(self._batch(window), factor, average=True) or metrics
             done = self._trainer.step_number - first
-        paused = time.monotonic() - started
-        self.pauses.saw(paused, done)
-        self._run.journal.paused(self.pauses.fraction)
-        await self._publisher.publish()
+            passes = await self._gatekeeper.passes()
+        seconds = time.monotonic() - started
+        self.time.saw(seconds, done, paused=self._pauses)
+        self._run.journal.paused(self.time.paused_share)
+        if passes:
+            await self._publisher.publish()
         if self._trainer.step_number - self._saved_at >= self._run.settings.schedule.checkpoint_every:
             await self.save()
         self._trained = taken if done >= steps else self._trained
         self._last = time.monotonic()
-        noted = {"transitions": self._trained, "paused": self.pauses.paused}
+        noted = {"transitions": self._trained, "paused": self.time.paused, "worked": self.time.worked}
         await self._run.store.call(Store.note, TRAINED, noted)
-        self._run.log.info("trained", steps=done, fresh=fresh, paused=round(paused, 2), loss=metrics.get("loss"))
-        await self._point(metrics)
+        self._run.log.info("trained", steps=done, fresh=fresh, seconds=round(seconds, 2), loss=metrics.get("loss"))
+        await self._point(metrics | self._gatekeeper.metrics)
+
+    def _compute(self) -> AbstractAsyncContextManager[Callable[[], bool]]:
+        """The trainer may work inside. Yields a function that says whether it still may."""
+        return self._holder.held() if self._pauses else nullcontext(lambda: True)
 
     def _batch(self, window: Sequence[Ref]) -> list[Ref]:
         settings = self._run.settings
         seed = derive_seed(settings.seed, "batch", self._trainer.step_number)
         share = settings.replay.supervised_share
-        return sample(self._run.data.supervised, window, settings.trainer.batch, share, seed)
+        return sample(self._run.data.supervised, window, settings.trainer.learning_batch(), share, seed)
 
     async def save(self) -> None:
         """Write a checkpoint."""
@@ -113,19 +144,20 @@ class Learning:
         first = self._trainer.step_number
         metrics: dict[str, float] = {}
         while self._trainer.step_number < first + steps and not self._run.stopping:
-            refs = epochs(self._run.data.supervised, settings.trainer.batch, settings.seed, self._trainer.step_number)
+            size = settings.trainer.learning_batch()
+            refs = epochs(self._run.data.supervised, size, settings.seed, self._trainer.step_number)
             metrics = await self._trainer.step(refs, self._factor(progress), average=True) or metrics
         await self._point(metrics)
         return self._trainer.step_number - first
 
     async def _point(self, metrics: dict[str, float]) -> None:
         counts = await self._run.store.call(Store.counts)
-        values = {key: value for key, value in metrics.items() if key in ("loss", "policy_loss", "value_loss")}
+        values = {key: value for key, value in metrics.items() if key in POINTS}
         values |= {
             "solve_rate": self._run.journal.solve_rate(),
             "proofs_verified": counts["proofs"],
             "transitions": counts["transitions"],
             "expansions_per_s": self._run.journal.speed(),
-            "pause_fraction": self.pauses.fraction,
+            "pause_fraction": self.time.paused_share,
         }
         await self._run.journal.point(self._trainer.step_number, values)

@@ -34,6 +34,10 @@ class RunPlan:
     """Length of reinforcement learning; None has no end."""
     steps: int | None = None
     """Supervised steps in place of reinforcement learning (the control)."""
+    transitions: int = 0
+    """Reinforcement learning goes on beyond its minutes until so many transitions were found ..."""
+    training_steps: int = 0
+    """... and so many steps trained, as far as `limit` allows."""
     limit: float | None = None
     """Seconds in which the whole run must end: reinforcement learning is cut short for it."""
 
@@ -51,10 +55,17 @@ class Progress:
     """Seconds that the first evaluation took; the last one will take about as long."""
     steps: int = 0
     """Steps of the control."""
+    transitions: int = 0
+    """Found by reinforcement learning."""
+    training_steps: int = 0
+    """Of reinforcement learning."""
 
 
 EVALUATION_MARGIN = 1.25
 """The evaluation after learning may take this much longer than the one before: longer proofs are tried."""
+
+GOAL_TURN = 5.0
+"""Seconds that are left while a goal is not reached: nobody knows how many."""
 
 CLOSING = 20.0
 """Seconds kept for the last weights, for stopping and for the summary."""
@@ -80,24 +91,46 @@ def finished(progress: Progress, plan: RunPlan) -> bool:
 
 
 def learning_left(progress: Progress, plan: RunPlan) -> float | None:
-    """Seconds of reinforcement learning that are left; None: no end."""
+    """Seconds of reinforcement learning that are left at least, if its goals are met by then; None: no end."""
     limits = []
     if plan.minutes is not None:
-        limits.append(plan.minutes * 60 - progress.learned)
+        left = plan.minutes * 60 - progress.learned
+        limits.append(left if goals_met(progress, plan) >= 1 else max(left, GOAL_TURN))
     if plan.limit is not None:
         after = progress.evaluation * EVALUATION_MARGIN if plan.evaluate else 0.0
         limits.append(plan.limit - progress.worked - after - CLOSING)
     return min(limits) if limits else None
 
 
+def goals_met(progress: Progress, plan: RunPlan) -> float:
+    """How much of the goals is reached, from 0 to 1; 1 without goals, or where only `limit` could end a search for
+    them."""
+    if plan.limit is None:
+        return 1.0
+    shares = [1.0]
+    if plan.transitions:
+        shares.append(progress.transitions / plan.transitions)
+    if plan.training_steps:
+        shares.append(progress.training_steps / plan.training_steps)
+    return min(shares)
+
+
 def share_done(progress: Progress, plan: RunPlan) -> float | None:
-    """How much of reinforcement learning, or of its control, is done, from 0 to 1; None: it has no end."""
+    """How much of reinforcement learning, or of its control, is done, from 0 to 1; None: it has no end.
+
+    By time or, where goals are behind the time, by them; the limit's end counts before both.
+    """
     if plan.steps is not None:
         return progress.steps / plan.steps if plan.steps else 1.0
     left = learning_left(progress, plan)
     if left is None:
         return None
-    return progress.learned / max(progress.learned + max(left, 0.0), 1e-9)
+    if plan.minutes is None or plan.limit is None:
+        return progress.learned / max(progress.learned + max(left, 0.0), 1e-9)
+    share = min(progress.learned / (plan.minutes * 60), goals_met(progress, plan))
+    until_limit = learning_left(progress, replace(plan, minutes=None))
+    assert until_limit is not None
+    return min(1.0, max(share, progress.learned / max(progress.learned + max(until_limit, 0.0), 1e-9)))
 
 
 def advance(progress: Progress, plan: RunPlan) -> Progress:

@@ -37,6 +37,11 @@ class Publisher:
         return self._rows[-1]
 
     @property
+    def latest_file(self) -> Path:
+        """Its file. Raises IndexError before the first."""
+        return self._file(self.latest.version)
+
+    @property
     def _pinned(self) -> set[int]:
         return {version for versions in self._pins.values() for version in versions}
 

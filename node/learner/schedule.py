@@ -1,8 +1,9 @@
-"""When to train, and for how many steps: pure, from what has been collected and how much of the time was paused."""
+"""When to train, and for how many steps: pure, from what has been collected and how long the trainer has worked."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from common.limits import Duration, Factor, Positive, Share
 
@@ -18,62 +19,78 @@ class ScheduleSettings:
     reuse: Factor = 12.0
     """Times that a transition is trained on, on average, over its life: steps = fresh * reuse / batch."""
     steps_limit: Positive = 40
-    """Most steps of one training phase: bounds how long inference waits."""
-    pause_budget: Share = 0.3
+    """Most steps of one training phase: bounds how long inference waits, or acts with old weights."""
+    pause: Literal["auto", "always", "never"] = "auto"
+    """Whether inference stands still while the trainer works. `auto`: only where the trainer has GPUs, which inference
+    may share; on a CPU both go on, and the system divides the cores."""
+    pause_budget: Share = 0.1
     """Largest share of the time of reinforcement learning in which inference may be paused."""
+    training_budget: Share = 0.5
+    """Where nothing is paused: largest share of that time in which the trainer may work, beside search."""
     checkpoint_every: Positive = 100
     """Steps between checkpoints, besides those at the end of a phase (the pseudocode's 1,000 are for larger
     batches)."""
 
 
 @dataclass
-class Pauses:
-    """The time paused and how long steps take. Times are seconds of reinforcement learning."""
+class TrainingTime:
+    """How long the trainer has worked, and how long steps take. Times are seconds of reinforcement learning."""
 
+    worked: float = 0.0
     paused: float = 0.0
+    """Of these, seconds in which inference stood still."""
     total: float = 0.0
     per_step: float = 0.0
-    """Seconds that a step pauses inference for, as the latest training phase showed; 0: not known yet."""
+    """Seconds of a step, as the latest training phase showed; 0: not known yet."""
 
     @property
-    def fraction(self) -> float:
+    def paused_share(self) -> float:
         return self.paused / self.total if self.total > 0 else 0.0
 
-    def saw(self, seconds: float, steps: int) -> None:
-        """A training phase paused inference for so long."""
-        self.paused += seconds
+    @property
+    def share(self) -> float:
+        return self.worked / self.total if self.total > 0 else 0.0
+
+    def saw(self, seconds: float, steps: int, *, paused: bool) -> None:
+        """A training phase took so long, the pause's own cost included. Time goes on meanwhile."""
+        self.worked += seconds
         self.total += seconds
+        if paused:
+            self.paused += seconds
         if steps:
             self.per_step = seconds / steps
 
     def affordable(self, budget: float) -> int | None:
-        """Steps after which the share paused is the budget; None: not known yet.
+        """Steps after which the trainer's share is the budget; None: not known yet.
 
-        paused + n·s <= budget · (total + n·s), solved for n.
+        worked + n·s <= budget · (total + n·s), solved for n.
         """
         if self.per_step <= 0 or budget >= 1:
             return None
-        return int((budget * self.total - self.paused) / ((1 - budget) * self.per_step))
+        return int((budget * self.total - self.worked) / ((1 - budget) * self.per_step))
 
 
 PROBE_STEPS = 4
 """Steps of the first training phase, which shows how long a step takes."""
 
 
-def steps_due(settings: ScheduleSettings, batch: int, fresh: int, waited: float, pauses: Pauses) -> int:
+def steps_due(
+    settings: ScheduleSettings, batch: int, fresh: int, waited: float, time: TrainingTime, budget: float
+) -> int:
     """Steps to train now; 0: go on collecting.
 
-    `fresh`: transitions not yet trained on; `waited`: seconds since the last training phase.
+    `fresh`: transitions not yet trained on; `waited`: seconds since the last training phase; `budget`: largest share of
+    the time for the trainer.
     """
     enough = fresh >= settings.fresh or (fresh > 0 and waited >= settings.patience)
-    if not enough or pauses.fraction > settings.pause_budget:
+    if not enough or time.share > budget:
         return 0
-    wanted = max(1, min(settings.steps_limit, round(fresh * settings.reuse / batch)))
-    affordable = pauses.affordable(settings.pause_budget)
+    due = max(1, min(settings.steps_limit, round(fresh * settings.reuse / batch)))
+    affordable = time.affordable(budget)
     if affordable is None:
-        return min(wanted, PROBE_STEPS)
-    # A pause costs the same for few steps as for many (parking, new weights), so a small part of what is due waits.
-    return min(wanted, affordable) if affordable >= min(wanted, settings.steps_limit // 2) else 0
+        return min(due, PROBE_STEPS)
+    # A phase costs the same for few steps as for many (parking, new weights), so a small part of what is due waits.
+    return min(due, affordable) if affordable >= min(due, settings.steps_limit // 2) else 0
 
 
 def rate_factor(first: float, share_done: float | None) -> float:

@@ -9,6 +9,7 @@ from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Tim
 from common.sampling import SAMPLES
 from common.sizing import read_machine
 from node.learner.banks import parts_of
+from node.learner.gate import GateSettings
 from node.learner.matchmaker import MatchmakerSettings
 from node.learner.replay.replay import ReplaySettings
 from node.learner.schedule import ScheduleSettings
@@ -37,6 +38,8 @@ class TrainerSettings:
     port can join: use it on a network that you trust."""
     batch: Positive = 64
     """Transitions per step, over all ranks."""
+    rl_batch: Natural = 0
+    """Transitions per step of reinforcement learning (and of its control), over all ranks; 0: those of `batch`."""
     token_budget: Positive = 8192
     """Tokens of one forward pass at most, padding included; larger batches are accumulated."""
     matrix_rate: Factor = 0.02
@@ -50,10 +53,9 @@ class TrainerSettings:
     rl_factor: Factor = 0.3
     """Learning rates at the start of reinforcement learning, relative to those of the warm start; a plan that ends
     lets them fall to a tenth of this."""
-    average_steps: Factor = 0.0
-    """Reinforcement learning acts with the average of the weights over so many of the last steps, and trains the
-    latest: ten large steps alone make a policy worse, their average does not (LOG.md, Evaluation). 0: the latest
-    act."""
+    average_steps: Factor = 33.0
+    """Reinforcement learning acts with the moving average of the weights over so many steps, and trains the latest: a
+    few large steps make a policy worse, their average does not (docs/results.md). 0: the latest act."""
     timeout: Timeout = 120.0
     """Seconds after which a command without an answer means that the group hangs: it is ended and started again."""
     start_timeout: Timeout = 180.0
@@ -61,10 +63,21 @@ class TrainerSettings:
     restarts: Natural = 5
     """Failures of the group, without a step between them, after which the learner gives up."""
 
+    def learning_batch(self) -> int:
+        """Transitions per step after the warm start."""
+        return self.rl_batch or self.batch
+
+    def gpus(self) -> int:
+        """GPUs that the trainer may use on this machine."""
+        return 0 if self.device == "cpu" else read_machine().gpus
+
+    def uses_gpus(self) -> bool:
+        """Whether the trainer computes on GPUs."""
+        return self.device == "cuda" or self.gpus() > 0
+
     def resolved_ranks(self) -> int:
         """Ranks on this machine."""
-        gpus = 0 if self.device == "cpu" else read_machine().gpus
-        return self.ranks or max(1, gpus)
+        return self.ranks or max(1, self.gpus())
 
 
 @dataclass
@@ -126,6 +139,10 @@ class PlanSettings:
     """Evaluate twice before learning, to see the noise."""
     minutes: Duration | None = None
     """Minutes of reinforcement learning; none: no end."""
+    transitions: Natural = 0
+    """Where `limit_minutes` is set: go on beyond `minutes` until so many transitions were found, on slow machines."""
+    training_steps: Natural = 0
+    """The same until so many steps were trained."""
     control_steps: Natural | None = None
     """Supervised steps in place of reinforcement learning."""
     limit_minutes: Duration | None = None
@@ -174,6 +191,8 @@ class LearnerSettings:
     """The replay buffer."""
     schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
     """When to train, and how long."""
+    gate: GateSettings = field(default_factory=GateSettings)
+    """What weights have to show before they are published."""
     trainer: TrainerSettings = field(default_factory=TrainerSettings)
     """The trainer group."""
     warm_start: WarmStartSettings = field(default_factory=WarmStartSettings)

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from common.cache import cache_directory
 from common.files import copy_folder_whole, write_whole
 from common.seeds import derive_seed
-from node.learner.data import Data
+from node.learner.data import Data, sampled
 from node.learner.errors import LearnerError
-from node.learner.replay.replay import Ref, epochs
+from node.learner.replay.replay import epochs
 from node.learner.settings import LearnerSettings
 from node.learner.trainer.resilient import ResilientTrainer
 from node.model.checkpoint_folders import CheckpointError, check, complete, newest_whole
@@ -124,7 +123,7 @@ async def _given(
     if not data.validation:
         log.info("network of a checkpoint", folder=str(source), step=steps)
         return WarmStart(steps, 0.0, [])
-    metrics = await trainer.evaluate(_sampled(data.validation, settings.warm_start.validation, settings.seed))
+    metrics = await trainer.evaluate(sampled(data.validation, settings.warm_start.validation, settings.seed))
     await report(steps, {"valid_loss": metrics["loss"], "value_loss": metrics["value_loss"]})
     log.info("network of a checkpoint", folder=str(source), step=steps, valid_loss=round(metrics["loss"], 4))
     return WarmStart(steps, 0.0, [(steps, metrics["loss"])])
@@ -139,7 +138,7 @@ async def _train(
     if not complete(trainer.root):
         await trainer.group.create(fresh, settings.model, derive_seed(settings.seed, "network"), data.supervised)
     await trainer.start()
-    validation = _sampled(data.validation, warm.validation, settings.seed)
+    validation = sampled(data.validation, warm.validation, settings.seed)
     losses: list[tuple[int, float]] = []
 
     async def steps(count: int, factors: Callable[[int], float]) -> None:
@@ -169,11 +168,6 @@ async def _train(
         await measure()
     await trainer.save()
     return WarmStart(trainer.step_number, round(time.monotonic() - started, 1), losses)
-
-
-def _sampled(refs: list[Ref], count: int, seed: int) -> list[Ref]:
-    order = np.random.default_rng(derive_seed(seed, "validation")).permutation(len(refs))
-    return [refs[index] for index in order[:count]]
 
 
 def _cached(folder: Path, log: Any) -> WarmStart | None:

@@ -1,4 +1,4 @@
-"""`proofmesh demo`: a whole mesh on this machine learns to prove theorems, within twelve minutes.
+"""`proofmesh demo`: a whole mesh on this machine learns to prove theorems, within twelve minutes on two idle cores.
 
 Warm start (cached), evaluation on test statements, reinforcement learning, the same evaluation again, a table. Stopped
 with Ctrl-C it goes on where it was when it is run again.
@@ -17,14 +17,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
+
 from common import config
 from common.files import write_whole
 from common.limits import Duration, Natural, Port
+from common.pace import measure
 from common.recipes import recipe
 from common.subjects import BadRunName, check_run_name
 from common.waiting import unless_stopped
+from node.mesh.demo_plan import DemoPlan, divide
 
 RECIPE = recipe("demo")
+
+PLAN = "plan.json"
+"""In the run directory: how the machine that began the run divides its time."""
 
 MINUTES_VARIABLE = "DEMO_MINUTES"
 
@@ -53,8 +60,8 @@ class DemoSettings:
     """Name of the run, and of its folder; empty: `demo`, or `demo-control` with --control."""
 
     minutes: Duration | None = field(default_factory=_minutes)
-    """Minutes of reinforcement learning; without it (or $DEMO_MINUTES) seven, or fewer so that all ends within
-    twelve."""
+    """Minutes of reinforcement learning. Without it (or $DEMO_MINUTES) seven, and on a slow machine as many as it
+    needs, so that all ends within twelve minutes on two idle cores and within thirty anywhere."""
 
     control: bool = False
     """As many supervised steps in place of reinforcement learning."""
@@ -88,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings.run = check_run_name(settings.run or ("demo-control" if settings.control else "demo"))
         folder = Path(settings.directory).absolute() / settings.run
         _put_aside(folder)
-        file = write_config(settings, folder)
+        file = write_config(settings, folder, _planned(settings, folder))
     except (BadRunName, config.ConfigError) as error:
         print(f"proofmesh demo: {error}", file=sys.stderr)
         return 2
@@ -98,11 +105,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     return asyncio.run(_run(settings, folder, file))
 
 
-def write_config(settings: DemoSettings, folder: Path) -> Path:
+def _planned(settings: DemoSettings, folder: Path) -> DemoPlan | None:
+    """How this machine divides its time; as before where a run goes on. None: the recipe, or the person, says how.
+
+    Raises ConfigError, OSError.
+    """
+    recipe = config.read(settings.recipe)
+    plan = recipe.get("learner", {}).get("plan", {})
+    if settings.minutes is not None or settings.control or "limit_minutes" not in plan:
+        return None
+    kept = folder / PLAN
+    if kept.exists():
+        try:
+            return msgspec.json.decode(kept.read_bytes(), type=DemoPlan)
+        except msgspec.DecodeError:
+            print(f"{kept} is damaged: this machine is measured anew", file=sys.stderr)
+    pace = measure()
+    found = divide(pace.share, pace.cores, recipe)
+    print(found.words, file=sys.stderr, flush=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(kept, msgspec.json.encode(found))
+    return found
+
+
+def write_config(settings: DemoSettings, folder: Path, plan: DemoPlan | None = None) -> Path:
     """The mesh's configuration file, in the run directory. Raises ConfigError, OSError."""
     import tomli_w
 
     content = mesh_config(settings, config.read(settings.recipe))
+    if plan is not None:
+        content["learner"]["plan"]["limit_minutes"] = plan.limit_minutes
+        content["learner"].setdefault("evaluation", {})["simulations"] = plan.simulations
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "mesh.toml"
     file.write_text(tomli_w.dumps(content), encoding="utf-8")

@@ -125,6 +125,19 @@ class Objective(nn.Module):
         return loss, sums(batch, nats[:tokens], right[:tokens], logits, value, after=nats[tokens:])
 
 
+@torch.no_grad()
+def log_probabilities(model: Transformer, batch: PackedBatch) -> Tensor:
+    """(count,) float32: the log-probability of what is predicted of each document, in nats, its end included."""
+    prefix = batch.prefix if model.config.prefix_lm else None
+    states = model.hidden(batch.tokens, prefix=prefix, documents=batch.documents).flatten(0, 1)
+    predicted = states.index_select(0, batch.policy_at)
+    weights = torch.zeros(batch.targets.shape, device=states.device)
+    _, nats, _ = linear_cross_entropy(
+        predicted.to(_dtype(predicted)), model.policy.weight, batch.targets, weights, model.config.softcap
+    )
+    return -torch.zeros(batch.count, device=states.device).index_add_(0, batch.owner, nats.float())
+
+
 def _dtype(states: Tensor) -> torch.dtype:
     """The products of the head run in what autocast says, which does not reach into functions of our own."""
     kind = states.device.type

@@ -21,7 +21,7 @@ from node.model.ranks import data_parallel
 from node.model.transformer import Transformer
 from node.training.device import RankDevice
 from node.training.errors import NotFinite
-from node.training.objective import CALIBRATION_BINS, SUMS, LossSettings, Objective, Totals, report
+from node.training.objective import CALIBRATION_BINS, SUMS, LossSettings, Objective, Totals, log_probabilities, report
 from node.training.packing import PackedBatch
 
 
@@ -90,6 +90,17 @@ class Trainer:
                 summed += objective(batch.to(self.device.device), Totals(1.0, 1.0))[1]
         self.model.train()
         return report(self.device.total(summed), self.settings.loss)
+
+    @torch.no_grad()
+    def log_probabilities(self, batches: Sequence[PackedBatch]) -> list[float]:
+        """Of what is predicted of each document of this rank's batches, in nats, in order."""
+        self.model.eval()
+        found: list[float] = []
+        for batch in batches:
+            with self.device.precision():
+                found += log_probabilities(self.model, batch.to(self.device.device)).tolist()
+        self.model.train()
+        return found
 
     def _totals(self, batches: Sequence[PackedBatch]) -> Totals:
         counts = [

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from common.attempts import Transition
-from common.limits import Positive, Share
+from common.limits import Natural, Positive, Share
 from common.seeds import derive_seed
 from node.learner.replay.segments import SegmentReader, SegmentWriter, read_index
 
@@ -32,6 +32,9 @@ class ReplaySettings:
     supervised_share: Share = 0.1
     """Share of a batch that comes from the supervised transitions (AlphaProof: 10%)."""
 
+    held_out: Natural = 16
+    """One state of so many is never trained on: weights are measured on it before they are published. 0: none."""
+
 
 Ref = tuple[str, int]
 """Where a transition is: the segment's path (without suffix) and the position in it."""
@@ -43,6 +46,13 @@ def fingerprint(transition: Transition) -> bytes:
     return hashlib.blake2b(text, digest_size=16).digest()
 
 
+def is_held_out(transition: Transition, every: int) -> bool:
+    """Whether a transition is never trained on: a matter of its state alone, whatever the tactic, and the same in every
+    run. One state of `every` is; 0: none."""
+    digest = hashlib.blake2b(transition.state.encode(), digest_size=8).digest()
+    return every > 0 and int.from_bytes(digest, "big") % every == 0
+
+
 class Replay:
     """The buffer on disk. One writer."""
 
@@ -50,6 +60,7 @@ class Replay:
         self.folder = folder
         self.settings = settings
         self._window: OrderedDict[bytes, Ref] = OrderedDict()
+        self._held_out: set[bytes] = set()
         self._bases: list[Path] = []
         self.last_id = 0
         """Database id up to which transitions have been taken in, duplicates included."""
@@ -78,8 +89,12 @@ class Replay:
         return added
 
     def refs(self) -> list[Ref]:
-        """The window, oldest first."""
-        return list(self._window.values())
+        """What is trained on, oldest first."""
+        return [ref for key, ref in self._window.items() if key not in self._held_out]
+
+    def held_out(self) -> list[Ref]:
+        """What is never trained on, oldest first."""
+        return [ref for key, ref in self._window.items() if key in self._held_out]
 
     def close(self) -> None:
         self._writer.close()
@@ -90,12 +105,14 @@ class Replay:
             self._writer = SegmentWriter(self._new_base())
         position = self._writer.count
         self._writer.append([(row_id, transition)])
-        self._enter(key, (str(self._bases[-1]), position))
+        self._enter(key, transition, (str(self._bases[-1]), position))
 
-    def _enter(self, key: bytes, ref: Ref) -> None:
+    def _enter(self, key: bytes, transition: Transition, ref: Ref) -> None:
         self._window[key] = ref
+        if is_held_out(transition, self.settings.held_out):
+            self._held_out.add(key)
         while len(self._window) > self.settings.window:
-            self._window.popitem(last=False)
+            self._held_out.discard(self._window.popitem(last=False)[0])
         self._drop_unused()
 
     def _drop_unused(self) -> None:
@@ -120,7 +137,8 @@ class Replay:
             reader = SegmentReader(base)
             for position, entry in enumerate(read_index(base)):
                 self.last_id = int(entry["id"])
-                self._enter(fingerprint(reader.read(position)), (str(base), position))
+                transition = reader.read(position)
+                self._enter(fingerprint(transition), transition, (str(base), position))
 
 
 def rebuild(folder: Path, settings: ReplaySettings, recorded: Callable[[int], Sequence[tuple[int, Transition]]]) -> int:

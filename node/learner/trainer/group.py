@@ -101,6 +101,16 @@ class TrainerGroup:
         """Metrics without a step. Raises TrainerFailed."""
         return (await self._command("evaluate", refs)).metrics
 
+    async def log_probabilities(self, refs: Sequence[Ref]) -> dict[Ref, float]:
+        """log p of each transition's tactic under the weights that act, in nats. Raises TrainerFailed."""
+        values = (await self._command("log-probabilities", refs)).values
+        order = [(base, position) for base, positions in by_segment(refs) for position in positions]
+        return dict(zip(order, values, strict=True))
+
+    async def restore(self, path: Path) -> None:
+        """Take the weights of this file in place of those that were trained. Raises TrainerFailed."""
+        await self._command("restore", path=str(path))
+
     async def checkpoint(self, directory: Path) -> None:
         """Write a checkpoint. Raises TrainerFailed."""
         await self._command("checkpoint", path=str(directory))

@@ -49,7 +49,7 @@ class CreateConfig(msgspec.Struct, frozen=True):
     picks: Picks
 
 
-Operation = Literal["step", "evaluate", "checkpoint", "weights"]
+Operation = Literal["step", "evaluate", "log-probabilities", "checkpoint", "weights", "restore"]
 
 
 class RankCommand(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -72,6 +72,8 @@ class RankAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     id: int
     step: int
     metrics: dict[str, float] = {}
+    values: list[float] = []
+    """Of `log-probabilities`: one for each transition, in the order of the picks."""
     digest: str = ""
     error: str = ""
     errno: int = 0

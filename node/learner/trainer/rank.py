@@ -158,6 +158,7 @@ def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document
 
     first = worker.device.first
     metrics: dict[str, float] = {}
+    values: list[float] = []
     digest, error, errno = "", unreadable, 0
     try:
         if unreadable:
@@ -166,6 +167,10 @@ def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document
             metrics = worker.step(documents, command.factor, average=command.average)
         elif command.op == "evaluate":
             metrics = worker.evaluate(documents)
+        elif command.op == "log-probabilities":
+            values = worker.log_probabilities(documents)
+        elif command.op == "restore":
+            worker.restore(Path(command.path))
         elif command.op == "checkpoint" and first:
             worker.save(Path(command.path))
         elif command.op == "weights" and first:
@@ -174,7 +179,7 @@ def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document
         error = f"{command.op}: {problem}"
         if isinstance(problem, OSError) and command.path:
             errno = problem.errno or 0
-    return RankAnswer(command.id, worker.step_number, metrics, digest, error, errno)
+    return RankAnswer(command.id, worker.step_number, metrics, values, digest, error, errno)
 
 
 def send(answers: IO[bytes], answer: RankAnswer) -> None:

@@ -59,6 +59,14 @@ class ResilientTrainer:
         """Metrics without a step. Raises LearnerError."""
         return await self._again(lambda: self.group.evaluate(refs))
 
+    async def log_probabilities(self, refs: Sequence[Ref]) -> dict[Ref, float]:
+        """log p of each transition's tactic under the weights that act, in nats. Raises LearnerError."""
+        return await self._again(lambda: self.group.log_probabilities(refs))
+
+    async def restore(self, path: Path) -> None:
+        """Take the weights of this file in place of those that were trained. Raises LearnerError."""
+        await self._again(lambda: self.group.restore(path))
+
     async def save(self) -> Path:
         """Write a checkpoint of now, and drop the oldest. Raises LearnerError; at once when the disk is full."""
 

@@ -26,7 +26,7 @@ from node.training.device import RankDevice
 from node.training.documents import Document, transition_document
 from node.training.loader import batches
 from node.training.objective import LossSettings
-from node.training.packing import Packed, PackedBatch, pack
+from node.training.packing import PackedBatch, first_fit_decreasing
 from node.training.trainer import StepSettings, Trainer
 
 CACHED_DOCUMENTS = 50_000
@@ -109,6 +109,17 @@ class RankWorker:
         """Metrics of the documents, over all ranks."""
         return self.trainer.evaluate(self._share(documents))
 
+    def log_probabilities(self, documents: Sequence[Document]) -> list[float]:
+        """log p of each transition's tactic under the weights that act, in nats, over all ranks."""
+        mine = longest_first(documents)[self.device.rank :: self.device.ranks]
+        config = self.trainer.model.config
+        batches, order = packed([documents[index] for index in mine], config, self._token_budget)
+        with self._acting():
+            found = self.trainer.log_probabilities(batches)
+        everywhere = self.device.gather([(mine[place], value) for place, value in zip(order, found, strict=True)])
+        values = dict(pair for part in everywhere for pair in msgspec.convert(part, list[tuple[int, float]]))
+        return [values[index] for index in range(len(documents))]
+
     # --- files ------------------------------------------------------------------------------------------------------
 
     def save(self, directory: Path) -> None:
@@ -131,24 +142,54 @@ class RankWorker:
         with self._acting():
             return weights.write(path, self.trainer.model, self.tokenizer, information | proofs_note(self.run_config))
 
+    def restore(self, path: Path) -> None:
+        """Take the weights of a file in place of those that were trained; all ranks do. The optimizer keeps its state.
+
+        Raises OSError, WeightsError."""
+        content = self.device.broadcast(path.read_bytes() if self.device.first else b"")
+        with tempfile.NamedTemporaryFile(prefix="proofmesh-weights-", suffix=".safetensors") as file:
+            file.write(content)
+            file.flush()
+            published = weights_of(weights.read(Path(file.name)).model)
+        put(self.trainer.model, published)
+        if self._average is not None:
+            self._average = WeightAverage(self.trainer.model, self._average_steps)
+
     def _acting(self) -> AbstractContextManager[None]:
         """The network has the weights that act, for as long as the block lasts."""
         return self._average.acting(self.trainer.model) if self._average is not None else nullcontext()
 
 
+def longest_first(documents: Sequence[Document]) -> list[int]:
+    """Indices of the documents, from long to short."""
+    return sorted(range(len(documents)), key=lambda index: -len(documents[index].tokens))
+
+
 def share(documents: Sequence[Document], rank: int, ranks: int) -> list[Document]:
     """One rank's documents. Ranks take turns from long to short, so that their shares take equally long."""
-    return sorted(documents, key=lambda document: -len(document.tokens))[rank::ranks]
+    return [documents[index] for index in longest_first(documents)[rank::ranks]]
 
 
 def micro_batches(documents: Sequence[Document], config: ModelConfig, token_budget: int) -> list[PackedBatch]:
-    """All documents, packed into rows, in forward passes of at most `token_budget` tokens (a row may have more). A
-    prefix LM reads one document in a row."""
+    """All documents, packed into rows, in forward passes of at most `token_budget` tokens (a row may have more)."""
+    return packed(documents, config, token_budget)[0]
+
+
+def packed(
+    documents: Sequence[Document], config: ModelConfig, token_budget: int
+) -> tuple[list[PackedBatch], list[int]]:
+    """The same, and the documents' indices in the order in which the passes have them. A prefix LM reads one document
+    in a row."""
     if not documents:
-        return []
-    length = row_length(max(len(document.tokens) for document in documents), config.context)
-    rows: list[Packed] = [(document,) for document in documents] if config.prefix_lm else pack(documents, length)
-    return batches(rows, length, max(1, token_budget // length), packed=not config.prefix_lm)
+        return [], []
+    lengths = [len(document.tokens) for document in documents]
+    length = row_length(max(lengths), config.context)
+    rows = [[index] for index in longest_first(documents)]
+    if not config.prefix_lm:
+        rows = first_fit_decreasing(lengths, length)
+    contents = [tuple(documents[index] for index in row) for row in rows]
+    passes = batches(contents, length, max(1, token_budget // length), packed=not config.prefix_lm)
+    return passes, [index for row in rows for index in row]
 
 
 def row_length(longest: int, context: int) -> int:

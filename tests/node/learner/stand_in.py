@@ -22,6 +22,12 @@ class StandInTrainer(ResilientTrainer):
         self.batches: list[tuple[list[Ref], float]] = []
         self.saved: list[int] = []
         self.lose = 0
+        self.log_probability = -1.0
+        """Of every tactic, under the weights of now."""
+        self.on_step: float | None = None
+        """What a step makes of it."""
+        self.measured: list[list[Ref]] = []
+        self.restored: list[Path] = []
         self.weights_bytes = weights_bytes
 
     async def start(self) -> None:
@@ -33,7 +39,15 @@ class StandInTrainer(ResilientTrainer):
             self.lose -= 1
             return None
         self.group.step_number += 1
+        self.log_probability = self.on_step if self.on_step is not None else self.log_probability
         return {"loss": 1.0 / self.group.step_number, "policy_loss": 0.5, "tokens": 7.0}
+
+    async def log_probabilities(self, refs: Sequence[Ref]) -> dict[Ref, float]:
+        self.measured.append(list(refs))
+        return dict.fromkeys(refs, self.log_probability)
+
+    async def restore(self, path: Path) -> None:
+        self.restored.append(path)
 
     async def save(self) -> Path:
         self.saved.append(self.step_number)

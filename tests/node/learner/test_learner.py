@@ -46,7 +46,7 @@ disprove_chance = 0.2
 fresh = 2
 patience = 1.0
 steps_limit = 2
-pause_budget = 0.9
+training_budget = 0.9
 checkpoint_every = 1
 
 [learner.trainer]

@@ -37,6 +37,8 @@ async def learning(run: Run, trainer: StandInTrainer) -> Learning:
     run.settings.schedule.fresh = 4
     run.settings.schedule.reuse = 6.0
     run.settings.trainer.batch = 8
+    run.settings.schedule.pause = "always"
+    run.settings.schedule.pause_budget = 0.5
     run.settings.schedule.checkpoint_every = 5
     learning = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
     await learning.restore(RL)
@@ -65,7 +67,7 @@ async def test_it_waits_until_enough_is_fresh_then_trains_holds_the_compute_and_
     assert hold is not None and (hold.epoch, hold.until) == (1, 0.0)
     state = await bus.get_state(WEIGHTS, WeightsState)
     assert state is not None and (state.version, state.step) == (1, 3)
-    assert shown("learner_pause_fraction") == pytest.approx(learning.pauses.fraction) and learning.pauses.paused > 0
+    assert shown("learner_pause_fraction") == pytest.approx(learning.time.paused_share) and learning.time.paused > 0
     assert shown("learner_train_steps") == 3
     await learning.turn(RL)  # nothing is fresh any more
     assert trainer.step_number == 3
@@ -101,7 +103,7 @@ async def test_a_learner_that_starts_again_does_not_train_on_the_same_once_more(
     assert (await run.store.call(Store.noted, TRAINED))["transitions"] == 4
     again = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
     await again.restore(RL)
-    assert again.pauses.paused == learning.pauses.paused
+    assert again.time.worked == learning.time.worked
     await again.turn(RL)
     assert trainer.step_number == 3
 
@@ -132,4 +134,52 @@ async def test_the_control_takes_supervised_steps_and_pauses_nobody(
     assert [refs for refs, _ in trainer.batches] == [
         epochs(run.data.supervised, 8, run.settings.seed, step) for step in range(3)
     ]
-    assert await bus.get_state(PAUSE, PauseHold) is None and learning.pauses.paused == 0
+    assert await bus.get_state(PAUSE, PauseHold) is None and learning.time.worked == 0
+
+
+async def test_on_a_cpu_inference_goes_on_while_the_trainer_works(
+    run: Run, bus: Bus, trainer: StandInTrainer, learning: Learning
+) -> None:
+    run.settings.schedule.pause, run.settings.trainer.device = "auto", "cpu"
+    beside = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    await beside.restore(RL)
+    await record(run, 1, 4)
+    await beside.turn(RL)
+    assert trainer.step_number == 3 and beside.time.worked > 0 and beside.time.paused == 0
+    assert await bus.get_state(PAUSE, PauseHold) is None
+
+
+def known_theorems(run: Run, count: int = 40) -> None:
+    """Transitions of theorems that the warm start was not trained on."""
+    run.data.validation.extend(("validation", position) for position in range(count))
+
+
+async def test_weights_that_are_worse_on_held_out_transitions_are_held_back_until_they_are_not(
+    run: Run, bus: Bus, learning: Learning, trainer: StandInTrainer
+) -> None:
+    known_theorems(run)
+    learning = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    run.settings.schedule.pause_budget = 1.0
+    published = []
+    for number, (before, after) in enumerate([(-1.0, -0.9), (-0.9, -2.0), (-2.0, -1.5), (-1.5, -0.8)], start=1):
+        await record(run, number, 4)
+        trainer.log_probability = before
+        trainer.on_step = after
+        await learning.turn(RL)
+        state = await bus.get_state(WEIGHTS, WeightsState)
+        published.append(state.step if state else 0)
+    assert published == [3, 3, 3, 12]
+
+
+async def test_a_run_ends_with_the_weights_that_act_if_the_last_ones_were_held_back(
+    run: Run, learning: Learning, trainer: StandInTrainer
+) -> None:
+    known_theorems(run)
+    publisher = Publisher(run, trainer)
+    await publisher.publish()
+    learning = Learning(run, RunPlan(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    await record(run, 1, 4)
+    trainer.on_step = -3.0
+    await learning.last_turn(RL)
+    assert trainer.step_number == 3 and publisher.latest.step == 0
+    assert trainer.restored == [publisher.latest_file] and trainer.saved == [3]

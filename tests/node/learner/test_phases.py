@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from node.learner.phases import (
     CONTROL,
     DONE,
@@ -83,3 +87,30 @@ def test_the_share_done_goes_by_time_or_by_steps() -> None:
 def test_only_time_of_learning_counts_as_learning() -> None:
     progress = tick(Progress(), 50)
     assert (progress.worked, progress.learned) == (50, 0)
+
+
+SLOW = RunPlan(evaluate=True, minutes=7.0, transitions=600, training_steps=400, limit=1500.0)
+
+
+def test_a_slow_machine_learns_beyond_its_minutes_until_it_has_found_and_trained_enough() -> None:
+    behind = Progress(phase=RL, worked=700.0, learned=500.0, evaluation=60.0, transitions=300, training_steps=500)
+    assert not finished(behind, SLOW)
+    assert share_done(behind, SLOW) == pytest.approx(0.5, abs=0.02)
+    assert finished(replace(behind, transitions=600), SLOW)
+    assert not finished(replace(behind, transitions=600, training_steps=399), SLOW)
+
+
+def test_a_fast_machine_uses_all_its_minutes_though_the_goals_are_met() -> None:
+    ahead = Progress(phase=RL, worked=300.0, learned=210.0, evaluation=40.0, transitions=900, training_steps=900)
+    assert not finished(ahead, SLOW) and learning_left(ahead, SLOW) == pytest.approx(210.0)
+    assert share_done(ahead, SLOW) == pytest.approx(0.5)
+
+
+def test_the_limit_ends_learning_whatever_was_found_and_the_learning_rates_have_fallen_by_then() -> None:
+    late = Progress(phase=RL, worked=1500 - 60 * 1.25 - 20, learned=1200.0, evaluation=60.0, transitions=100)
+    assert finished(late, SLOW) and share_done(late, SLOW) == pytest.approx(1.0)
+
+
+def test_goals_need_a_limit_to_end_a_search_that_finds_nothing() -> None:
+    endless = replace(SLOW, limit=None)
+    assert finished(Progress(phase=RL, learned=421.0), endless)

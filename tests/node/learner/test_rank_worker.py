@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from common.attempts import Transition
 from node.learner.trainer.messages import ComputeConfig, StartConfig
 from node.learner.trainer.worker import ROW, RankWorker, micro_batches, row_length, share
 from node.model import checkpoint, weights
 from node.model.config import ModelConfig
 from node.model.tokenizer import PAD, Tokenizer
 from node.model.trained import NO_PROOFS, PROOFS_KEY, why_no_proofs
-from node.training.device import started
-from node.training.documents import Document
+from node.training.device import RankDevice, started
+from node.training.documents import Document, transition_document
 from node.training.packing import PackedBatch
 from tests.node.model.tiny import TEXTS, tiny_model
 
@@ -87,3 +88,46 @@ def test_what_a_network_has_learned_of_proofs_is_not_lost_in_reinforcement_learn
     assert [why_no_proofs(tmp_path / name) for name in ("w.safetensors", "step-000002")] == [says, says]
     read = weights.read(tmp_path / "w.safetensors").information
     assert read == {"version": "2", **({PROOFS_KEY: "yes"} if proofs else {})}
+
+
+def worker_of(folder: Path, device: RankDevice, average_steps: float = 0.0) -> RankWorker:
+    marks = Tokenizer.train(TEXTS * 20, 330, roles=True)
+    checkpoint.save(folder / "step-000001", tiny_model(vocab_size=marks.vocab_size), marks, step=1)
+    start = StartConfig(str(folder / "step-000001"), False, 1024, 0.01, 0.01, 1, 0.001, average_steps)
+    return RankWorker(start, device)
+
+
+def tactics(worker: RankWorker) -> list[Document]:
+    """Transitions of several lengths, several in a row."""
+    texts = ["h : p\n⊢ p", "⊢ True", "a b : Nat\nh : a = b\n⊢ b = a", "⊢ p → p"] * 3
+    return [
+        transition_document(worker.tokenizer, Transition(text * (1 + number % 3), f"exact h.{number}", 1), 128)
+        for number, text in enumerate(texts)
+    ]
+
+
+def test_log_probabilities_come_in_the_order_of_the_transitions_and_add_up_to_the_loss(tmp_path: Path) -> None:
+    with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
+        worker = worker_of(tmp_path, device)
+        several = tactics(worker)
+        together = worker.log_probabilities(several)
+        alone = [worker.log_probabilities([each])[0] for each in several]
+        assert together == pytest.approx(alone, abs=1e-4) and len(set(together)) > 3
+        metrics = worker.evaluate(several)
+        assert -sum(together) == pytest.approx(metrics["policy_loss"] * metrics["tokens"], rel=1e-4)
+        assert worker.log_probabilities([]) == []
+
+
+def test_restored_weights_act_and_are_what_training_goes_on_with(tmp_path: Path) -> None:
+    with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
+        worker = worker_of(tmp_path, device, average_steps=5.0)
+        several = tactics(worker)
+        worker.write_weights(tmp_path / "before.safetensors", {})
+        before = worker.log_probabilities(several)
+        for _ in range(3):
+            worker.step(several, 1.0, average=True)
+        assert worker.log_probabilities(several) != pytest.approx(before, abs=1e-3)
+        worker.restore(tmp_path / "before.safetensors")
+        assert worker.log_probabilities(several) == pytest.approx(before, abs=1e-5)
+        metrics = worker.evaluate(several)
+        assert -sum(before) == pytest.approx(metrics["policy_loss"] * metrics["tokens"], rel=1e-4)

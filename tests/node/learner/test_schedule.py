@@ -4,42 +4,57 @@ import pytest
 
 from common.messages import PauseHold
 from node.learner.compute_hold import LENGTH, ComputeHold
-from node.learner.schedule import PROBE_STEPS, Pauses, ScheduleSettings, rate_factor, steps_due, wanted_outstanding
+from node.learner.schedule import (
+    PROBE_STEPS,
+    ScheduleSettings,
+    TrainingTime,
+    rate_factor,
+    steps_due,
+    wanted_outstanding,
+)
 
-SETTINGS = ScheduleSettings(fresh=100, patience=30, reuse=8, steps_limit=40, pause_budget=0.25)
+SETTINGS = ScheduleSettings(fresh=100, patience=30, reuse=8, steps_limit=40)
+BUDGET = 0.25
 
 
-def known(paused: float = 0.0, total: float = 1e6, per_step: float = 0.1) -> Pauses:
-    return Pauses(paused, total, per_step)
+def known(worked: float = 0.0, total: float = 1e6, per_step: float = 0.1) -> TrainingTime:
+    return TrainingTime(worked, total=total, per_step=per_step)
 
 
 def test_training_waits_for_fresh_transitions() -> None:
-    assert steps_due(SETTINGS, 64, 99, 5, known()) == 0
-    assert steps_due(SETTINGS, 64, 100, 5, known()) == 12
-    assert steps_due(SETTINGS, 64, 5000, 5, known()) == 40
+    assert steps_due(SETTINGS, 64, 99, 5, known(), BUDGET) == 0
+    assert steps_due(SETTINGS, 64, 100, 5, known(), BUDGET) == 12
+    assert steps_due(SETTINGS, 64, 5000, 5, known(), BUDGET) == 40
 
 
 def test_training_does_not_wait_for_ever() -> None:
-    assert steps_due(SETTINGS, 64, 1, 31, known()) == 1
-    assert steps_due(SETTINGS, 64, 0, 1e6, known()) == 0
+    assert steps_due(SETTINGS, 64, 1, 31, known(), BUDGET) == 1
+    assert steps_due(SETTINGS, 64, 0, 1e6, known(), BUDGET) == 0
 
 
 def test_the_first_training_phase_is_short_because_nobody_knows_how_long_a_step_takes() -> None:
-    assert steps_due(SETTINGS, 64, 5000, 5, Pauses()) == PROBE_STEPS
+    assert steps_due(SETTINGS, 64, 5000, 5, TrainingTime(), BUDGET) == PROBE_STEPS
 
 
-def test_training_waits_while_the_pause_budget_is_spent() -> None:
-    assert steps_due(SETTINGS, 64, 500, 5, known(paused=26, total=100)) == 0
-    assert steps_due(SETTINGS, 64, 500, 5, known(paused=24, total=100)) == 0
-    assert steps_due(SETTINGS, 64, 500, 5, known(paused=5, total=100)) == 40
+def test_training_waits_while_its_budget_is_spent() -> None:
+    assert steps_due(SETTINGS, 64, 500, 5, known(worked=26, total=100), BUDGET) == 0
+    assert steps_due(SETTINGS, 64, 500, 5, known(worked=24, total=100), BUDGET) == 0
+    assert steps_due(SETTINGS, 64, 500, 5, known(worked=5, total=100), BUDGET) == 40
 
 
 def test_a_training_phase_never_takes_more_than_the_budget() -> None:
-    pauses = known(paused=0.0, total=30.0, per_step=0.3)
-    steps = steps_due(SETTINGS, 64, 5000, 5, pauses)
+    time = known(worked=0.0, total=30.0, per_step=0.3)
+    steps = steps_due(SETTINGS, 64, 5000, 5, time, BUDGET)
     assert 20 <= steps < 40
-    pauses.saw(steps * 0.3, steps)
-    assert 0.2 < pauses.fraction <= 0.25
+    time.saw(steps * 0.3, steps, paused=False)
+    assert 0.2 < time.share <= 0.25 and time.paused_share == 0
+
+
+def test_time_in_which_inference_stands_still_is_counted_apart() -> None:
+    time = TrainingTime(total=100.0)
+    time.saw(10.0, 20, paused=True)
+    time.saw(10.0, 40, paused=False)
+    assert (time.worked, time.paused, time.total, time.per_step) == (20.0, 10.0, 120.0, 0.25)
 
 
 def test_learning_rates_fall_to_a_tenth_when_an_end_is_known() -> None:

@@ -57,7 +57,7 @@ disprove_chance = 0.2
 [learner.schedule]
 fresh = 4
 patience = 2.0
-pause_budget = 0.5
+training_budget = 0.5
 
 [learner.trainer]
 batch = 16
