@@ -8,22 +8,20 @@ line on standard error.
 
 from __future__ import annotations
 
-import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
-from node.eval.comparing import Comparison, Difference, compare
+from node.eval.comparing import compare
 from node.eval.folder import Evaluation, FolderError, read
-from node.eval.known import LEAN_ATTEMPTS, SIMULATIONS, share_open, share_within
-from node.eval.pictures import draw_panels
-from node.eval.results import Results, results_of
-from node.eval.side_curves import side_curves
+from node.eval.known import LEAN_ATTEMPTS, SIMULATIONS
+from node.eval.results import results_of
 from node.eval.sides import Side
 from scripts.studies.methods import METHODS
+from scripts.studies.tables import cell, difference, draw, markdown, spent, within
 
 POLICIES = ("list", "warm", "warm+list", "learned", "learned+list")
 SEEDS = range(3)
@@ -81,37 +79,6 @@ def sides(folder: Path) -> dict[Key, Side]:
     return found
 
 
-def markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table: the first column to the left, the others to the right."""
-    lines = [heading, ["---", *("---:" for _ in heading[1:])], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def spread(values: Sequence[float]) -> str:
-    """Mean of the seeds in percent, and their standard deviation."""
-    mean = f"{100 * statistics.fmean(values):.1f}"
-    return f"{mean} ± {100 * statistics.stdev(values):.1f}" if len(values) > 1 else mean
-
-
-def within(results: Results, kind: str, limit: float) -> float | None:
-    """Share solved within a budget; None where that is not known of every statement."""
-    if any(share_open(row, results.plan, kind, limit) for row in results.statements if row.counts):
-        return None
-    return at_least(results, kind, limit)
-
-
-def at_least(results: Results, kind: str, limit: float) -> float:
-    """Share solved within a budget as far as is known."""
-    return statistics.fmean(share_within(row, kind, limit) for row in results.statements if row.counts)
-
-
-def cell(side: Side, value: Callable[[Results], float | None]) -> str:
-    """A value over the seeds; a dash where it is not known for one of them."""
-    found = [value(each) for each in side.seeds]
-    known = [each for each in found if each is not None]
-    return spread(known) if len(known) == len(found) else "–"
-
-
 def by_method(found: dict[Key, Side]) -> str:
     """Solved with the whole budget."""
     rows = []
@@ -141,27 +108,6 @@ def compared(found: dict[Key, Side]) -> Iterator[list[str]]:
             yield [f"{', '.join(second)} − {', '.join(first)}", *difference(comparison.total), *spent(comparison)]
 
 
-def difference(found: Difference) -> list[str]:
-    points = [f"{100 * value:+.1f}" for value in (found.difference, found.low, found.high)]
-    p = "< 0.001" if found.p < 0.001 else f"{found.p:.3f}"
-    return [f"{points[0]} [{points[1]}, {points[2]}]", p]
-
-
-def spent(comparison: Comparison) -> list[str]:
-    """Statements that one side alone solved, and what Lean tried for an attempt on each."""
-    first, second = comparison.first.spent, comparison.second.spent
-    only = f"{comparison.total.only_second} / {comparison.total.only_first}"
-    return [only, f"{second.lean_attempts:.0f} / {first.lean_attempts:.0f}"]
-
-
-def draw(found: dict[Key, Side], keys: Sequence[Key], path: Path) -> None:
-    """Curves of some cells."""
-    chosen = [found[key] for key in keys if key in found]
-    comparisons = compare(chosen)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draw_panels([(kind, side_curves(chosen, comparisons, kind)) for kind in (LEAN_ATTEMPTS, SIMULATIONS)], path)
-
-
 def main() -> int:
     settings = tyro.cli(PageSettings, description=__doc__)
     found = sides(settings.out)
@@ -169,8 +115,10 @@ def main() -> int:
     print(by_budget(found, SIMULATIONS, (1, 2, 4, 8, 16)), end="\n\n")
     heading = ["second − first", "points [95%]", "p", "only one solved", "Lean attempts"]
     print(markdown(heading, list(compared(found))))
-    draw(found, [(policy, "mcts") for policy in POLICIES], settings.pictures / "policies.png")
-    draw(found, [("learned", method) for method in METHODS], settings.pictures / "methods.png")
+    draw(
+        [found[policy, "mcts"] for policy in POLICIES if (policy, "mcts") in found], settings.pictures / "policies.png"
+    )
+    draw([found["learned", each] for each in METHODS if ("learned", each) in found], settings.pictures / "methods.png")
     return 0
 
 

@@ -25,7 +25,7 @@ from node.eval.folder import read
 from node.eval.known import LEAN_ATTEMPTS, limits
 from node.eval.results import Results, results_of
 from scripts.studies.cells import CellSettings, play
-from scripts.studies.methods_page import at_least, markdown, within
+from scripts.studies.tables import at_least, markdown, within
 
 WHOLE = "whole:"
 
