@@ -153,6 +153,7 @@ class Dispatcher:
             weights=weights,
             samples=self._run.settings.samples,
             explore=explore,
+            method=self._run.settings.method,
         )
 
     async def _dispatch(self, planned: list[Planned]) -> None:

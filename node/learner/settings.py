@@ -166,6 +166,8 @@ class LearnerSettings:
     """Train statements to use, chosen by seed; 0: all."""
     samples: Positive = SAMPLES
     """K: tactics sampled per expansion, in every attempt of the run, whichever prover plays it."""
+    method: Literal["mcts", "best-first", "random"] = "mcts"
+    """How all attempts of the run are searched. With `best-first` no value is used: expert iteration."""
     ahead: Ratio = 1.5
     """Attempts outstanding for each search slot of the mesh."""
     results: Positive = 64

@@ -115,10 +115,10 @@ def main() -> int:
     print(by_budget(found, SIMULATIONS, (1, 2, 4, 8, 16)), end="\n\n")
     heading = ["second − first", "points [95%]", "p", "only one solved", "Lean attempts"]
     print(markdown(heading, list(compared(found))))
-    draw(
-        [found[policy, "mcts"] for policy in POLICIES if (policy, "mcts") in found], settings.pictures / "policies.png"
-    )
-    draw([found["learned", each] for each in METHODS if ("learned", each) in found], settings.pictures / "methods.png")
+    by_mcts = [found[policy, "mcts"] for policy in POLICIES if (policy, "mcts") in found]
+    learned = [found["learned", method] for method in METHODS if ("learned", method) in found]
+    draw(by_mcts, settings.pictures / "policies.png")
+    draw(learned, settings.pictures / "methods.png")
     return 0
 
 

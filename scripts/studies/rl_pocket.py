@@ -1,0 +1,149 @@
+"""What an hour of reinforcement learning on two cores is worth, beside its controls (`just rl-pocket`).
+
+    python -m scripts.studies.rl_pocket [--seeds 0 1 2] [--minutes 60] [--limit 0] [--only CELL]
+
+For each seed three runs from the same warm start: `rl` (an hour of the mesh), `control` (as many supervised steps on
+the warm start's proofs) and `expert` (an hour of expert iteration: best-first search, no values). Then their networks,
+and the fixed list of tactics alone and beside them, are evaluated at equal Lean attempts on every test statement, and
+on statements that no generator made (`textbook`). Two cells have ten times the Lean attempts: what is proved by none of
+them, and by the hour's network and list, is beyond the list.
+
+Runs and evaluations that are finished are passed over, and unfinished ones go on: start it again as often as needed.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import tomli_w
+import tyro
+
+from common import config
+from common.limits import Duration, Natural
+from common.recipes import recipe
+from scripts.studies.cells import CellSettings, play
+from scripts.studies.methods import networks
+
+RUNS = ("rl", "control", "expert")
+
+BENCHES = {"test": "pocket:test", "textbook": "textbook"}
+
+MORE = 10
+"""Times as many Lean attempts for what is to be beaten."""
+
+CONTROL_RATE = 0.1
+"""Of the control's learning rates: at the rate of learning what is new, more steps on what is known do harm
+(docs/results.md)."""
+
+
+@dataclass(kw_only=True)
+class StudySettings(CellSettings):
+    """An hour of reinforcement learning and its controls."""
+
+    out: Path = Path("evals/rl-pocket")
+    """Folder of the evaluations."""
+    runs: Path = Path("runs")
+    """Folder of the runs: rl-pocket-rl-0 and so on."""
+    limit: Natural = 0
+    """Statements of each evaluation; 0: all."""
+    seeds: tuple[int, ...] = (0,)
+    """One run of each kind for each."""
+    minutes: Duration = 60.0
+    """Of reinforcement learning, and of expert iteration."""
+    kinds: tuple[str, ...] = RUNS
+    """Runs to do and to evaluate."""
+    only: str = ""
+    """Play the cells alone whose names contain this."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One evaluation."""
+
+    policy: str
+    spec: str
+    """The same for `--policy`."""
+    method: str
+    bench: str
+    """`test` or `textbook`."""
+    seed: int
+    more: int = 1
+    """Times the study's Lean attempts."""
+
+    @property
+    def name(self) -> str:
+        budget = f"-x{self.more}" if self.more > 1 else ""
+        return f"{self.bench}-{self.policy}-{self.method}{budget}-{self.seed}"
+
+
+def folder(settings: StudySettings, kind: str, seed: int) -> Path:
+    """The folder of a run."""
+    return settings.runs / f"rl-pocket-{kind}-{seed}"
+
+
+def learn(settings: StudySettings, kind: str, seed: int) -> int:
+    """Do a run, or go on with it; returns its exit code."""
+    where = folder(settings, kind, seed)
+    if (where / "summary.json").exists():
+        return 0
+    arguments = ["--run", where.name, "--directory", str(settings.runs), "--seed", str(seed), "--port", "0"]
+    content = config.read(recipe("rl-pocket"))
+    if kind == "control":
+        steps = json.loads((folder(settings, "rl", seed) / "summary.json").read_text())["train_steps"]
+        arguments += ["--control", "--steps", str(steps)]
+        content["learner"]["trainer"]["rl_factor"] = CONTROL_RATE
+    else:
+        arguments += ["--minutes", str(settings.minutes)]
+    if kind == "expert":
+        content["learner"]["method"] = "best-first"
+    settings.out.mkdir(parents=True, exist_ok=True)
+    file = settings.out / f"{kind}.toml"
+    file.write_text(tomli_w.dumps(content), encoding="utf-8")
+    command = [sys.executable, "-m", "node.mesh.cli", "demo", "--recipe", str(file), *arguments]
+    return subprocess.run(command, check=False).returncode
+
+
+def cells(settings: StudySettings) -> Iterator[Cell]:
+    """All cells of the runs, which must be finished."""
+    first = settings.seeds[0]
+    for seed in settings.seeds:
+        done = {kind: networks(folder(settings, kind, seed)) for kind in settings.kinds}
+        warm = f"own:{next(iter(done.values()))[0]}"
+        ends = {"learned" if kind == "rl" else kind: f"own:{end}" for kind, (_, end) in done.items()}
+        policies = {"list": "tactics", "warm": warm, **ends, "warm+list": f"{warm}+tactics"}
+        if "learned" in ends:
+            policies["learned+list"] = f"{ends['learned']}+tactics"
+        if seed != first:
+            del policies["list"]  # it draws nothing
+        for bench in BENCHES:
+            for policy, spec in policies.items():
+                yield Cell(policy, spec, "best-first" if policy == "expert" else "mcts", bench, seed)
+        yield Cell("warm", warm, "best-first", "test", seed)
+        for policy in ("list", "warm+list"):
+            if policy in policies:
+                yield Cell(policy, policies[policy], "mcts", "test", seed, MORE)
+
+
+def main() -> int:
+    settings = tyro.cli(StudySettings, description=__doc__)
+    for seed in settings.seeds:
+        for kind in settings.kinds:
+            print(f"run {kind}, seed {seed}", flush=True)
+            if code := learn(settings, kind, seed):
+                return code
+    chosen = [cell for cell in cells(settings) if settings.only in cell.name]
+    for number, cell in enumerate(chosen, 1):
+        print(f"{number} of {len(chosen)}: {cell.name}", flush=True)
+        budget = replace(settings, bench=BENCHES[cell.bench], lean_attempts=settings.lean_attempts * cell.more)
+        if code := play(budget, cell.name, cell.spec, cell.method, "--seed", str(cell.seed)):
+            return code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
