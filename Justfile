@@ -112,6 +112,12 @@ bank *args: setup
 floors *args: setup
     @{{ python }} -m scripts.bank.floors "$@"
 
+# An hour of reinforcement learning beside its controls (--seeds 0 1 2; goes on where it stopped), and its tables
+[no-exit-message]
+rl-pocket *args: setup
+    @{{ python }} -m scripts.studies.rl_pocket "$@"
+    @{{ python }} -m scripts.studies.rl_pocket_page
+
 # Train a small Llama in Hugging Face's format on the bank's proofs, in minutes: just small-llama FOLDER (--lora BASE)
 [no-exit-message]
 small-llama *args: setup

@@ -1,0 +1,136 @@
+"""The tables and the picture of an hour of reinforcement learning (`scripts.studies.rl_pocket`), as Markdown.
+
+    python -m scripts.studies.rl_pocket_page [--out evals/rl-pocket] [--seeds 0] [--pictures docs/pictures]
+
+Prints the tables; docs/results.md holds them between words of ours. Cells that are not finished are left out, with a
+line on standard error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from node.eval.comparing import compare
+from node.eval.folder import FolderError, read
+from node.eval.known import LEAN_ATTEMPTS, SIMULATIONS
+from node.eval.results import results_of
+from node.eval.sides import Side
+from scripts.studies.rl_pocket import BENCHES, MORE
+from scripts.studies.tables import cell, difference, draw, markdown, spent, within
+
+MCTS = ("list", "warm", "control", "learned", "warm+list", "learned+list")
+"""Policies that are searched by MCTS, in the order of the tables."""
+
+BEST_FIRST = {"warm, best-first": "warm-best-first", "expert iteration": "expert-best-first"}
+
+LIMITS = (8, 16, 32, 64, 128)
+
+PAIRS = (
+    ("control", "learned"),
+    ("expert iteration", "learned"),
+    ("warm", "learned"),
+    ("list", "learned"),
+    ("list", "learned+list"),
+    ("warm+list", "learned+list"),
+)
+
+
+@dataclass
+class PageSettings:
+    """Tables of the study."""
+
+    out: Path = Path("evals/rl-pocket")
+    """Folder of the evaluations."""
+    seeds: tuple[int, ...] = (0,)
+    pictures: Path = Path("docs/pictures")
+
+
+def side(settings: PageSettings, label: str, name: str) -> Side | None:
+    """The finished evaluations of a cell, one for each seed; None: there is none."""
+    found = []
+    for seed in settings.seeds:
+        path = settings.out / f"{name}-{seed}"
+        try:
+            evaluation = read(path)
+            results = results_of(evaluation)
+        except FolderError as error:
+            print(f"left out: {error}", file=sys.stderr)
+            continue
+        if results.missing:
+            print(f"left out: {path}: {results.missing} attempts are missing", file=sys.stderr)
+            continue
+        found.append((evaluation, results))
+    if not found:
+        return None
+    return Side(label, tuple(each for each, _ in found), tuple(results for _, results in found))
+
+
+def sides(settings: PageSettings, bench: str) -> dict[str, Side]:
+    """All cells of a bench at the study's budget."""
+    names = {policy: f"{bench}-{policy}-mcts" for policy in MCTS}
+    names |= {label: f"{bench}-{name}" for label, name in BEST_FIRST.items()}
+    found = {label: side(settings, label, name) for label, name in names.items()}
+    return {label: each for label, each in found.items() if each is not None}
+
+
+def by_budget(found: dict[str, Side], kind: str, limits: Sequence[int]) -> str:
+    """Solved within smaller budgets, too."""
+
+    def solved_within(each: Side, limit: int) -> str:
+        return cell(each, lambda results: within(results, kind, limit))
+
+    rows = [[label, *(solved_within(each, limit) for limit in limits)] for label, each in found.items()]
+    return markdown([f"% solved within ... {kind.replace('_', ' ')}", *map(str, limits)], rows)
+
+
+def compared(found: dict[str, Side]) -> Iterator[list[str]]:
+    """Rows of differences."""
+    for first, second in PAIRS:
+        if first in found and second in found:
+            (comparison,) = compare([found[first], found[second]])
+            yield [f"{second} − {first}", *difference(comparison.total), *spent(comparison)]
+
+
+def solved(each: Side) -> set[str]:
+    """Statements that some seed solves."""
+    return {row.statement.name for results in each.seeds for row in results.statements if row.solved}
+
+
+def beyond(settings: PageSettings, found: dict[str, Side]) -> str:
+    """What is proved after learning and by nobody else, with more Lean attempts neither."""
+    more = {label: side(settings, label, f"test-{label}-mcts-x{MORE}") for label in ("list", "warm+list")}
+    if "learned+list" not in found or any(each is None for each in more.values()):
+        return "What is beyond the list is not known yet."
+    others = {label: solved(each) for label, each in more.items() if each is not None}
+    either = set().union(*others.values())
+    ours = solved(found["learned+list"]) | solved(found["learned"])
+    counts = ", ".join(f"{label} {len(names)}" for label, names in others.items())
+    return (
+        f"With {MORE} times the Lean attempts: {counts}, one of them {len(either)}. Proved after learning, with and "
+        f"without the list: {len(ours)}; of these by none of the former: {len(ours - either)}."
+    )
+
+
+def main() -> int:
+    settings = tyro.cli(PageSettings, description=__doc__)
+    for bench, name in BENCHES.items():
+        found = sides(settings, bench)
+        if not found:
+            continue
+        print(f"### {name}", by_budget(found, LEAN_ATTEMPTS, LIMITS), sep="\n\n", end="\n\n")
+        heading = ["second − first", "points [95%]", "p", "only one solved", "Lean attempts"]
+        print(markdown(heading, list(compared(found))), end="\n\n")
+        if bench == "test":
+            print(beyond(settings, found), end="\n\n")
+            shown = [found[label] for label in (*MCTS, "expert iteration") if label in found]
+            draw(shown, settings.pictures / "rl-pocket.png", (LEAN_ATTEMPTS, SIMULATIONS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
