@@ -104,13 +104,13 @@ class Learning:
         async with self._compute() as ours:
             await self._gatekeeper.before_training()
             window = self._run.replay.refs()
-            first = self._trainer.step_number
+            first, began = self._trainer.step_number, time.monotonic()
             while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
                 metrics = await self._trainer.step(self._batch(window), factor, average=True) or metrics
-            done = self._trainer.step_number - first
+            done, stepping = self._trainer.step_number - first, time.monotonic() - began
             passes = await self._gatekeeper.passes()
         seconds = time.monotonic() - started
-        self.time.saw(seconds, done, paused=self._pauses)
+        self.time.saw(seconds, stepping, done, paused=self._pauses)
         self._run.journal.paused(self.time.paused_share)
         if passes:
             await self._publisher.publish()

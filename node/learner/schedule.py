@@ -41,7 +41,8 @@ class TrainingTime:
     """Of these, seconds in which inference stood still."""
     total: float = 0.0
     per_step: float = 0.0
-    """Seconds of a step, as the latest training phase showed; 0: not known yet."""
+    """Seconds of a step, as the latest training phase showed; 0: not known yet. What a phase costs besides is not in
+    it."""
 
     @property
     def paused_share(self) -> float:
@@ -51,14 +52,14 @@ class TrainingTime:
     def share(self) -> float:
         return self.worked / self.total if self.total > 0 else 0.0
 
-    def saw(self, seconds: float, steps: int, *, paused: bool) -> None:
-        """A training phase took so long, the pause's own cost included. Time goes on meanwhile."""
+    def saw(self, seconds: float, stepping: float, steps: int, *, paused: bool) -> None:
+        """A training phase took `seconds`, of which its steps `stepping`. Time goes on meanwhile."""
         self.worked += seconds
         self.total += seconds
         if paused:
             self.paused += seconds
         if steps:
-            self.per_step = seconds / steps
+            self.per_step = stepping / steps
 
     def affordable(self, budget: float) -> int | None:
         """Steps after which the trainer's share is the budget; None: not known yet.

@@ -46,15 +46,15 @@ def test_a_training_phase_never_takes_more_than_the_budget() -> None:
     time = known(worked=0.0, total=30.0, per_step=0.3)
     steps = steps_due(SETTINGS, 64, 5000, 5, time, BUDGET)
     assert 20 <= steps < 40
-    time.saw(steps * 0.3, steps, paused=False)
+    time.saw(steps * 0.3, steps * 0.3, steps, paused=False)
     assert 0.2 < time.share <= 0.25 and time.paused_share == 0
 
 
 def test_time_in_which_inference_stands_still_is_counted_apart() -> None:
     time = TrainingTime(total=100.0)
-    time.saw(10.0, 20, paused=True)
-    time.saw(10.0, 40, paused=False)
-    assert (time.worked, time.paused, time.total, time.per_step) == (20.0, 10.0, 120.0, 0.25)
+    time.saw(10.0, 9.0, 20, paused=True)
+    time.saw(10.0, 8.0, 40, paused=False)
+    assert (time.worked, time.paused, time.total, time.per_step) == (20.0, 10.0, 120.0, 0.2)
 
 
 def test_learning_rates_fall_to_a_tenth_when_an_end_is_known() -> None:
