@@ -58,6 +58,10 @@ function draw() {
   chart.querySelector(".empty")?.remove();
   const traces = [{ x: rates.map(date), y: rates.map((p) => p.values.solve_rate), name: "train attempts", mode: "lines",
     opacity: 0.7, line: { color: COLOURS[0], width: 1.5 }, hovertemplate: "%{y:.1%}<extra>train attempts</extra>" }];
+  // What the gate measures before it lets weights act: how often the samples contain the right tactic.
+  const gate = rates.filter((point) => point.values.held_out !== undefined);
+  traces.push({ x: gate.map(date), y: gate.map((p) => p.values.held_out), name: "held-out tactics sampled", mode: "lines",
+    line: { color: COLOURS[0], width: 1.5, dash: "dot" }, hovertemplate: "%{y:.1%}<extra>held-out tactics sampled</extra>" });
   groups().forEach(([name, group], i) => traces.push({ x: group.map(date), y: group.map((e) => e.rate), name, mode: "lines+markers",
     marker: { size: 8, symbol: SYMBOLS[i % SYMBOLS.length] }, line: { color: COLOURS[1 + (i % (COLOURS.length - 1))], width: 2 },
     text: group.map(told), hovertemplate: "%{text}<extra></extra>" }));
