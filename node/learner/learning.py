@@ -9,17 +9,17 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from common.seeds import derive_seed
 from node.learner.compute_hold import ComputeHolder
 from node.learner.gatekeeper import Gatekeeper
-from node.learner.phases import Progress, RunPlan, share_done
+from node.learner.phases import Progress, RunPlan, longest_left, share_done
 from node.learner.publisher import Publisher
 from node.learner.replay.replay import Ref, epochs, sample
 from node.learner.run.run import Run
-from node.learner.schedule import TrainingTime, rate_factor, steps_due
+from node.learner.schedule import TrainingTime, rate_factor, steps_due, steps_owed
 from node.learner.settings import LearnerSettings
 from node.learner.store.store import Store
 from node.learner.trainer.resilient import ResilientTrainer
 
 TRAINED = "trained"
-"""Note: transitions that training has seen, so that a learner that is started again does not count them as fresh."""
+"""Note: what training has done, so that a learner that is started again does not do it once more."""
 
 POINTS = ("loss", "policy_loss", "value_loss", "held_out", "held_out_best")
 """Metrics of training that become points of curves."""
@@ -44,7 +44,8 @@ class Learning:
         self._publisher = publisher
         self._holder = holder
         self._gatekeeper = Gatekeeper(run, trainer)
-        self._trained = 0
+        self._steps = 0
+        """Of reinforcement learning, over all processes of the run."""
         self._last = time.monotonic()
         self._saved_at = 0
         self._pauses = pauses(run.settings)
@@ -53,7 +54,7 @@ class Learning:
     async def restore(self, progress: Progress) -> None:
         """Go on where an earlier process was."""
         noted = await self._run.store.call(Store.noted, TRAINED, {})
-        self._trained = int(noted.get("transitions", 0))
+        self._steps = int(noted.get("steps", 0))
         paused = float(noted.get("paused", 0.0))
         self.time = TrainingTime(float(noted.get("worked", paused)), paused, progress.learned)
         self._run.journal.paused(self.time.paused_share)
@@ -67,7 +68,7 @@ class Learning:
         """Train if it is due, else wait a moment for more results."""
         self.time.total = progress.learned
         self._run.journal.paused(self.time.paused_share)
-        due = self._due(time.monotonic() - self._last)
+        due = self._in_time(self._due(time.monotonic() - self._last), progress)
         if due:
             await self._cycle(due, self._factor(progress))
         else:
@@ -83,15 +84,16 @@ class Learning:
             await self._trainer.restore(self._publisher.latest_file)
         await self.save()
 
-    @property
-    def _fresh(self) -> int:
-        return self._run.replay.last_id - self._trained
-
     def _due(self, waited: float) -> int:
-        settings = self._run.settings
-        schedule = settings.schedule
+        schedule, batch = self._run.settings.schedule, self._run.settings.trainer.learning_batch()
         budget = schedule.pause_budget if self._pauses else schedule.training_budget
-        return steps_due(schedule, settings.trainer.learning_batch(), self._fresh, waited, self.time, budget)
+        owed = steps_owed(schedule, batch, self._run.replay.last_id, self._steps)
+        return steps_due(schedule, batch, owed, waited, self.time, budget)
+
+    def _in_time(self, steps: int, progress: Progress) -> int:
+        """So many of the steps as end before reinforcement learning does."""
+        left = longest_left(progress, self._plan)
+        return steps if left is None or not self.time.per_step else min(steps, int(left / self.time.per_step))
 
     def _factor(self, progress: Progress) -> float:
         return rate_factor(self._run.settings.trainer.rl_factor, share_done(progress, self._plan))
@@ -99,7 +101,6 @@ class Learning:
     async def _cycle(self, steps: int, factor: float) -> None:
         """`steps` steps on what has been collected, then new weights for everybody."""
         started = time.monotonic()
-        taken, fresh = self._run.replay.last_id, self._fresh
         metrics: dict[str, float] = {}
         async with self._compute() as ours:
             await self._gatekeeper.before_training()
@@ -116,11 +117,13 @@ class Learning:
             await self._publisher.publish()
         if self._trainer.step_number - self._saved_at >= self._run.settings.schedule.checkpoint_every:
             await self.save()
-        self._trained = taken if done >= steps else self._trained
+        self._steps += max(0, done)
         self._last = time.monotonic()
-        noted = {"transitions": self._trained, "paused": self.time.paused, "worked": self.time.worked}
+        noted = {"steps": self._steps, "paused": self.time.paused, "worked": self.time.worked}
         await self._run.store.call(Store.note, TRAINED, noted)
-        self._run.log.info("trained", steps=done, fresh=fresh, seconds=round(seconds, 2), loss=metrics.get("loss"))
+        self._run.log.info(
+            "trained", steps=done, transitions=len(window), seconds=round(seconds, 2), loss=metrics.get("loss")
+        )
         await self._point(metrics | self._gatekeeper.metrics)
 
     def _compute(self) -> AbstractAsyncContextManager[Callable[[], bool]]:

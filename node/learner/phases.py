@@ -91,21 +91,38 @@ def finished(progress: Progress, plan: RunPlan) -> bool:
 
 
 def learning_left(progress: Progress, plan: RunPlan) -> float | None:
-    """Seconds of reinforcement learning that are left at least, if its goals are met by then; None: no end."""
-    limits = []
-    if plan.minutes is not None:
-        left = plan.minutes * 60 - progress.learned
-        limits.append(left if goals_met(progress, plan) >= 1 else max(left, GOAL_TURN))
-    if plan.limit is not None:
-        after = progress.evaluation * EVALUATION_MARGIN if plan.evaluate else 0.0
-        limits.append(plan.limit - progress.worked - after - CLOSING)
-    return min(limits) if limits else None
+    """Seconds of reinforcement learning that are left at least; None: no end."""
+    limits = [left for left in (minutes_left(progress, plan), limit_left(progress, plan)) if left is not None]
+    if not limits:
+        return None
+    if goals_met(progress, plan) < 1:
+        limits[0] = max(limits[0], GOAL_TURN)
+    return min(limits)
+
+
+def longest_left(progress: Progress, plan: RunPlan) -> float | None:
+    """Seconds of reinforcement learning that are left at most; None: no end."""
+    limit = limit_left(progress, plan)
+    return limit if limit is not None else minutes_left(progress, plan)
+
+
+def minutes_left(progress: Progress, plan: RunPlan) -> float | None:
+    """Seconds until the plan's minutes are over."""
+    return plan.minutes * 60 - progress.learned if plan.minutes is not None else None
+
+
+def limit_left(progress: Progress, plan: RunPlan) -> float | None:
+    """Seconds until what comes after learning must begin."""
+    if plan.limit is None:
+        return None
+    after = progress.evaluation * EVALUATION_MARGIN if plan.evaluate else 0.0
+    return plan.limit - progress.worked - after - CLOSING
 
 
 def goals_met(progress: Progress, plan: RunPlan) -> float:
-    """How much of the goals is reached, from 0 to 1; 1 without goals, or where only `limit` could end a search for
+    """How much of the goals is reached, from 0 to 1; 1 without goals, and where no limit would end the search for
     them."""
-    if plan.limit is None:
+    if plan.limit is None or plan.minutes is None:
         return 1.0
     shares = [1.0]
     if plan.transitions:
@@ -118,19 +135,21 @@ def goals_met(progress: Progress, plan: RunPlan) -> float:
 def share_done(progress: Progress, plan: RunPlan) -> float | None:
     """How much of reinforcement learning, or of its control, is done, from 0 to 1; None: it has no end.
 
-    By time or, where goals are behind the time, by them; the limit's end counts before both.
+    By the minutes or, where they are behind, by the goals; at the limit it is done in any case.
     """
     if plan.steps is not None:
         return progress.steps / plan.steps if plan.steps else 1.0
-    left = learning_left(progress, plan)
-    if left is None:
-        return None
-    if plan.minutes is None or plan.limit is None:
-        return progress.learned / max(progress.learned + max(left, 0.0), 1e-9)
-    share = min(progress.learned / (plan.minutes * 60), goals_met(progress, plan))
-    until_limit = learning_left(progress, replace(plan, minutes=None))
-    assert until_limit is not None
-    return min(1.0, max(share, progress.learned / max(progress.learned + max(until_limit, 0.0), 1e-9)))
+    shares = [of_time(progress.learned, left(progress, plan)) for left in (minutes_left, limit_left)]
+    by_minutes, by_limit = shares
+    if by_minutes is not None:
+        by_minutes = min(by_minutes, goals_met(progress, plan))
+    known = [share for share in (by_minutes, by_limit) if share is not None]
+    return min(1.0, max(known)) if known else None
+
+
+def of_time(done: float, left: float | None) -> float | None:
+    """How much of a time is over."""
+    return None if left is None else done / max(done + max(left, 0.0), 1e-9)
 
 
 def advance(progress: Progress, plan: RunPlan) -> Progress:

@@ -13,11 +13,11 @@ class ScheduleSettings:
     """Collecting alternates with training, which holds the compute."""
 
     fresh: Positive = 200
-    """Transitions that are new to the replay buffer, after which training starts."""
+    """Transitions that are new to the replay buffer, after which training starts; earlier where a phase is full."""
     patience: Duration = 30.0
-    """Seconds after which it starts with fewer (at least one)."""
+    """Seconds after which it starts with fewer."""
     reuse: Factor = 12.0
-    """Times that a transition is trained on, on average, over its life: steps = fresh * reuse / batch."""
+    """Times that a transition is trained on, on average, over its life: steps = transitions * reuse / batch."""
     steps_limit: Positive = 40
     """Most steps of one training phase: bounds how long inference waits, or acts with old weights."""
     pause: Literal["auto", "always", "never"] = "auto"
@@ -75,18 +75,23 @@ PROBE_STEPS = 4
 """Steps of the first training phase, which shows how long a step takes."""
 
 
+def steps_owed(settings: ScheduleSettings, batch: int, transitions: int, steps: int) -> int:
+    """Steps until each of so many transitions has been trained on as often as it should, `steps` having been taken."""
+    return max(0, round(transitions * settings.reuse / batch) - steps)
+
+
 def steps_due(
-    settings: ScheduleSettings, batch: int, fresh: int, waited: float, time: TrainingTime, budget: float
+    settings: ScheduleSettings, batch: int, owed: int, waited: float, time: TrainingTime, budget: float
 ) -> int:
     """Steps to train now; 0: go on collecting.
 
-    `fresh`: transitions not yet trained on; `waited`: seconds since the last training phase; `budget`: largest share of
-    the time for the trainer.
+    `owed`: steps for what has been collected so far; `waited`: seconds since the last training phase; `budget`: largest
+    share of the time for the trainer.
     """
-    enough = fresh >= settings.fresh or (fresh > 0 and waited >= settings.patience)
-    if not enough or time.share > budget:
+    enough = owed >= min(settings.steps_limit, settings.fresh * settings.reuse / batch)
+    if not owed or not (enough or waited >= settings.patience) or time.share > budget:
         return 0
-    due = max(1, min(settings.steps_limit, round(fresh * settings.reuse / batch)))
+    due = min(settings.steps_limit, owed)
     affordable = time.affordable(budget)
     if affordable is None:
         return min(due, PROBE_STEPS)

@@ -100,7 +100,7 @@ async def test_a_learner_that_starts_again_does_not_train_on_the_same_once_more(
 ) -> None:
     await record(run, 1, 4)
     await learning.turn(RL)
-    assert (await run.store.call(Store.noted, TRAINED))["transitions"] == 4
+    assert (await run.store.call(Store.noted, TRAINED))["steps"] == 3
     again = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
     await again.restore(RL)
     assert again.time.worked == learning.time.worked

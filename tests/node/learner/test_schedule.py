@@ -10,6 +10,7 @@ from node.learner.schedule import (
     TrainingTime,
     rate_factor,
     steps_due,
+    steps_owed,
     wanted_outstanding,
 )
 
@@ -21,30 +22,40 @@ def known(worked: float = 0.0, total: float = 1e6, per_step: float = 0.1) -> Tra
     return TrainingTime(worked, total=total, per_step=per_step)
 
 
+def due(transitions: int, waited: float, time: TrainingTime, steps: int = 0) -> int:
+    return steps_due(SETTINGS, 64, steps_owed(SETTINGS, 64, transitions, steps), waited, time, BUDGET)
+
+
 def test_training_waits_for_fresh_transitions() -> None:
-    assert steps_due(SETTINGS, 64, 99, 5, known(), BUDGET) == 0
-    assert steps_due(SETTINGS, 64, 100, 5, known(), BUDGET) == 12
-    assert steps_due(SETTINGS, 64, 5000, 5, known(), BUDGET) == 40
+    assert due(99, 5, known()) == 0
+    assert due(104, 5, known()) == 13
+    assert due(5000, 5, known()) == 40
+
+
+def test_what_a_full_phase_leaves_is_trained_in_the_next_one() -> None:
+    assert due(400, 5, known(), steps=0) == 40
+    assert due(400, 5, known(), steps=36) == 14
+    assert due(400, 5, known(), steps=50) == 0 and due(400, 1e6, known(), steps=50) == 0
 
 
 def test_training_does_not_wait_for_ever() -> None:
-    assert steps_due(SETTINGS, 64, 1, 31, known(), BUDGET) == 1
-    assert steps_due(SETTINGS, 64, 0, 1e6, known(), BUDGET) == 0
+    assert due(8, 31, known()) == 1
+    assert due(0, 1e6, known()) == 0
 
 
 def test_the_first_training_phase_is_short_because_nobody_knows_how_long_a_step_takes() -> None:
-    assert steps_due(SETTINGS, 64, 5000, 5, TrainingTime(), BUDGET) == PROBE_STEPS
+    assert due(5000, 5, TrainingTime()) == PROBE_STEPS
 
 
 def test_training_waits_while_its_budget_is_spent() -> None:
-    assert steps_due(SETTINGS, 64, 500, 5, known(worked=26, total=100), BUDGET) == 0
-    assert steps_due(SETTINGS, 64, 500, 5, known(worked=24, total=100), BUDGET) == 0
-    assert steps_due(SETTINGS, 64, 500, 5, known(worked=5, total=100), BUDGET) == 40
+    assert due(500, 5, known(worked=26, total=100)) == 0
+    assert due(500, 5, known(worked=24, total=100)) == 0
+    assert due(500, 5, known(worked=5, total=100)) == 40
 
 
 def test_a_training_phase_never_takes_more_than_the_budget() -> None:
     time = known(worked=0.0, total=30.0, per_step=0.3)
-    steps = steps_due(SETTINGS, 64, 5000, 5, time, BUDGET)
+    steps = due(5000, 5, time)
     assert 20 <= steps < 40
     time.saw(steps * 0.3, steps * 0.3, steps, paused=False)
     assert 0.2 < time.share <= 0.25 and time.paused_share == 0
