@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from common.limits import Natural
 from node.learner.replay.replay import Ref
 
-CERTAINTY = 1.645
-"""Standard errors below zero from which a difference counts as harm: one in twenty equal weights is held back, until it
-has trained on."""
+TOLERANCE = 0.5
+"""Standard errors below zero from which a difference counts as harm. So a third of equal weights are held back, which
+costs little: they are trained on, and measured again after the next training phase."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Comparison:
     @property
     def harmful(self) -> bool:
         """The candidate is worse beyond noise."""
-        return self.candidate - self.best < -CERTAINTY * self.error
+        return self.candidate - self.best < -TOLERANCE * self.error
 
 
 def chance(log_probability: float, samples: int) -> float:

@@ -25,8 +25,9 @@ class ScheduleSettings:
     may share; on a CPU both go on, and the system divides the cores."""
     pause_budget: Share = 0.1
     """Largest share of the time of reinforcement learning in which inference may be paused."""
-    training_budget: Share = 0.5
-    """Where nothing is paused: largest share of that time in which the trainer may work, beside search."""
+    training_budget: Share = 1.0
+    """Where nothing is paused: largest share of that time in which the trainer may work, beside search. It is one
+    process of many, so the system gives it its part of the cores."""
     checkpoint_every: Positive = 100
     """Steps between checkpoints, besides those at the end of a phase (the pseudocode's 1,000 are for larger
     batches)."""
@@ -62,11 +63,11 @@ class TrainingTime:
             self.per_step = stepping / steps
 
     def affordable(self, budget: float) -> int | None:
-        """Steps after which the trainer's share is the budget; None: not known yet.
+        """Steps after which the trainer's share is the budget, which is below 1; None: not known yet.
 
         worked + n·s <= budget · (total + n·s), solved for n.
         """
-        if self.per_step <= 0 or budget >= 1:
+        if self.per_step <= 0:
             return None
         return int((budget * self.total - self.worked) / ((1 - budget) * self.per_step))
 
@@ -92,6 +93,8 @@ def steps_due(
     if not owed or not (enough or waited >= settings.patience) or time.share > budget:
         return 0
     due = min(settings.steps_limit, owed)
+    if budget >= 1:
+        return due
     affordable = time.affordable(budget)
     if affordable is None:
         return min(due, PROBE_STEPS)

@@ -26,12 +26,12 @@ from common.pace import measure
 from common.recipes import recipe
 from common.subjects import BadRunName, check_run_name
 from common.waiting import unless_stopped
-from node.mesh.demo_plan import DemoPlan, divide
+from node.mesh.demo_plan import DemoPlan, plan_for
 
 RECIPE = recipe("demo")
 
 PLAN = "plan.json"
-"""In the run directory: how the machine that began the run divides its time."""
+"""In the run directory: what the machine that began the run has chosen."""
 
 MINUTES_VARIABLE = "DEMO_MINUTES"
 
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _planned(settings: DemoSettings, folder: Path) -> DemoPlan | None:
-    """How this machine divides its time; as before where a run goes on. None: the recipe, or the person, says how.
+    """What to do on this machine; as before where a run goes on. None: the person says it.
 
     Raises ConfigError, OSError.
     """
@@ -121,7 +121,7 @@ def _planned(settings: DemoSettings, folder: Path) -> DemoPlan | None:
         except msgspec.DecodeError:
             print(f"{kept} is damaged: this machine is measured anew", file=sys.stderr)
     pace = measure()
-    found = divide(pace.share, pace.cores, recipe)
+    found = plan_for(pace.share, pace.cores, recipe)
     print(found.words, file=sys.stderr, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(kept, msgspec.json.encode(found))
@@ -134,7 +134,6 @@ def write_config(settings: DemoSettings, folder: Path, plan: DemoPlan | None = N
 
     content = mesh_config(settings, config.read(settings.recipe))
     if plan is not None:
-        content["learner"]["plan"]["limit_minutes"] = plan.limit_minutes
         content["learner"].setdefault("evaluation", {})["simulations"] = plan.simulations
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "mesh.toml"

@@ -107,3 +107,8 @@ def test_a_late_confirmation_of_an_older_epoch_changes_nothing() -> None:
     hold.take(now=200.0)
     hold.confirmed(old)
     assert not hold.ours(100.0)
+
+
+def test_without_a_budget_all_that_is_owed_is_due_at_once() -> None:
+    assert steps_due(SETTINGS, 64, 500, 5, TrainingTime(), 1.0) == 40
+    assert steps_due(SETTINGS, 64, 500, 5, known(worked=100, total=100), 1.0) == 40
