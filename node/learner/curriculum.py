@@ -100,8 +100,8 @@ def chance(standing: Standing, rate: float) -> float:
 def factor(proved: float, settings: CurriculumSettings) -> float:
     """Of a statement's weight, by the chance that an attempt proves it: 1 at the target, never less than `least`."""
     target, sharpness = settings.target, settings.sharpness
-    easy = (proved / target) ** (sharpness * target)
-    hard = ((1.0 - proved) / (1.0 - target)) ** (sharpness * (1.0 - target))
+    easy: float = (proved / target) ** (sharpness * target)
+    hard: float = ((1.0 - proved) / (1.0 - target)) ** (sharpness * (1.0 - target))
     return max(settings.least, min(1.0, easy * hard))
 
 

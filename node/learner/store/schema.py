@@ -185,6 +185,9 @@ MIGRATIONS: tuple[str, ...] = (
 
 SCHEMA_VERSION = len(MIGRATIONS)
 
+BEFORE_STATISTICS = 5
+"""The last version without statistics of theorems."""
+
 
 def migrate(connection: sqlite3.Connection, name: str, migrations: tuple[str, ...] = MIGRATIONS) -> int:
     """Bring the file to the newest schema and return the version it had; all or nothing.

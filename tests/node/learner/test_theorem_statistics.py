@@ -12,13 +12,11 @@ import pytest
 from common.attempts import AttemptOutcome, AttemptStatistics, Transition
 from node.learner.standing import Standing, learn
 from node.learner.store.records import Recent, Verdict, VerifiedProof
-from node.learner.store.schema import MIGRATIONS
+from node.learner.store.schema import BEFORE_STATISTICS, MIGRATIONS
 from node.learner.store.store import Store
 from tests.node.learner.builders import planned, result, row
 
 OUTCOMES = ["proved"] * 4 + ["failed"] * 4 + ["rejected", "error", "undecided", "bad-statement"]
-BEFORE_STATISTICS = 5
-"""The last schema version without them."""
 
 
 def verdict(outcome: str, steps: int) -> Verdict:
