@@ -10,6 +10,8 @@ from node.learner.compute_hold import ComputeHolder
 from node.learner.phases import Progress, RunPlan, share_done
 from node.learner.publisher import Publisher
 from node.learner.replay.replay import Ref, epochs, sample
+from node.learner.replay.usage import Usage
+from node.learner.run.directory import explained
 from node.learner.run.run import Run
 from node.learner.schedule import Pauses, rate_factor, steps_due
 from node.learner.store.store import Store
@@ -33,6 +35,7 @@ class Learning:
         self._trained = 0
         self._last = time.monotonic()
         self._saved_at = 0
+        self._usage = Usage(run.replay.folder)
         self.pauses = Pauses()
 
     async def restore(self, progress: Progress) -> None:
@@ -77,6 +80,7 @@ class Learning:
         started = time.monotonic()
         taken = self._run.replay.last_id
         window = self._run.replay.refs()
+        self._usage.told(await self._run.store.call(Store.steps_found, self._usage.asks(window)), window)
         metrics: dict[str, float] = {}
         async with self._holder.held() as ours:
             first = self._trainer.step_number
@@ -100,11 +104,14 @@ class Learning:
         settings = self._run.settings
         seed = derive_seed(settings.seed, "batch", self._trainer.step_number)
         share = settings.replay.supervised_share
-        return sample(self._run.data.supervised, window, settings.trainer.batch, share, seed)
+        batch = sample(self._run.data.supervised, window, settings.trainer.batch, share, seed)
+        return self._usage.seen(batch, self._trainer.step_number)
 
     async def save(self) -> None:
         """Write a checkpoint."""
         await self._trainer.save()
+        with explained(self._run.replay.folder):
+            self._usage.save()
         self._saved_at = self._trainer.step_number
 
     async def control_turn(self, progress: Progress, steps: int) -> int:
@@ -121,7 +128,7 @@ class Learning:
     async def _point(self, metrics: dict[str, float]) -> None:
         counts = await self._run.store.call(Store.counts)
         values = {key: value for key, value in metrics.items() if key in ("loss", "policy_loss", "value_loss")}
-        values |= {
+        values |= self._usage.values() | {
             "solve_rate": self._run.journal.solve_rate(),
             "proofs_verified": counts["proofs"],
             "transitions": counts["transitions"],

@@ -219,6 +219,14 @@ class Store(EvaluationRecords, TheoremStatistics):
         )
         return [(row[0], Transition(*row[1:])) for row in rows]
 
+    def steps_found(self, after: int = 0) -> list[tuple[int, int | None]]:
+        """For transitions with ids above `after`: the training step of the weights that found them; None: not known."""
+        return self._rows(
+            "SELECT transition_id, step FROM transitions JOIN results USING (attempt_id)"
+            " LEFT JOIN weights ON version = weights_last WHERE transition_id > ? ORDER BY transition_id",
+            after,
+        )
+
     # --- weights ----------------------------------------------------------------------------------------------------
 
     def add_weights(self, row: WeightsRow, now: float) -> None:
