@@ -11,11 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-from msgspec import Meta
-
-from common.limits import Factor, Positive, Share
+from common.limits import Chance, Factor, Positive, Share
 from node.learner.standing import Standing
 from node.learner.store.records import TheoremRow
 
@@ -31,9 +28,6 @@ GROUP_TRIES = 4.0
 
 OWN_TRIES = 2.0
 """Weight of its group's rate in the chance of a statement, in attempts."""
-
-Chance = Annotated[float, Meta(gt=0.0, lt=1.0)]
-"""A probability of what may go either way."""
 
 
 @dataclass

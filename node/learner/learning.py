@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 
@@ -111,7 +112,7 @@ class Learning:
         """Write a checkpoint."""
         await self._trainer.save()
         with explained(self._run.replay.folder):
-            self._usage.save()
+            await asyncio.to_thread(self._usage.save)
         self._saved_at = self._trainer.step_number
 
     async def control_turn(self, progress: Progress, steps: int) -> int:
