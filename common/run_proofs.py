@@ -7,7 +7,8 @@ from __future__ import annotations
 import json
 import sqlite3
 import textwrap
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from common.lean import Theorem
@@ -30,22 +31,29 @@ def latest(path: Path, limit: int, after: int = 0) -> list[tuple[int, ProofFound
     """
     if not path.exists():
         return []
+    with reading(path) as database:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
+        place = "place" if version >= _PLACES_SINCE else "NULL"
+        rows = database.execute(
+            "SELECT proof_id, theorem_id, attempt_id, purpose, recorded, results.simulations, disproof, script,"
+            f" binders, conclusion, {place} FROM proofs JOIN results USING (attempt_id)"
+            " JOIN attempts USING (attempt_id, theorem_id) JOIN theorems USING (theorem_id)"
+            " WHERE proof_id > ? ORDER BY proof_id DESC LIMIT ?",
+            (after, limit),
+        ).fetchall()
+    return [(row[0], _found(*row[1:])) for row in reversed(rows)]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """The records of a run, open for reading alone. Raises UnreadableRecords, for what fails within as well."""
     # A file that no process has open has no log beside it, and can be read where nothing can be written.
     finished = not path.with_name(f"{path.name}-wal").exists()
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{_how(finished)}", uri=True)) as database:
-            version: int = database.execute("PRAGMA user_version").fetchone()[0]
-            place = "place" if version >= _PLACES_SINCE else "NULL"
-            rows = database.execute(
-                "SELECT proof_id, theorem_id, attempt_id, purpose, recorded, results.simulations, disproof, script,"
-                f" binders, conclusion, {place} FROM proofs JOIN results USING (attempt_id)"
-                " JOIN attempts USING (attempt_id, theorem_id) JOIN theorems USING (theorem_id)"
-                " WHERE proof_id > ? ORDER BY proof_id DESC LIMIT ?",
-                (after, limit),
-            ).fetchall()
+            yield database
     except sqlite3.Error as error:
         raise UnreadableRecords(f"{path}: {error}") from error
-    return [(row[0], _found(*row[1:])) for row in reversed(rows)]
 
 
 def _how(finished: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -12,6 +13,8 @@ from node.learner.gatekeeper import Gatekeeper
 from node.learner.phases import Progress, RunPlan, longest_left, share_done
 from node.learner.publisher import Publisher
 from node.learner.replay.replay import Ref, epochs, sample
+from node.learner.replay.usage import Usage
+from node.learner.run.directory import explained
 from node.learner.run.run import Run
 from node.learner.schedule import TrainingTime, rate_factor, steps_due, steps_owed
 from node.learner.settings import LearnerSettings
@@ -48,6 +51,7 @@ class Learning:
         """Of reinforcement learning, over all processes of the run."""
         self._last = time.monotonic()
         self._saved_at = 0
+        self._usage = Usage(run.replay.folder)
         self._pauses = pauses(run.settings)
         self.time = TrainingTime()
 
@@ -101,10 +105,11 @@ class Learning:
     async def _cycle(self, steps: int, factor: float) -> None:
         """`steps` steps on what has been collected, then new weights for everybody."""
         started = time.monotonic()
+        window = self._run.replay.refs()
+        self._usage.told(await self._run.store.call(Store.steps_found, self._usage.asks(window)), window)
         metrics: dict[str, float] = {}
         async with self._compute() as ours:
             await self._gatekeeper.before_training()
-            window = self._run.replay.refs()
             first, began = self._trainer.step_number, time.monotonic()
             while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
                 metrics = await self._trainer.step(self._batch(window), factor, average=True) or metrics
@@ -134,11 +139,14 @@ class Learning:
         settings = self._run.settings
         seed = derive_seed(settings.seed, "batch", self._trainer.step_number)
         share = settings.replay.supervised_share
-        return sample(self._run.data.supervised, window, settings.trainer.learning_batch(), share, seed)
+        batch = sample(self._run.data.supervised, window, settings.trainer.learning_batch(), share, seed)
+        return self._usage.seen(batch, self._trainer.step_number)
 
     async def save(self) -> None:
         """Write a checkpoint."""
         await self._trainer.save()
+        with explained(self._run.replay.folder):
+            await asyncio.to_thread(self._usage.save)
         self._saved_at = self._trainer.step_number
 
     async def control_turn(self, progress: Progress, steps: int) -> int:
@@ -156,7 +164,7 @@ class Learning:
     async def _point(self, metrics: dict[str, float]) -> None:
         counts = await self._run.store.call(Store.counts)
         values = {key: value for key, value in metrics.items() if key in POINTS}
-        values |= {
+        values |= self._usage.values() | {
             "solve_rate": self._run.journal.solve_rate(),
             "proofs_verified": counts["proofs"],
             "transitions": counts["transitions"],

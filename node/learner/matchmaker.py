@@ -7,15 +7,16 @@ number) and the outcomes so far, never from a clock.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from common.attempts import AttemptOutcome
 from common.limits import Factor, Growth, Natural, Positive, Share
 from common.seeds import derive_seed
-from node.learner.store.records import Match
+from node.learner.curriculum import CANDIDATES, MOST_DRAWS, CurriculumSettings, Rates, chance, factor, nearest
+from node.learner.standing import Standing, learn
+from node.learner.store.records import Recent
 from node.learner.sum_tree import SumTree
 
 
@@ -43,6 +44,8 @@ class MatchmakerSettings:
     """Weight of a theorem that is undecided after many attempts."""
     learned_weight: Factor = 1e-3
     """Weight of a learned theorem."""
+    curriculum: CurriculumSettings = field(default_factory=CurriculumSettings)
+    """Difficulty, and statements that failed before."""
 
 
 @dataclass(frozen=True)
@@ -56,22 +59,6 @@ class Choice:
     """Candidates of the prover's fixed list that join each expansion."""
 
 
-@dataclass(slots=True)
-class Standing:
-    """What is known about one theorem."""
-
-    attempts: int = 0
-    """Attempts with a result."""
-    failures: int = 0
-    proved: bool = False
-    disproved: bool = False
-    refused: bool = False
-    """Lean does not accept the statement."""
-    outstanding: int = 0
-    in_a_row: int = 0
-    """Of the latest attempts to prove it, those that did, since the last one that did not."""
-
-
 class Matchmaker:
     """Chooses among theorems. One attempt per theorem is outstanding at a time."""
 
@@ -81,32 +68,47 @@ class Matchmaker:
         settings: MatchmakerSettings,
         seed: int,
         factors: Sequence[float] | None = None,
+        groups: Sequence[int] | None = None,
     ) -> None:
-        """`factors`: of each theorem's weight, for mixtures of banks; 1 for all where there are none."""
+        """`factors`: of each theorem's weight, for mixtures of banks; 1 for all where there are none. `groups`: of
+        about equal difficulty, for the curriculum; all in one where there are none."""
         self.settings = settings
         self.seed = seed
         self._ids = list(theorem_ids)
         self._index = {theorem_id: index for index, theorem_id in enumerate(self._ids)}
-        self._standings = [Standing() for _ in self._ids]
         self._factors = array("d", factors if factors is not None else [1.0] * len(self._ids))
-        if len(self._factors) != len(self._ids):
-            raise ValueError(f"{len(self._factors)} factors for {len(self._ids)} theorems")
-        self._weights = SumTree(self._factors)
+        self._groups = array("l", groups if groups is not None else [0] * len(self._ids))
+        if not len(self._factors) == len(self._groups) == len(self._ids):
+            raise ValueError(
+                f"{len(self._factors)} factors and {len(self._groups)} groups for {len(self._ids)} theorems"
+            )
+        self._standings: dict[int, Standing] = {}
+        """Of those that have a result: most of a large bank have none."""
+        self._outstanding: dict[int, int] = {}
+        self._rates = Rates(settings.curriculum.window)
+        self._build()
 
-    def restore(self, history: Iterable[Match]) -> None:
-        """Take in what an earlier process dispatched and recorded (`Store.history`)."""
-        for match in history:
-            self.dispatched(match.theorem_id)
-            if match.outcome is not None:
-                self.recorded(match.theorem_id, match.disproof, match.outcome)
+    def restore(
+        self, standings: Mapping[str, Standing], outstanding: Iterable[str] = (), recent: Iterable[Recent] = ()
+    ) -> None:
+        """Take in what an earlier process recorded and dispatched (`TheoremStatistics`). Theorems that are no longer in
+        the banks are passed over. `recent`: the latest attempts to prove, as many as the curriculum's window."""
+        self._standings = {self._index[each]: known for each, known in standings.items() if each in self._index}
+        for theorem_id in outstanding:
+            if (index := self._index.get(theorem_id)) is not None:
+                self._outstanding[index] = self._outstanding.get(index, 0) + 1
+        for each in recent:
+            if (index := self._index.get(each.theorem_id)) is not None:
+                self._rates.saw(self._groups[index], each.proved)
+        self._build()
 
     def choose(self, number: int) -> Choice | None:
         """The attempt with this number; None when nothing is left to attempt now. Changes nothing."""
         if self._weights.total <= 0:
             return None
         generator = np.random.default_rng(derive_seed(self.seed, "match", number))
-        index = self._weights.find(generator.random() * self._weights.total)
-        standing = self._standings[index]
+        index = self._draw(generator)
+        standing = self._known(index)
         undecided = not (standing.proved or standing.disproved)
         disproof = undecided and generator.random() < self.settings.disprove_chance
         explores = generator.random() < self.settings.explore_chance
@@ -117,40 +119,80 @@ class Matchmaker:
         """An attempt on the theorem is outstanding."""
         index = self._index.get(theorem_id)
         if index is not None:
-            self._standings[index].outstanding += 1
-            self._weights[index] = 0.0
+            self._outstanding[index] = self._outstanding.get(index, 0) + 1
+            self._weigh(index)
 
     def recorded(self, theorem_id: str, disproof: bool, outcome: str) -> None:
         """The result of an attempt was recorded."""
         index = self._index.get(theorem_id)
         if index is None:
             return
-        standing = self._standings[index]
-        standing.outstanding = max(0, standing.outstanding - 1)
+        if (left := self._outstanding.pop(index, 0) - 1) > 0:
+            self._outstanding[index] = left
+        standing = self._standings.setdefault(index, Standing())
+        tries = standing.tries
         learn(standing, disproof, outcome)
-        chance = 0.0 if standing.outstanding else weight(standing, self.settings)
-        self._weights[index] = chance * self._factors[index]
+        if standing.tries > tries:
+            self._rates.saw(self._groups[index], standing.in_a_row > 0)
+        self._weigh(index)
 
     def standing(self, theorem_id: str) -> Standing:
         """What is known about a theorem. Raises KeyError."""
-        return self._standings[self._index[theorem_id]]
+        return self._known(self._index[theorem_id])
 
+    def chance(self, theorem_id: str) -> float:
+        """Estimated chance that the next attempt to prove a theorem does. Raises KeyError."""
+        return self._chance(self._index[theorem_id])
 
-def learn(standing: Standing, disproof: bool, outcome: str) -> None:
-    """Fold one outcome into what is known; one that is not decided says nothing about the theorem."""
-    if not AttemptOutcome(outcome).decided:
-        return
-    if outcome == AttemptOutcome.BAD_STATEMENT:
-        standing.refused = True
-        return
-    success = outcome == AttemptOutcome.PROVED
-    standing.attempts += 1
-    standing.failures += not success
-    if disproof:
-        standing.disproved |= success
-        return
-    standing.proved |= success
-    standing.in_a_row = standing.in_a_row + 1 if success else 0
+    # --- drawing ----------------------------------------------------------------------------------------------------
+
+    def _draw(self, generator: np.random.Generator) -> int:
+        curriculum = self.settings.curriculum
+        if curriculum.retry_share and generator.random() < curriculum.retry_share and self._failed.total > 0:
+            drawn = (self._failed.find(generator.random() * self._failed.total) for _ in range(CANDIDATES))
+            return nearest((self._chance(index), index) for index in drawn)
+        index = self._weights.find(generator.random() * self._weights.total)
+        if not curriculum.sharpness:
+            return index
+        # Accepting what was drawn by weight with the probability `factor` draws by weight * factor. Chances change with
+        # every result, for whole groups at once: so they are asked for here and kept nowhere.
+        for _ in range(MOST_DRAWS):
+            if generator.random() < factor(self._chance(index), curriculum):
+                break
+            index = self._weights.find(generator.random() * self._weights.total)
+        return index
+
+    def _known(self, index: int) -> Standing:
+        return self._standings.get(index) or Standing()
+
+    def _chance(self, index: int) -> float:
+        return chance(self._known(index), self._rates.rate(self._groups[index]))
+
+    # --- weights ----------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        """All weights from what is known."""
+        known = {*self._standings, *self._outstanding}
+        weights, failed = array("d", self._factors), array("d", bytes(8 * len(self._ids)))
+        for index in known:
+            weights[index] = self._weight(index)
+            failed[index] = weights[index] if self._retried(index) else 0.0
+        self._weights = SumTree(weights)
+        self._failed = SumTree(failed if self.settings.curriculum.retry_share else ())
+        """The weights of undecided statements that failed before; empty where none is tried again on purpose."""
+
+    def _weigh(self, index: int) -> None:
+        self._weights[index] = weighed = self._weight(index)
+        if self.settings.curriculum.retry_share:
+            self._failed[index] = weighed if self._retried(index) else 0.0
+
+    def _weight(self, index: int) -> float:
+        free = index not in self._outstanding
+        return weight(self._known(index), self.settings) * self._factors[index] if free else 0.0
+
+    def _retried(self, index: int) -> bool:
+        standing = self._known(index)
+        return standing.failures > 0 and not standing.decided
 
 
 def weight(standing: Standing, settings: MatchmakerSettings) -> float:

@@ -51,6 +51,7 @@ async def _in_directory(
 
     from common import config
     from node.learner import data
+    from node.learner.curriculum import groups_of
     from node.learner.errors import RunDirectoryError
     from node.learner.learner import Learner
     from node.learner.matchmaker import Matchmaker
@@ -76,8 +77,13 @@ async def _in_directory(
         for note in loaded.notes:
             ctx.log.info(note)
         names = [row.theorem.name for row in loaded.train]
-        matchmaker = Matchmaker(names, settings.matchmaker, settings.seed, loaded.factors)
-        matchmaker.restore(await store.call(Store.history))
+        groups = groups_of(loaded.train)
+        matchmaker = Matchmaker(names, settings.matchmaker, settings.seed, loaded.factors, groups)
+        matchmaker.restore(
+            await store.call(Store.standings),
+            await store.call(Store.outstanding_theorems),
+            await store.call(Store.recent, settings.matchmaker.curriculum.window),
+        )
         try:
             with explained(directory.replay):
                 replay = await asyncio.to_thread(Replay, directory.replay, settings.replay)

@@ -47,7 +47,7 @@ TOOLS: dict[str, Command] = {
     "prove": Command("prove a statement, a theorem or `sorry` of a file, or many statements", "node.mesh.prove:main"),
     "eval": Command("evaluate policies and methods on benchmarks; compare and show results", "node.mesh.eval:main"),
     "fill": Command("prove what is `sorry` in .lean files, and print or write the proofs", "node.mesh.fill:main"),
-    "inspect": Command("look at a search that `prove --explain` has written", "node.mesh.inspect:main"),
+    "inspect": Command("look at a search of `prove --explain`, or at the theorems of a run", "node.mesh.inspect:main"),
     "verify": Command("check the proofs in .lean files and folders with Lean's kernel", "node.mesh.verify:main"),
     "serve": Command("a verification service: Kimina Lean Server's HTTP API over Lean", "node.serve.service:main"),
     "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.status:main"),

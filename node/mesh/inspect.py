@@ -2,6 +2,9 @@
 
 Without STATE: what came of it, the best line, and the states by visits. With the number of a state: its goals, and each
 of its tactics with prior, visits, value, or with Lean's message.
+
+`proofmesh inspect RUN_DIRECTORY`: the train theorems of a learner's run, by level, and the hardest of them: attempts,
+failures, results, what was spent. Also while the learner works.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Natural, Positive
+from common.run_proofs import UnreadableRecords
+from common.run_theorems import Order
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,10 +36,10 @@ _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 @dataclass
 class InspectSettings:
-    """Look at a search."""
+    """Look at a search, or at the theorems of a run."""
 
     file: Annotated[Path, tyro.conf.Positional]
-    """The JSON file that `prove --explain` has written."""
+    """The JSON file that `prove --explain` has written, or a run directory."""
 
     state: Annotated[int | None, tyro.conf.Positional] = None
     """Number of a state, to see its tactics."""
@@ -45,6 +50,13 @@ class InspectSettings:
     states: Positive = 40
     """Most states of the tree that are shown; those with most visits."""
 
+    theorems: Positive = 20
+    """Of a run directory: most theorems that are shown."""
+
+    by: Order = Order.HARDEST
+    """Of a run directory: which theorems come first: undecided ones with most failures (hardest), those with most
+    attempts (tried), or those that most expansions were spent on (cost)."""
+
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code."""
@@ -53,10 +65,15 @@ def main(argv: Sequence[str]) -> int:
 
     from node.proving.explain import BadExplanation, read
 
+    console = Console(highlight=False)
     try:
-        explanation = read(settings.file)
-        show(explanation, settings, Console(highlight=False))
-    except BadExplanation as error:
+        if settings.file.is_dir():
+            from node.mesh.inspect_run import show_run
+
+            show_run(settings.file, settings.theorems, settings.by, console)
+        else:
+            show(read(settings.file), settings, console)
+    except (BadExplanation, UnreadableRecords) as error:
         print(f"proofmesh inspect: {error}", file=sys.stderr)
         return USAGE_ERROR
     return SHOWN

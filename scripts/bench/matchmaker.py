@@ -1,26 +1,33 @@
 """What a learner's choice of the next theorem costs, and the memory of a bank: by default 100,000 statements.
 
-    python -m scripts.bench.matchmaker [--statements 100000] [--choices 2000] [--json OUT]
+    python -m scripts.bench.matchmaker [--statements 100000] [--choices 2000] [--attempts 100000] [--json OUT]
 
 The bank is read as a learner reads it, from files with the lengths of Lean-Workbook's statements. A choice counts with
-what it changes: the attempt is outstanding, and later its result is recorded.
+what it changes: the attempt is outstanding, and later its result is recorded. Restoring is what a learner that is
+started again does with the statistics in its records; `fill_cpu_s` is what it does once with those of an earlier
+version, which have none.
 """
 
 from __future__ import annotations
 
 import gzip
+import random
 import resource
+import sqlite3
 import statistics
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import tyro
 
 from scripts.bench._report import asked, report
+
+if TYPE_CHECKING:
+    from node.learner.matchmaker import Matchmaker
 
 OUTSTANDING = 512
 """Attempts that wait for their results, in a mesh with hundreds of searches."""
@@ -36,6 +43,10 @@ class MatchmakerBenchSettings:
     """Train statements."""
     choices: int = 2_000
     """Choices that are measured."""
+    attempts: int = 100_000
+    """Results in the records that a matchmaker is restored from."""
+    curriculum: bool = False
+    """With the difficulty curriculum and retries."""
     json: Path | None = None
     """Write the numbers here as well."""
 
@@ -56,6 +67,46 @@ def write_bank(folder: Path, statements: int) -> None:
             file.write(msgspec.json.encode(row) + b"\n")
 
 
+def write_records(path: Path, names: list[str], attempts: int) -> None:
+    """Records of an earlier version, without statistics: attempts on statements that are drawn uniformly."""
+    from node.learner.store.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
+
+    generator = random.Random(0)
+    database = sqlite3.connect(path, isolation_level=None)
+    migrate(database, str(path), MIGRATIONS[:BEFORE_STATISTICS])
+    database.execute("BEGIN")
+    database.executemany(
+        "INSERT INTO theorems (theorem_id, split, binders, conclusion, header, family, level)"
+        " VALUES (?, 'train', '', 'True', '', 'lean-workbook', 1)",
+        ((name,) for name in names),
+    )
+    numbers = range(1, attempts + 1)
+    database.executemany(
+        "INSERT INTO attempts VALUES (?, ?, ?, ?, 250, NULL, NULL, 0.0)",
+        ((n, f"run-{n}", generator.choice(names), generator.choice(("train", "disprove"))) for n in numbers),
+    )
+    database.executemany(
+        "INSERT INTO results (attempt_id, prover_id, outcome, message, simulations, expansions, seconds,"
+        " weights_first, weights_last, recorded) VALUES (?, 'prover', ?, '', 250, 250, 9.0, 1, 1, 0.0)",
+        ((f"run-{n}", OUTCOMES[n % len(OUTCOMES)]) for n in numbers),
+    )
+    database.execute("COMMIT")
+    database.close()
+
+
+def restored(matchmaker: Matchmaker, path: Path) -> dict[str, float]:
+    """Restore a matchmaker from records; processor seconds of filling the statistics, and of restoring."""
+    from node.learner.store.store import Store
+
+    began = time.process_time()
+    store = Store(path)
+    filled = time.process_time()
+    matchmaker.restore(store.standings(), store.outstanding_theorems(), store.recent(1000))
+    done = time.process_time()
+    store.close()
+    return {"fill_cpu_s": round(filled - began, 3), "restore_cpu_s": round(done - filled, 3)}
+
+
 def resident_mb() -> float:
     """Memory that this process holds now."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
@@ -65,6 +116,7 @@ def resident_mb() -> float:
 def measure(settings: MatchmakerBenchSettings, folder: Path) -> dict[str, Any]:
     """Read the bank, then choose."""
     from node.learner import data
+    from node.learner.curriculum import CurriculumSettings, groups_of
     from node.learner.matchmaker import Matchmaker
     from node.learner.settings import LearnerSettings
 
@@ -75,8 +127,13 @@ def measure(settings: MatchmakerBenchSettings, folder: Path) -> dict[str, Any]:
     loaded = data.load(learner, folder / "segments")
     read = time.perf_counter() - began
     with_statements = resident_mb()
-    matchmaker = Matchmaker([row.theorem.name for row in loaded.train], learner.matchmaker, seed=0)
+    if settings.curriculum:
+        learner.matchmaker.curriculum = CurriculumSettings(sharpness=4.0, retry_share=0.2)
+    names = [row.theorem.name for row in loaded.train]
+    matchmaker = Matchmaker(names, learner.matchmaker, 0, groups=groups_of(loaded.train))
     with_matchmaker = resident_mb()
+    write_records(folder / "proofs.sqlite", names, settings.attempts)
+    restoring = restored(matchmaker, folder / "proofs.sqlite")
     assign, record = [], []
     waiting: list[tuple[str, bool]] = []
     for number in range(settings.choices):
@@ -100,6 +157,7 @@ def measure(settings: MatchmakerBenchSettings, folder: Path) -> dict[str, Any]:
         "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
         "assign_ms": quantiles(assign),
         "record_ms": quantiles(record),
+        **restoring,
     }
 
 

@@ -67,7 +67,9 @@ def test_what_cannot_be_measured_is_said(flags: list[str], reason: str) -> None:
 
 
 def test_the_choice_of_theorems_is_measured_over_a_whole_bank(tmp_path: Path) -> None:
-    done = bench("matchmaker", "--statements", "3000", "--choices", "700", "--json", str(tmp_path / "out.json"))
+    sizes = ("--statements", "3000", "--choices", "700", "--attempts", "2000", "--curriculum")
+    done = bench("matchmaker", *sizes, "--json", str(tmp_path / "out.json"))
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "out.json").read_text())
     assert 0 < found["assign_ms"]["p50"] <= found["assign_ms"]["p99"] and found["record_ms"]["p50"] > 0
+    assert found["restore_cpu_s"] > 0 and found["fill_cpu_s"] > 0

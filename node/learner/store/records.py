@@ -49,13 +49,12 @@ class Verdict:
     """What is recorded of a proved attempt."""
 
 
-@dataclass(frozen=True)
-class Match:
-    """One attempt on a train statement, as the matchmaker remembers it. Outcome None: still outstanding."""
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """A decided attempt to prove a train statement."""
 
     theorem_id: str
-    disproof: bool
-    outcome: str | None
+    proved: bool
 
 
 @dataclass(frozen=True)

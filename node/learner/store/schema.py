@@ -134,12 +134,59 @@ ALTER TABLE evaluations ADD COLUMN given_up REAL;                           -- e
 ALTER TABLE evaluations ADD COLUMN reason TEXT;
 """
 
+_STATISTICS_OF_THEOREMS = """
+CREATE TABLE theorem_statistics (   -- of train theorems with a result; written with every result
+    theorem_id TEXT PRIMARY KEY REFERENCES theorems,
+    attempts INTEGER NOT NULL,      -- decided ones, to prove or to disprove
+    failures INTEGER NOT NULL,      -- of these
+    tries INTEGER NOT NULL,         -- of the attempts: to prove
+    proofs INTEGER NOT NULL,        -- of the tries: that did
+    disproved INTEGER NOT NULL,
+    refused INTEGER NOT NULL,       -- Lean does not accept the statement
+    in_a_row INTEGER NOT NULL,      -- latest tries that all proved it
+    shortest INTEGER,               -- tactics on the longest branch of the shortest proof; NULL: none, or not told
+    last_budget INTEGER NOT NULL,   -- simulations, of the latest result
+    last_weights INTEGER NOT NULL,  -- weight version of the latest result; 0: none
+    expansions INTEGER NOT NULL,    -- of all results
+    lean_attempts INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO theorem_statistics
+WITH told AS (                      -- what results have said so far, as `node.learner.standing.learn` takes it
+    SELECT theorem_id, attempt_id, purpose, outcome, results.rowid AS place, attempts.simulations AS budget,
+        weights_last, expansions, lean_attempts, outcome IN ('proved', 'failed', 'rejected') AS decided,
+        MAX(CASE WHEN purpose = 'train' AND outcome IN ('failed', 'rejected') THEN results.rowid END)
+            OVER (PARTITION BY theorem_id) AS lost
+    FROM results JOIN attempts USING (attempt_id) WHERE purpose IN ('train', 'disprove')
+), lengths AS (
+    SELECT theorem_id, MIN(steps) AS shortest FROM (
+        SELECT theorem_id, MAX(remaining_steps) AS steps FROM transitions JOIN attempts USING (attempt_id)
+        WHERE purpose = 'train' GROUP BY attempt_id
+    ) GROUP BY theorem_id
+), summed AS (
+    SELECT theorem_id, SUM(decided) AS attempts, SUM(decided AND outcome <> 'proved') AS failures,
+        SUM(decided AND purpose = 'train') AS tries,
+        SUM(outcome = 'proved' AND purpose = 'train') AS proofs,
+        MAX(outcome = 'proved' AND purpose = 'disprove') AS disproved, MAX(outcome = 'bad-statement') AS refused,
+        SUM(outcome = 'proved' AND purpose = 'train' AND place > COALESCE(lost, -1)) AS in_a_row,
+        SUM(expansions) AS expansions, SUM(lean_attempts) AS lean_attempts, MAX(place) AS place
+    FROM told GROUP BY theorem_id
+)
+SELECT theorem_id, attempts, failures, tries, proofs, disproved, refused, in_a_row, shortest, told.budget,
+    told.weights_last, summed.expansions, summed.lean_attempts
+FROM summed JOIN told USING (theorem_id, place) LEFT JOIN lengths USING (theorem_id);
+"""
+"""Filled from the history once."""
+
 MIGRATIONS: tuple[str, ...] = (
     *(_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS, _EVALUATIONS_BESIDE),
+    _STATISTICS_OF_THEOREMS,
 )
 """MIGRATIONS[n] takes schema version n to n + 1."""
 
 SCHEMA_VERSION = len(MIGRATIONS)
+
+BEFORE_STATISTICS = 5
+"""The last version without statistics of theorems."""
 
 
 def migrate(connection: sqlite3.Connection, name: str, migrations: tuple[str, ...] = MIGRATIONS) -> int:

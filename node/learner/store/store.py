@@ -1,9 +1,9 @@
 """The learner's records: proofs.sqlite. Synchronous; `StoreThread` gives it a thread of its own.
 
 The rule that everything here keeps: recorded = dispatched - outstanding, each attempt id once. An attempt and its
-outbox row are written in one transaction, before anything is published; the result, its proof and its transitions
-are written, and the outbox row removed, in one transaction, before the result is acknowledged. So a crash at any
-moment leaves an attempt either outstanding or recorded.
+outbox row are written in one transaction, before anything is published; the result, its proof, its transitions and its
+theorem's statistics are written, and the outbox row removed, in one transaction, before the result is acknowledged.
+So a crash at any moment leaves an attempt either outstanding or recorded.
 """
 
 from __future__ import annotations
@@ -20,21 +20,14 @@ from common.lean import Theorem
 from common.messages import SCHEMA_VERSION, MalformedMessage, MessageError, encode
 from common.places import Context, Place
 from node.learner.store.evaluations import EvaluationRecords
-from node.learner.store.records import (
-    Audit,
-    Match,
-    Planned,
-    TheoremRow,
-    Verdict,
-    VerifiedProof,
-    WeightsRow,
-)
+from node.learner.store.records import Audit, Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
+from node.learner.store.theorem_statistics import TheoremStatistics
 
 TRAINED_PURPOSES = (Purpose.TRAIN, Purpose.DISPROVE)
 """Attempts whose transitions train. Those of `eval` are about test statements: they score and never train."""
 
 
-class Store(EvaluationRecords):
+class Store(EvaluationRecords, TheoremStatistics):
     """One open database. Raises RunDirectoryError where it cannot be written or read."""
 
     # --- theorems ---------------------------------------------------------------------------------------------------
@@ -173,6 +166,9 @@ class Store(EvaluationRecords):
                 return False
             db.execute("DELETE FROM outbox WHERE attempt_id = ?", (result.attempt_id,))
             self._insert_result(db, result, verdict, now)
+            theorem_id, purpose = row
+            if purpose in TRAINED_PURPOSES:
+                self._keep_statistics(db, theorem_id, purpose, result, verdict)
             if verdict.outcome is AttemptOutcome.PROVED:
                 assert verdict.proof is not None
                 self._insert_proof(db, result.attempt_id, verdict.proof, *row)
@@ -213,14 +209,6 @@ class Store(EvaluationRecords):
 
     # --- what others are rebuilt from -------------------------------------------------------------------------------
 
-    def history(self) -> list[Match]:
-        """All attempts on train statements in the order in which their results came, open ones last (outcome None)."""
-        rows = self._rows(
-            "SELECT theorem_id, purpose = 'disprove', outcome FROM attempts LEFT JOIN results USING (attempt_id)"
-            " WHERE purpose IN ('train', 'disprove') ORDER BY results.rowid IS NULL, results.rowid, number"
-        )
-        return [Match(theorem_id, bool(disproof), outcome) for theorem_id, disproof, outcome in rows]
-
     def transitions(self, after: int = 0, limit: int = 10_000) -> list[tuple[int, Transition]]:
         """Transitions with ids above `after`, in order of recording."""
         rows = self._rows(
@@ -230,6 +218,14 @@ class Store(EvaluationRecords):
             limit,
         )
         return [(row[0], Transition(*row[1:])) for row in rows]
+
+    def steps_found(self, after: int = 0) -> list[tuple[int, int | None]]:
+        """For transitions with ids above `after`: the training step of the weights that found them; None: not known."""
+        return self._rows(
+            "SELECT transition_id, step FROM transitions JOIN results USING (attempt_id)"
+            " LEFT JOIN weights ON version = weights_last WHERE transition_id > ? ORDER BY transition_id",
+            after,
+        )
 
     # --- weights ----------------------------------------------------------------------------------------------------
 

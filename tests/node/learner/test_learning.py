@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from common.attempts import AttemptStatistics
 from common.bus import Bus
+from common.curves import Tail
 from common.messages import PauseHold, WeightsState
 from common.seeds import derive_seed
 from node.learner import phases
@@ -45,11 +48,12 @@ async def learning(run: Run, trainer: StandInTrainer) -> Learning:
     return learning
 
 
-async def record(run: Run, number: int, transitions: int) -> None:
+async def record(run: Run, number: int, transitions: int, weights: int = 0) -> None:
     """A proof with so many transitions that no other has."""
     plan = planned(number)
     await run.store.call(Store.dispatch, [plan], 1.0)
-    await run.store.call(Store.record, result(plan.attempt), proved(transitions, number * 100), 2.0)
+    found = msgspec.structs.replace(result(plan.attempt), statistics=AttemptStatistics(weights_last=weights))
+    await run.store.call(Store.record, found, proved(transitions, number * 100), 2.0)
     await run.fill_replay()
 
 
@@ -183,3 +187,17 @@ async def test_a_run_ends_with_the_weights_that_act_if_the_last_ones_were_held_b
     await learning.last_turn(RL)
     assert trainer.step_number == 3 and publisher.latest.step == 0
     assert trainer.restored == [publisher.latest_file] and trainer.saved == [3]
+
+
+async def test_points_tell_how_fresh_and_how_often_used_what_was_trained_on_is(run: Run, learning: Learning) -> None:
+    run.settings.schedule.pause_budget = 1.0
+    await record(run, 1, 4)
+    await learning.turn(RL)
+    first = Tail(run.directory.metrics).read().points[-1].values
+    assert 1 <= first["replay_uses_mean"] <= first["replay_uses_max"] <= 24  # 3 steps of 8 on 4 transitions
+    assert "replay_age_steps" not in first  # they were found without weights
+    await record(run, 2, 4, weights=1)  # those of step 3
+    await learning.turn(RL)
+    second = Tail(run.directory.metrics).read().points[-1].values
+    assert second["replay_age_steps"] == pytest.approx((0 + 1 + 2) / 3, abs=1e-5)
+    assert second["replay_uses_max"] > first["replay_uses_max"]

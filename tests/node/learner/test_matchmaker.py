@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 
 import pytest
 
-from node.learner.matchmaker import Matchmaker, MatchmakerSettings, Standing, budget, learn, weight
-from node.learner.store.records import Match
+from node.learner.curriculum import CurriculumSettings
+from node.learner.matchmaker import Matchmaker, MatchmakerSettings, budget, weight
+from node.learner.standing import Standing, learn
+from node.learner.store.records import Recent
 
 SETTINGS = MatchmakerSettings()
 
@@ -91,17 +94,21 @@ def test_a_theorem_with_an_outstanding_attempt_is_not_chosen_again() -> None:
     assert matchmaker.choose(99) is not None
 
 
-def test_a_matchmaker_restored_from_history_goes_on_as_the_first_would() -> None:
+@pytest.mark.parametrize("curriculum", [CurriculumSettings(), CurriculumSettings(2.0, window=30, retry_share=0.5)])
+def test_a_restored_matchmaker_goes_on_as_the_first_would(curriculum: CurriculumSettings) -> None:
     names = [f"t{index}" for index in range(10)]
-    first, second = Matchmaker(names, SETTINGS, 6), Matchmaker(names, SETTINGS, 6)
-    history: list[Match] = []
+    settings = MatchmakerSettings(curriculum=curriculum)
+    first, second = (Matchmaker(names, settings, 6, groups=[index % 3 for index in range(10)]) for _ in range(2))
+    recent: list[Recent] = []
     for number in range(60):
         choice = first.choose(number)
         assert choice is not None
         outcome = "proved" if number % 3 else "failed"
         first.dispatched(choice.theorem_id)
         first.recorded(choice.theorem_id, choice.disproof, outcome)
-        history.append(Match(choice.theorem_id, choice.disproof, outcome))
+        if not choice.disproof:
+            recent.append(Recent(choice.theorem_id, outcome == "proved"))
     first.dispatched("t0")
-    second.restore([*history, Match("t0", False, None), Match("of another bank", False, "proved")])
+    standings = {name: copy(first.standing(name)) for name in names} | {"of another bank": told("proved")}
+    second.restore(standings, ["t0", "of another bank"], [*recent[-30:]])
     assert [first.choose(number) for number in range(100, 140)] == [second.choose(number) for number in range(100, 140)]

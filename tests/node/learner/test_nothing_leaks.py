@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from common.bus import Bus
-from node.learner.matchmaker import Matchmaker, Standing
+from node.learner.matchmaker import Matchmaker
 from node.learner.run.run import Run
+from node.learner.standing import Standing
 from node.learner.store.store import Store
 from tests.node.learner.builders import planned, result
 from tests.node.learner.test_collector import claim, collecting, drained, send
@@ -27,14 +28,14 @@ async def test_a_verified_proof_of_an_evaluation_leaves_no_trace_in_what_is_lear
         assert counts["eval:proved"] == 2 and counts["proofs"] == 2 and counts["transitions"] == 0
         assert await run.store.call(Store.transitions) == [] and len(run.replay) == 0
         assert run.matchmaker.standing("t") == Standing() and run.journal.solve_rate() == 0.0
-        assert await run.store.call(Store.history) == []  # what the matchmaker of the next process is told
+        assert await run.store.call(Store.standings) == {}  # what the matchmaker of the next process is told
         # The same proof of an attempt to train does all of this.
         await run.store.call(Store.dispatch, train, 0.0)
         await send(bus, claim(train[0].attempt))
         await until(lambda: drained(bus), what="the end of the results")
     assert len(run.replay) == 2 and run.matchmaker.standing("u").proved and run.journal.solve_rate() == 1.0
     again = Matchmaker(["t", "u"], run.settings.matchmaker, seed=1)
-    again.restore(await run.store.call(Store.history))
+    again.restore(await run.store.call(Store.standings))
     assert again.standing("t") == Standing() and again.standing("u").proved
     costs = await run.store.call(Store.costs)
     assert costs["eval-beside"]["attempts"] == 3 and costs["train"]["attempts"] == 1 and "eval" not in costs

@@ -40,6 +40,8 @@ SENSELESS = [
     ("learner", "learner", "matchmaker.budget", "-16"),
     ("learner", "learner", "matchmaker.disprove_chance", "1.5"),
     ("learner", "learner", "matchmaker.growth", "0.0"),
+    ("learner", "learner", "matchmaker.curriculum.target", "1.0"),
+    ("learner", "learner", "matchmaker.curriculum.retry_share", "2.0"),
     ("learner", "learner", "replay.supervised_share", "-0.1"),
     ("learner", "learner", "replay.window", "0"),
     ("learner", "learner", "schedule.pause_budget", "30.0"),

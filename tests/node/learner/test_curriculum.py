@@ -1,0 +1,116 @@
+"""The difficulty curriculum: its estimates, and what it brings simulated provers whose difficulties are hidden."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import astuple, replace
+
+import pytest
+
+from common.lean import Theorem
+from node.learner.curriculum import CurriculumSettings, Rates, chance, factor, groups_of
+from node.learner.matchmaker import Matchmaker, MatchmakerSettings
+from node.learner.standing import Standing
+from node.learner.store.records import TheoremRow
+from tests.node.learner.simulated_prover import Simulated, simulate
+
+SHARP = CurriculumSettings(sharpness=2.0)
+ALL_TO_PROVE = MatchmakerSettings(disprove_chance=0.0)
+
+
+def test_weight_is_largest_at_the_target_and_never_nothing() -> None:
+    factors = [factor(tenth / 10, SHARP) for tenth in range(11)]
+    assert factors[5] == 1.0 and factors[1:5] == sorted(factors[1:5]) and factors[0] == factors[10] == SHARP.least
+    assert factors[3] == pytest.approx(4 * 0.3 * 0.7)
+    assert factor(0.2, CurriculumSettings(sharpness=7.0, target=0.2)) == 1.0
+    assert {factor(tenth / 10, CurriculumSettings()) for tenth in range(11)} == {1.0}
+
+
+def test_the_chance_of_a_statement_goes_from_its_groups_rate_to_its_own() -> None:
+    assert chance(Standing(), 0.3) == pytest.approx(0.3)
+    assert chance(Standing(tries=98, proofs=98), 0.0) == pytest.approx(0.98)
+    failed = [chance(Standing(tries=tries), 0.6) for tries in range(4)]
+    assert failed == sorted(failed, reverse=True)
+
+
+def test_a_groups_rate_begins_at_that_of_all_and_forgets_what_left_the_window() -> None:
+    rates = Rates(window=40)
+    assert rates.rate(7) == 0.5
+    for _ in range(40):
+        rates.saw(1, True)
+    assert rates.rate(1) > 0.95 and rates.rate(7) > 0.9
+    for _ in range(40):
+        rates.saw(1, False)
+    assert rates.rate(1) < 0.01 and rates.rate(7) < 0.05
+
+
+def test_statements_are_grouped_by_level_and_where_levels_say_nothing_by_length() -> None:
+    def row(family: str, level: int, length: int) -> TheoremRow:
+        return TheoremRow(Theorem("t", "", "p" * length), "train", family, level)
+
+    rows = [row("logic", 1, 10), row("logic", 2, 10), row("logic", 1, 900), row("book", 1, 10), row("book", 1, 900)]
+    first, second, third, short, long = groups_of(rows)
+    assert first == third and len({first, second, short, long}) == 4
+
+
+def test_what_is_solved_half_the_time_is_chosen_more_often_than_what_is_too_easy_or_too_hard() -> None:
+    names = [f"{kind}{index}" for kind in ("easy", "right", "hard") for index in range(60)]
+    settings = replace(ALL_TO_PROVE, curriculum=replace(SHARP, sharpness=4.0))
+    matchmaker = Matchmaker(names, settings, seed=1, groups=[0] * 60 + [1] * 60 + [2] * 60)
+    for index in range(40):
+        for kind, outcome in (("easy", "proved"), ("right", "proved" if index % 2 else "failed"), ("hard", "failed")):
+            matchmaker.recorded(f"{kind}{index}", False, outcome)
+    untried = [name for name in names if int(name.lstrip("easyrightd")) >= 40]
+    drawn = Counter(choice.theorem_id for number in range(4000) if (choice := matchmaker.choose(number)))
+    by_kind = {
+        kind: sum(drawn[name] for name in untried if name.startswith(kind)) for kind in ("easy", "right", "hard")
+    }
+    assert by_kind["right"] > 3 * by_kind["easy"] > 0 and by_kind["right"] > 3 * by_kind["hard"] > 0
+    assert matchmaker.chance("easy50") > 0.8 > matchmaker.chance("right50") > 0.4 > 0.2 > matchmaker.chance("hard50")
+
+
+def test_the_share_of_retries_is_kept_their_budget_grows_and_the_nearest_come_first() -> None:
+    names = [f"t{index}" for index in range(3000)]
+    settings = replace(ALL_TO_PROVE, curriculum=CurriculumSettings(retry_share=0.25))
+    matchmaker = Matchmaker(names, settings, seed=2)
+    assert matchmaker.choose(0) is not None  # nothing has failed yet
+    for index in range(20):
+        for _ in range(1 if index < 10 else 5):
+            matchmaker.recorded(f"t{index}", False, "failed")
+    matchmaker.recorded("t30", False, "proved")
+    matchmaker.recorded("t31", True, "proved")
+    matchmaker.recorded("t32", False, "bad-statement")
+    matchmaker.dispatched("t0")
+    choices = [choice for number in range(4000) if (choice := matchmaker.choose(number)) and choice.theorem_id != "t0"]
+    retried = [choice for choice in choices if matchmaker.standing(choice.theorem_id).failures]
+    assert len(choices) == 4000 and 0.22 < len(retried) / len(choices) < 0.28
+    once = [choice for choice in retried if choice.simulations == int(250 * 1.17)]
+    often = [choice for choice in retried if choice.simulations == int(250 * 1.17**5)]
+    assert len(once) + len(often) == len(retried) and len(once) > 20 * len(often)
+
+
+def test_without_the_options_choices_are_those_of_a_matchmaker_that_has_none() -> None:
+    names = [f"t{index}" for index in range(50)]
+    plain, grouped = Matchmaker(names, ALL_TO_PROVE, 5), Matchmaker(names, ALL_TO_PROVE, 5, groups=list(range(50)))
+    for matchmaker in (plain, grouped):
+        for index in range(25):
+            matchmaker.recorded(f"t{index}", False, "failed" if index % 2 else "proved")
+    assert [plain.choose(number) for number in range(100)] == [grouped.choose(number) for number in range(100)]
+
+
+def played(curriculum: CurriculumSettings) -> Simulated:
+    """Two runs of 600 attempts on 2,000 statements, summed."""
+    settings = replace(ALL_TO_PROVE, growth=1.5, curriculum=curriculum)
+    runs = [simulate(settings, 2000, 600, seed) for seed in (1, 2)]
+    return Simulated(*(sum(values) for values in zip(*(astuple(run) for run in runs), strict=True)))
+
+
+def test_simulated_provers_solve_more_statements_with_the_curriculum_than_with_uniform_choice() -> None:
+    uniform, curriculum = played(CurriculumSettings()), played(replace(SHARP, sharpness=4.0))
+    assert curriculum.solved > 1.5 * uniform.solved and curriculum.skill > uniform.skill
+
+
+def test_retries_with_budgets_that_grow_solve_what_failed_at_first() -> None:
+    uniform, retried = played(CurriculumSettings()), played(CurriculumSettings(retry_share=0.3))
+    assert retried.again > 2 * uniform.again
+    assert retried.late > 2 * uniform.late and retried.solved > uniform.solved

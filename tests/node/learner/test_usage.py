@@ -1,0 +1,93 @@
+"""How fresh and how often used the transitions of batches are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from node.learner.replay.replay import Ref, Replay, ReplaySettings
+from node.learner.replay.usage import FILE, Usage
+from tests.node.learner.test_journal import shown
+from tests.node.learner.test_replay import rows
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Replay:
+    """Eight transitions with the ids 1 to 8, in two segments."""
+    replay = Replay(tmp_path / "replay", ReplaySettings(window=10, segment=4))
+    replay.add(rows(*range(8)))
+    return replay
+
+
+def told(replay: Replay) -> Usage:
+    """The first four were found with the weights of step 100, others with those of step 130; one without weights."""
+    usage, window = Usage(replay.folder), replay.refs()
+    found = [(number, 100 if number <= 4 else None if number == 8 else 130) for number in range(1, 9)]
+    usage.told([each for each in found if each[0] > usage.asks(window)], window)
+    return usage
+
+
+def test_age_is_counted_from_the_weights_that_found_a_transition(replay: Replay) -> None:
+    usage, refs = told(replay), replay.refs()
+    assert usage.seen([refs[0], refs[5], ("supervised", 0)], 150) == [refs[0], refs[5], ("supervised", 0)]
+    assert usage.values() == {"replay_age_steps": (50 + 20) / 2, "replay_uses_mean": 1.0, "replay_uses_max": 1.0}
+    usage.seen([refs[7]], 151)
+    assert usage.values() == {"replay_uses_mean": 1.0, "replay_uses_max": 1.0}  # no weights found it: it has no age
+    assert usage.values() == {}
+
+
+def test_uses_are_counted_over_batches_and_within_one(replay: Replay) -> None:
+    usage, refs = told(replay), replay.refs()
+    usage.seen([refs[0], refs[0], refs[1]], 150)
+    usage.seen([refs[0], refs[6]], 151)
+    values = usage.values()
+    assert values["replay_uses_mean"] == ((2 + 2 + 1) / 3 + (3 + 1) / 2) / 2 and values["replay_uses_max"] == 3
+    assert shown("learner_replay_uses_max") == 3 and shown("learner_replay_age_steps") == values["replay_age_steps"]
+
+
+def test_a_step_that_is_taken_again_counts_once(replay: Replay) -> None:
+    usage, refs = told(replay), replay.refs()
+    for _ in range(3):
+        usage.seen([refs[0]], 150)
+    usage.seen([refs[0]], 151)
+    assert usage.values()["replay_uses_max"] == 2
+
+
+def test_batches_without_replay_transitions_say_nothing(tmp_path: Path) -> None:
+    usage = Usage(tmp_path)
+    usage.told([], [])
+    usage.seen([("supervised", 3)], 1)
+    assert usage.asks([]) == 0 and usage.values() == {}
+
+
+def test_a_buffer_that_grows_and_forgets_is_followed(replay: Replay) -> None:
+    usage = told(replay)
+    replay.add(rows(*range(8, 20), start=9))
+    window = replay.refs()
+    assert usage.asks(window) == 10  # what has left the window meanwhile is never asked for
+    usage.told([(number, 140) for number in range(11, 21)], window)
+    usage.seen(window, 141)
+    assert usage.values() == {"replay_age_steps": 1.0, "replay_uses_mean": 1.0, "replay_uses_max": 1.0}
+    assert usage.asks(window) == 20
+
+
+def test_counts_are_kept_for_the_next_process(replay: Replay) -> None:
+    usage, refs = told(replay), replay.refs()
+    usage.seen([refs[0], refs[7]], 150)
+    usage.save()
+    again = told(replay)
+    again.seen([refs[0], refs[1]], 151)
+    assert again.values()["replay_uses_max"] == 2
+    (replay.folder / FILE).write_bytes(b"damaged")
+    fresh = told(replay)
+    fresh.seen([refs[0]], 152)
+    assert fresh.values()["replay_uses_max"] == 1
+
+
+def test_a_buffer_read_again_takes_no_notice_of_the_counts(replay: Replay) -> None:
+    usage, refs = told(replay), list[Ref](replay.refs())
+    usage.seen(refs, 150)
+    usage.save()
+    replay.close()
+    assert Replay(replay.folder, replay.settings).refs() == refs

@@ -1,0 +1,70 @@
+"""`proofmesh inspect RUN_DIRECTORY` reads a learner's records, and changes nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from common.attempts import AttemptOutcome
+from common.run_proofs import DATABASE
+from common.run_theorems import Order, found
+from node.learner.store.records import Verdict
+from node.learner.store.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
+from node.learner.store.store import Store
+from node.mesh.inspect import SHOWN, USAGE_ERROR, main
+from tests.node.learner.builders import PROVED, planned, result, row
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """`easy` proved, `hard` failed three times, `false` disproved, `new` never tried."""
+    store = Store(tmp_path / DATABASE)
+    store.add_theorems([row("easy"), row("hard", level=2), row("false", level=2), row("new"), row("scored", "test")])
+    told = [("easy", "train", PROVED), ("false", "disprove", PROVED)]
+    told += [("hard", "train", Verdict(AttemptOutcome.FAILED))] * 3
+    plans = [planned(number, name, purpose) for number, (name, purpose, _) in enumerate(told, start=1)]
+    store.dispatch(plans, 1.0)
+    for plan, (_, _, verdict) in zip(plans, told, strict=True):
+        store.record(result(plan.attempt), verdict, now=2.0)
+    return store
+
+
+def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone(store: Store) -> None:
+    levels, theorems = found(store.path, 9, Order.HARDEST)
+    assert [(each.level, each.theorems, each.tried, each.proved, each.disproved) for each in levels] == [
+        (1, 2, 1, 1, 0),
+        (2, 2, 2, 0, 1),
+    ]
+    assert [(each.theorem_id, each.result, each.failures) for each in theorems] == [
+        ("hard", "open", 3),
+        ("easy", "proved 1 of 1", 0),
+        ("false", "disproved", 0),
+    ]
+    assert [each.theorem_id for each in found(store.path, 1, Order.TRIED)[1]] == ["hard"]
+    store.close()
+    before = {each.name: each.read_bytes() for each in store.path.parent.iterdir()}
+    assert found(store.path, 9, Order.HARDEST) == (levels, theorems)
+    assert {each.name: each.read_bytes() for each in store.path.parent.iterdir()} == before
+
+
+def test_inspect_shows_the_hardest_theorems_of_a_run(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(store.path.parent), "--theorems", "2"]) == SHOWN
+    shown = capsys.readouterr().out
+    assert "hardest" in shown and shown.index("hard ") < shown.index("easy") and "false" not in shown
+
+
+def test_inspect_says_what_a_folder_without_statistics_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path)]) == USAGE_ERROR
+    assert "is no run directory" in capsys.readouterr().err
+    database = sqlite3.connect(tmp_path / DATABASE, isolation_level=None)
+    migrate(database, "x", MIGRATIONS[:BEFORE_STATISTICS])
+    database.close()
+    assert main([str(tmp_path)]) == USAGE_ERROR
+    assert "a learner that goes on with the run adds them" in capsys.readouterr().err
+    (tmp_path / DATABASE).write_bytes(b"no database, whatever its name says" * 200)
+    assert main([str(tmp_path)]) == USAGE_ERROR
+    assert "not a database" in capsys.readouterr().err
