@@ -8,12 +8,11 @@ together differ.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from node.prover.parameters import SearchParameters
-
 if TYPE_CHECKING:
+    from node.prover.parameters import SearchParameters
     from node.prover.tree import Action, StateNode
 
 
@@ -24,7 +23,9 @@ def q_value(value: float, parameters: SearchParameters) -> float:
 
 def unvisited_q(parent_value: float, parameters: SearchParameters) -> float:
     """Q of a child that no simulation has reached: V(parent) minus a penalty in steps, or zero by option."""
-    return 0.0 if parameters.unvisited_zero else q_value(parent_value - parameters.unvisited_penalty, parameters)
+    if parameters.unvisited_zero:
+        return 0.0
+    return math.pow(parameters.discount, -1.0 - (parent_value - parameters.unvisited_penalty))
 
 
 def exploration(total: int, parameters: SearchParameters) -> float:
@@ -33,17 +34,36 @@ def exploration(total: int, parameters: SearchParameters) -> float:
     return (parameters.c_init + growth) * math.sqrt(total)
 
 
+def few_tactics(visits: int, parameters: SearchParameters) -> float:
+    """c · N^exponent: a state of N visits that has no more tactics than these is sampled again."""
+    return parameters.progressive_c * math.pow(visits, parameters.progressive_exponent)
+
+
+class ByCount(dict[int, float]):
+    """A formula of a count, remembered: a search asks for the same counts again and again, at every level."""
+
+    def __init__(self, formula: Callable[[int, SearchParameters], float], parameters: SearchParameters) -> None:
+        super().__init__()
+        self._formula = formula
+        self._parameters = parameters
+
+    def __missing__(self, count: int) -> float:
+        value = self[count] = self._formula(count, self._parameters)
+        return value
+
+
 def wants_tactics(node: StateNode, parameters: SearchParameters) -> bool:
     """Progressive sampling: expand again while n_actions <= c · N^exponent. A fresh state has neither, so it is
     expanded."""
-    if node.exhausted or node.pending:
-        return False
-    return node.live <= parameters.progressive_c * math.pow(node.visits, parameters.progressive_exponent)
+    return node.live <= parameters.few_tactics[node.visits] and not (node.exhausted or node.pending)
 
 
 def is_blocked(action: Action) -> bool:
     """True when every open branch waits for its first expansion, which is in flight."""
-    return not any(map(is_open, action.children))
+    for child in action.children:
+        if is_open(child):
+            return False
+    return True
 
 
 def is_open(child: StateNode) -> bool:
@@ -56,24 +76,25 @@ def best_action(node: StateNode, parameters: SearchParameters) -> Action | None:
     """OR node: argmax of Q + c · P · sqrt(ΣN) / (1 + N). Ties go to the larger prior. None: nothing here can be
     selected now."""
     best = _argmax_action(node, node.actions, parameters)
-    if best is not None and is_blocked(best):
+    if best is not None and is_blocked(best):  # seldom, so not asked of every action
         return _argmax_action(node, [action for action in node.actions if not is_blocked(action)], parameters)
     return best
 
 
 def _argmax_action(node: StateNode, actions: Iterable[Action], parameters: SearchParameters) -> Action | None:
     total = node.visits - node.expansions + node.in_flight - node.pending  # ΣN: every other passage took an action
-    weight = exploration(total, parameters) / node.mass if node.mass else 0.0
+    weight = parameters.exploration[total] / node.mass if node.mass else 0.0
     fresh_q = unvisited_q(node.value, parameters)
     best, best_score = None, -math.inf
     for action in actions:
         if action.dead:
             continue
-        visits, in_flight = action.visits, action.in_flight
+        passages = visits = action.visits
         score = action.q if visits else fresh_q
-        if in_flight:
-            score *= visits / (visits + in_flight)
-        score += weight * action.mass / (1 + visits + in_flight)
+        if action.in_flight:
+            passages += action.in_flight
+            score *= visits / passages
+        score += weight * action.mass / (1 + passages)
         if score > best_score:
             best, best_score = action, score
     return best
@@ -87,7 +108,7 @@ def hardest_branch(action: Action, parameters: SearchParameters) -> StateNode:
     branch.
     """
     total = sum(child.visits + child.in_flight for child in action.children)
-    weight = parameters.c_and * exploration(total, parameters) / len(action.children)
+    weight = parameters.c_and * parameters.exploration[total] / len(action.children)
     fresh_q = unvisited_q(product_value(action), parameters)
 
     def score(child: StateNode) -> float:

@@ -37,9 +37,10 @@ def count_leaf(leaf: StateNode, value: float) -> None:
 
 def count_passage(action: Action, value: float, parameters: SearchParameters) -> None:
     """Count a simulation of this value that passed through an action, and so through its state."""
-    action.visits += 1
+    visits = action.visits + 1
+    action.visits = visits
     action.value_sum += value
-    action.q = q_value(action.value_sum / action.visits, parameters)
+    action.q = q_value(action.value_sum / visits, parameters)
     _count_visit(action.parent, value)
 
 
