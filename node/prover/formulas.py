@@ -8,7 +8,7 @@ together differ.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def wants_tactics(node: StateNode, parameters: SearchParameters) -> bool:
 def is_blocked(action: Action) -> bool:
     """True when every open branch waits for its first expansion, which is in flight."""
     for child in action.children:
-        if is_open(child):
+        if child.steps is None and (child.live > 0 or not child.pending):  # `is_open`: a call takes as long again
             return False
     return True
 
@@ -76,21 +76,26 @@ def best_action(node: StateNode, parameters: SearchParameters) -> Action | None:
     """OR node: argmax of Q + c · P · sqrt(ΣN) / (1 + N). Ties go to the larger prior. None: nothing here can be
     selected now."""
     best = _argmax_action(node, node.actions, parameters)
-    if best is not None and is_blocked(best):  # seldom, so not asked of every action
+    if best is not None and is_blocked(best):  # seldom: so not every action is asked
         return _argmax_action(node, [action for action in node.actions if not is_blocked(action)], parameters)
     return best
 
 
-def _argmax_action(node: StateNode, actions: Iterable[Action], parameters: SearchParameters) -> Action | None:
+def _argmax_action(node: StateNode, actions: list[Action], parameters: SearchParameters) -> Action | None:
     total = node.visits - node.expansions + node.in_flight - node.pending  # ΣN: every other passage took an action
     weight = parameters.exploration[total] / node.mass if node.mass else 0.0
-    fresh_q = unvisited_q(node.value, parameters)
+    fresh_q = None
     best, best_score = None, -math.inf
     for action in actions:
         if action.dead:
             continue
         passages = visits = action.visits
-        score = action.q if visits else fresh_q
+        if visits:
+            score = action.q
+        else:
+            if fresh_q is None:
+                fresh_q = unvisited_q(node.value, parameters)
+            score = fresh_q
         if action.in_flight:
             passages += action.in_flight
             score *= visits / passages
@@ -105,26 +110,38 @@ def hardest_branch(action: Action, parameters: SearchParameters) -> StateNode:
     skipped.
 
     So the hardest branch comes first, and an unvisited one before all: an action is worth no more than its worst
-    branch.
+    branch. Raises ValueError when the action is blocked.
     """
-    total = sum(child.visits + child.in_flight for child in action.children)
-    weight = parameters.c_and * parameters.exploration[total] / len(action.children)
-    fresh_q = unvisited_q(product_value(action), parameters)
-
-    def score(child: StateNode) -> float:
-        loss = 1.0 - (q_value(child.value, parameters) if child.visits else fresh_q)
+    children = action.children
+    total = 0
+    for child in children:
+        total += child.visits + child.in_flight
+    weight = parameters.c_and * parameters.exploration[total] / len(children)
+    best, best_score = None, -math.inf
+    for child in children:
+        if not is_open(child):
+            continue
+        passages = visits = child.visits
+        loss = 1.0 - (q_value(child.value, parameters) if visits else unvisited_q(product_value(action), parameters))
         if child.in_flight:
-            loss *= child.visits / (child.visits + child.in_flight)
-        return loss + weight / (1 + child.visits + child.in_flight)
-
-    return max(filter(is_open, action.children), key=score)
+            passages += child.in_flight
+            loss *= visits / passages
+        score = loss + weight / (1 + passages)
+        if score > best_score:
+            best, best_score = child, score
+    if best is None:
+        raise ValueError("no branch is open")
+    return best
 
 
 def product_value(action: Action) -> float:
     """V of an AND node: the minimum over its branches that are solved or visited; the parent state's value when
     there is none."""
-    known = [child.value for child in action.children if child.visits or child.steps is not None]
-    return min(known, default=action.parent.value)
+    least = None
+    for child in action.children:
+        if (child.visits or child.steps is not None) and (least is None or child.value < least):
+            least = child.value
+    return action.parent.value if least is None else least
 
 
 def leaf_value(leaf: StateNode, value: float, parameters: SearchParameters, *, lost: bool) -> float:
