@@ -13,7 +13,6 @@ from node.prover.prior import Proposal
 from node.prover.statistics import add_mass
 from node.prover.tree import StateNode, Tree
 
-
 LOST, GOALS, PROVED = OutcomeKind.LOST, OutcomeKind.GOALS, OutcomeKind.PROVED
 """Python 3.11 looks an enum's member up by a call."""
 

@@ -26,6 +26,7 @@ LARGEST_LOSS = 20
 PRIORS = 256
 """Different lists of proposals: the tactics are the same, their prior mass is not."""
 
+GOALS = OutcomeKind.GOALS
 ERROR = Outcome(OutcomeKind.ERROR, message="tactic failed")
 
 TRIVIAL = (("s", ""),)
@@ -94,10 +95,9 @@ class Stub:
         return {tactic: self._left(moves[tactic]) if tactic in moves else ERROR for tactic in tactics}
 
     def _left(self, numbers: tuple[int, ...]) -> Outcome:
-        write = self._write
-        return Outcome(
-            OutcomeKind.GOALS, tuple([Branch(write(number), (index,)) for index, number in enumerate(numbers)])
-        )
+        if len(numbers) == 1:
+            return Outcome(GOALS, (Branch(self._write(numbers[0])),))
+        return Outcome(GOALS, tuple([Branch(self._write(number), (index,)) for index, number in enumerate(numbers)]))
 
     def _write(self, number: int) -> str:
         before, behind = self._texts[number]
