@@ -7,7 +7,6 @@ written anew in every answer, as it is when an answer is read off the network: s
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Sequence
 
@@ -82,8 +81,11 @@ class Stub:
                     moves[name] = tuple(draw.randrange(STATES) for _ in range(branches))
 
     def root(self, number: int) -> str:
-        """The text of a state to begin with: the first from this number on at which a tactic is legal."""
-        return next(state for state in map(self._write, itertools.count(number % STATES)) if self._moves[state])
+        """The text of a state to begin with: from this number on the first at which a tactic is legal, if there is
+        one."""
+        begin = number % STATES
+        states = [self._write(each % STATES) for each in range(begin, begin + STATES)]
+        return next(filter(self._moves.get, states), states[0])
 
     def advise(self, state: str) -> tuple[list[Proposal], float]:
         """As a policy: proposals and V of a state."""

@@ -136,7 +136,9 @@ def measure(name: World, arguments: SearchBenchSettings) -> dict[str, float]:
     world = built(name, arguments)
     gc.collect()
     gc.freeze()
-    rates, depths, nodes = [], [], []
+    rates: list[float] = []
+    depths: list[float] = []
+    nodes: list[int] = []
     for number in range(arguments.searches):
         offset = 997 * number
         search = begin(arguments.method, world.root(offset), SearchParameters(), offset)
