@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import msgspec
 
 from common.lean import Outcome, OutcomeKind, Step
 from node.prover.prior import Proposal
 from node.prover.statistics import add_mass
 from node.prover.tree import StateNode, Tree
 
+LOST, GOALS, PROVED = OutcomeKind.LOST, OutcomeKind.GOALS, OutcomeKind.PROVED
+"""Python 3.11 looks an enum's member up by a call."""
 
-@dataclass(frozen=True, slots=True)
-class ExpandRequest:
+mass_of = operator.attrgetter("mass")
+
+
+class ExpandRequest(msgspec.Struct, frozen=True):
     """Wanted: tactics for a state, its value, and what Lean says about the tactics."""
 
     node_id: int
@@ -50,11 +57,12 @@ def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes:
                 add_mass(known, mass)
             continue
         outcome = outcomes[tactic]
-        if not outcome.is_tactic_outcome:
+        kind = outcome.kind
+        if kind is LOST:
             continue
         growth.tried += 1
         action = None
-        if outcome.kind is OutcomeKind.PROVED or outcome.kind is OutcomeKind.GOALS:
+        if kind is GOALS or kind is PROVED:
             action = tree.add_action(leaf, tactic, mass, outcome.branches)
             growth.useless += action is None
             if root.steps is not None and not growth.solved_after:
@@ -64,5 +72,6 @@ def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes:
         leaf.tried[tactic] = action
         if proposal.source:
             leaf.sources[tactic] = proposal.source
-    leaf.actions.sort(key=lambda action: -action.mass)
+    if len(leaf.actions) > 1:
+        leaf.actions.sort(key=mass_of, reverse=True)  # equal ones stay in order
     return growth

@@ -8,12 +8,11 @@ together differ.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from node.prover.parameters import SearchParameters
-
 if TYPE_CHECKING:
+    from node.prover.parameters import SearchParameters
     from node.prover.tree import Action, StateNode
 
 
@@ -24,7 +23,9 @@ def q_value(value: float, parameters: SearchParameters) -> float:
 
 def unvisited_q(parent_value: float, parameters: SearchParameters) -> float:
     """Q of a child that no simulation has reached: V(parent) minus a penalty in steps, or zero by option."""
-    return 0.0 if parameters.unvisited_zero else q_value(parent_value - parameters.unvisited_penalty, parameters)
+    if parameters.unvisited_zero:
+        return 0.0
+    return math.pow(parameters.discount, -1.0 - (parent_value - parameters.unvisited_penalty))
 
 
 def exploration(total: int, parameters: SearchParameters) -> float:
@@ -33,17 +34,36 @@ def exploration(total: int, parameters: SearchParameters) -> float:
     return (parameters.c_init + growth) * math.sqrt(total)
 
 
+def few_tactics(visits: int, parameters: SearchParameters) -> float:
+    """c · N^exponent: a state of N visits that has no more tactics than these is sampled again."""
+    return parameters.progressive_c * math.pow(visits, parameters.progressive_exponent)
+
+
+class ByCount(dict[int, float]):
+    """A formula of a count, remembered: a search asks for the same counts again and again, at every level."""
+
+    def __init__(self, formula: Callable[[int, SearchParameters], float], parameters: SearchParameters) -> None:
+        super().__init__()
+        self._formula = formula
+        self._parameters = parameters
+
+    def __missing__(self, count: int) -> float:
+        value = self[count] = self._formula(count, self._parameters)
+        return value
+
+
 def wants_tactics(node: StateNode, parameters: SearchParameters) -> bool:
     """Progressive sampling: expand again while n_actions <= c · N^exponent. A fresh state has neither, so it is
     expanded."""
-    if node.exhausted or node.pending:
-        return False
-    return node.live <= parameters.progressive_c * math.pow(node.visits, parameters.progressive_exponent)
+    return node.live <= parameters.few_tactics[node.visits] and not (node.exhausted or node.pending)
 
 
 def is_blocked(action: Action) -> bool:
     """True when every open branch waits for its first expansion, which is in flight."""
-    return not any(map(is_open, action.children))
+    for child in action.children:  # noqa: SIM110 - a generator takes longer, at every level
+        if child.steps is None and (child.live > 0 or not child.pending):  # `is_open`, without a call
+            return False
+    return True
 
 
 def is_open(child: StateNode) -> bool:
@@ -56,24 +76,30 @@ def best_action(node: StateNode, parameters: SearchParameters) -> Action | None:
     """OR node: argmax of Q + c · P · sqrt(ΣN) / (1 + N). Ties go to the larger prior. None: nothing here can be
     selected now."""
     best = _argmax_action(node, node.actions, parameters)
-    if best is not None and is_blocked(best):
+    if best is not None and is_blocked(best):  # seldom: so not every action is asked
         return _argmax_action(node, [action for action in node.actions if not is_blocked(action)], parameters)
     return best
 
 
-def _argmax_action(node: StateNode, actions: Iterable[Action], parameters: SearchParameters) -> Action | None:
+def _argmax_action(node: StateNode, actions: list[Action], parameters: SearchParameters) -> Action | None:
     total = node.visits - node.expansions + node.in_flight - node.pending  # ΣN: every other passage took an action
-    weight = exploration(total, parameters) / node.mass if node.mass else 0.0
-    fresh_q = unvisited_q(node.value, parameters)
+    weight = parameters.exploration[total] / node.mass if node.mass else 0.0
+    fresh_q = None
     best, best_score = None, -math.inf
     for action in actions:
         if action.dead:
             continue
-        visits, in_flight = action.visits, action.in_flight
-        score = action.q if visits else fresh_q
-        if in_flight:
-            score *= visits / (visits + in_flight)
-        score += weight * action.mass / (1 + visits + in_flight)
+        passages = visits = action.visits
+        if visits:
+            score = action.q
+        else:
+            if fresh_q is None:
+                fresh_q = unvisited_q(node.value, parameters)
+            score = fresh_q
+        if action.in_flight:
+            passages += action.in_flight
+            score *= visits / passages
+        score += weight * action.mass / (1 + passages)
         if score > best_score:
             best, best_score = action, score
     return best
@@ -84,26 +110,38 @@ def hardest_branch(action: Action, parameters: SearchParameters) -> StateNode:
     skipped.
 
     So the hardest branch comes first, and an unvisited one before all: an action is worth no more than its worst
-    branch.
+    branch. Raises ValueError when the action is blocked.
     """
-    total = sum(child.visits + child.in_flight for child in action.children)
-    weight = parameters.c_and * exploration(total, parameters) / len(action.children)
-    fresh_q = unvisited_q(product_value(action), parameters)
-
-    def score(child: StateNode) -> float:
-        loss = 1.0 - (q_value(child.value, parameters) if child.visits else fresh_q)
+    children = action.children
+    total = 0
+    for child in children:
+        total += child.visits + child.in_flight
+    weight = parameters.c_and * parameters.exploration[total] / len(children)
+    best, best_score = None, -math.inf
+    for child in children:
+        if not is_open(child):
+            continue
+        passages = visits = child.visits
+        loss = 1.0 - (q_value(child.value, parameters) if visits else unvisited_q(product_value(action), parameters))
         if child.in_flight:
-            loss *= child.visits / (child.visits + child.in_flight)
-        return loss + weight / (1 + child.visits + child.in_flight)
-
-    return max(filter(is_open, action.children), key=score)
+            passages += child.in_flight
+            loss *= visits / passages
+        score = loss + weight / (1 + passages)
+        if score > best_score:
+            best, best_score = child, score
+    if best is None:
+        raise ValueError("no branch is open")
+    return best
 
 
 def product_value(action: Action) -> float:
     """V of an AND node: the minimum over its branches that are solved or visited; the parent state's value when
     there is none."""
-    known = [child.value for child in action.children if child.visits or child.steps is not None]
-    return min(known, default=action.parent.value)
+    least = None
+    for child in action.children:
+        if (child.visits or child.steps is not None) and (least is None or child.value < least):
+            least = child.value
+    return action.parent.value if least is None else least
 
 
 def leaf_value(leaf: StateNode, value: float, parameters: SearchParameters, *, lost: bool) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated
 
 from msgspec import Meta
 
 from common.limits import Discount, Factor, Loss, Natural, Ratio, Share
+from node.prover import formulas
 
 LIST_PENALTY = 1.0
 """Steps that an untried tactic is behind at most with a list of tactics, whose values are only guesses."""
@@ -46,6 +48,16 @@ class SearchParameters:
     """How often an expansion is repeated whose outcomes infrastructure lost, before the search goes on without it."""
     max_depth: Depth = 128
     """Steps from the root to the deepest state: twice the 64 bins of the value."""
+
+    @cached_property
+    def exploration(self) -> formulas.ByCount:
+        """`formulas.exploration` by ΣN."""
+        return formulas.ByCount(formulas.exploration, self)
+
+    @cached_property
+    def few_tactics(self) -> formulas.ByCount:
+        """`formulas.few_tactics` by visits."""
+        return formulas.ByCount(formulas.few_tactics, self)
 
     def beside(self, *, network: bool) -> SearchParameters:
         """The numbers that go with a policy. `network`: whether a network, which has values, is part of it."""

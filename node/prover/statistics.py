@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from node.prover.formulas import q_value
 from node.prover.parameters import SearchParameters
 
 if TYPE_CHECKING:
@@ -32,18 +32,18 @@ def leave(walk: Walk) -> None:
 def count_leaf(leaf: StateNode, value: float) -> None:
     """Count a simulation of this value that ended in a state."""
     leaf.expansions += 1
-    _count_visit(leaf, value)
+    leaf.visits += 1
+    leaf.value_sum += value
+    if leaf.steps is None:
+        leaf.value = leaf.value_sum / leaf.visits
 
 
 def count_passage(action: Action, value: float, parameters: SearchParameters) -> None:
     """Count a simulation of this value that passed through an action, and so through its state."""
     action.visits += 1
     action.value_sum += value
-    action.q = q_value(action.value_sum / action.visits, parameters)
-    _count_visit(action.parent, value)
-
-
-def _count_visit(node: StateNode, value: float) -> None:
+    action.q = math.pow(parameters.discount, -1.0 - action.value_sum / action.visits)  # `q_value`, without a call
+    node = action.parent
     node.visits += 1
     node.value_sum += value
     if node.steps is None:

@@ -111,7 +111,7 @@ class StateNode:
         return tuple(reversed(steps))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Walk:
     """The way of one simulation: the actions from the root down to a leaf."""
 
@@ -136,21 +136,22 @@ class Tree:
         """
         if branches and node.depth >= self.max_depth:
             return None
-        known = tuple(self._by_state.get(branch.state) for branch in branches)
+        known = tuple([self._by_state.get(branch.state) for branch in branches])
         if any(known) and leads_back(node, known):
             return None
         twin = None if None in known else find_twin(node, known)
-        layout = tuple(branch.goals for branch in branches)
+        layout = tuple([branch.goals for branch in branches])
         if twin is not None:
             join(twin, tactic, mass, layout)
             return twin
         action = Action(tactic, node, (), layout)
-        action.children = tuple(self._child(branch.state, action, index) for index, branch in enumerate(branches))
+        action.children = tuple([self._child(branch.state, action, index) for index, branch in enumerate(branches)])
         node.actions.append(action)
         add_mass(action, mass)
         action.dead = any(known) and any(child.dead for child in action.children)
         node.live += not action.dead
-        settle(action)
+        if None not in known:
+            settle(action)
         return action
 
     def _child(self, state: str, action: Action, branch: int) -> StateNode:

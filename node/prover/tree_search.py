@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 from common.lean import Outcome, ProofTree
 from node.prover import proofs
-from node.prover.expansion import ExpandRequest, Growth, expand
+from node.prover.expansion import LOST, ExpandRequest, Growth, expand
 from node.prover.formulas import leaf_value
 from node.prover.parameters import SearchParameters
 from node.prover.prior import Proposal
 from node.prover.refusals import Refusals
 from node.prover.statistics import enter, leave
 from node.prover.tree import Tree, Walk, bury
+
+NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -88,7 +90,8 @@ class TreeSearch(ABC):
         enter(walk)
         leaf = walk.leaf
         self._walks[leaf.index] = walk
-        return ExpandRequest(leaf.index, leaf.state, leaf.path, leaf.expansions, frozenset(leaf.tried))
+        tried = frozenset(leaf.tried) if leaf.tried else NOTHING
+        return ExpandRequest(leaf.index, leaf.state, leaf.path, leaf.expansions, tried)
 
     def feed(
         self,
@@ -107,7 +110,7 @@ class TreeSearch(ABC):
         """
         leaf = self._walks[node_id].leaf
         new = [outcomes[p.tactic] for p in proposals if p.tactic not in leaf.tried]  # before anything is changed
-        lost = sum(not outcome.is_tactic_outcome for outcome in new)
+        lost = sum([outcome.kind is LOST for outcome in new])
         if lost and leaf.losses < self.parameters.max_losses:
             leaf.losses += 1
             self.statistics.losses += 1

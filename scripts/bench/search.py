@@ -1,10 +1,19 @@
-"""How fast is the pure search? Simulations per second with a policy and a Lean that cost nothing.
+"""How fast is the pure search? Simulations per second of processor time, with a policy and a Lean that cost little.
 
-    python -m scripts.bench.search [--method mcts] [--simulations 800] [--searches 20] [--json OUT]
+    python -m scripts.bench.search [--method mcts] [--simulations 800] [--searches 20] [--worlds chain ...] [--json OUT]
+    python -m scripts.bench.search --simulations 512 --searches 100 --worlds trivial realistic
 
-Three toy worlds, expansions prepared in advance so that only `select` and `feed` are timed: `chain` (one branch per
-tactic), `products` (one to three branches per tactic), `merging` (few states, so that most expansions meet known
-ones). Median over the searches.
+Toy worlds of which the answers are prepared, so that only `select` and `feed` are timed; 6 tactics, a third fail:
+`chain` (one branch per tactic), `products` (one to three branches per tactic), `merging` (few states, so that most
+expansions meet known ones).
+
+Worlds in which the answers are timed as well, policy and Lean being a stub that looks up every answer by the text of
+the state (`scripts.bench._stub`); 8 tactics of which each is legal with probability 0.4, a tenth of the legal ones
+leave several branches: `trivial` (states such as `s123`) and `realistic` (goals as Lean prints them, of several hundred
+characters). The second command has the settings at which nanoproof's search was measured.
+
+Each search has its own root. Printed are medians over the searches, under the thresholds of Python's garbage collector
+that a prover has; what the world consists of is kept from the collector, which a prover has nothing like.
 """
 
 from __future__ import annotations
@@ -14,7 +23,7 @@ import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 import tyro
 
@@ -27,6 +36,12 @@ from node.prover.parameters import SearchParameters
 from node.prover.prior import Proposal
 from node.prover.service import GC_THRESHOLDS
 from scripts.bench._report import asked, machine, report
+from scripts.bench._stub import REALISTIC, TRIVIAL, Stub
+
+World = Literal["chain", "products", "merging", "trivial", "realistic"]
+
+PREPARED: dict[World, tuple[int, int]] = {"chain": (1, 10**9), "products": (3, 10**9), "merging": (2, 2000)}
+"""Most branches per tactic, and number of states, of the toy worlds."""
 
 STUBS = 20_000
 """Prepared expansions per world, used in turn."""
@@ -42,6 +57,14 @@ class SearchBenchSettings:
     """Simulations of one search (AlphaProof's pseudocode: 800)."""
     searches: int = 20
     """Searches per world; the median is printed."""
+    worlds: tuple[World, ...] = get_args(World)
+    """What to search in."""
+    tactics: int = 8
+    """Tactics of an expansion in `trivial` and `realistic`."""
+    legal: float = 0.4
+    """Probability that one of them is legal."""
+    products: float = 0.1
+    """Share of the legal ones that leave two branches or more."""
     json: Path | None = None
     """Write the numbers here as well."""
 
@@ -65,34 +88,76 @@ def prepare(branches: int, states: int) -> list[Expansion]:
     return expansions
 
 
-def play(method: Method, expansions: list[Expansion], simulations: int, offset: int) -> tuple[float, ProofSearch]:
-    """CPU seconds for one search, and the search."""
-    search = begin(method, "root", SearchParameters(), offset)
-    start = time.process_time()
-    for turn in range(simulations):
-        request = search.select()
-        if request is None:
-            break
-        search.feed(request.node_id, *expansions[(offset + turn) % STUBS])
-    return time.process_time() - start, search
+class Prepared:
+    """A toy world: the answers are at hand, whatever the state."""
+
+    def __init__(self, branches: int, states: int) -> None:
+        self._expansions = prepare(branches, states)
+
+    def play(self, search: ProofSearch, simulations: int, offset: int) -> None:
+        for turn in range(simulations):
+            request = search.select()
+            if request is None:
+                break
+            search.feed(request.node_id, *self._expansions[(offset + turn) % STUBS])
+
+    def root(self, offset: int) -> str:
+        return "root"
 
 
-def measure(branches: int, states: int, arguments: SearchBenchSettings) -> dict[str, float]:
-    expansions = prepare(branches, states)
-    runs = [
-        play(arguments.method, expansions, arguments.simulations, 997 * index) for index in range(arguments.searches)
-    ]
-    rates = [search.statistics.simulations / seconds for seconds, search in runs]
-    depth = statistics.mean(node.depth for _, search in runs for node in search.tree.nodes if node.visits)
-    nodes = statistics.median(len(search.tree.nodes) for _, search in runs)
-    return {"simulations_per_s": statistics.median(rates), "states": nodes, "mean_depth": depth}
+class Answered:
+    """A world in which policy and Lean are asked, as an agent asks them."""
+
+    def __init__(self, stub: Stub) -> None:
+        self._stub = stub
+        self.root = stub.root
+
+    def play(self, search: ProofSearch, simulations: int, offset: int) -> None:
+        advise, run = self._stub.advise, self._stub.run
+        for _ in range(simulations):
+            request = search.select()
+            if request is None:
+                break
+            proposals, value = advise(request.state)
+            new = [proposal.tactic for proposal in proposals if proposal.tactic not in request.tried]
+            search.feed(request.node_id, proposals, value, run(request.state, request.path, new))
+
+
+def built(world: World, arguments: SearchBenchSettings) -> Prepared | Answered:
+    """A world by its name."""
+    if world in PREPARED:
+        return Prepared(*PREPARED[world])
+    texts = REALISTIC if world == "realistic" else TRIVIAL
+    return Answered(Stub(texts, tactics=arguments.tactics, legal=arguments.legal, products=arguments.products))
+
+
+def measure(name: World, arguments: SearchBenchSettings) -> dict[str, float]:
+    """Searches in one world."""
+    world = built(name, arguments)
+    gc.collect()
+    gc.freeze()
+    rates: list[float] = []
+    depths: list[float] = []
+    nodes: list[int] = []
+    for number in range(arguments.searches):
+        offset = 997 * number
+        search = begin(arguments.method, world.root(offset), SearchParameters(), offset)
+        start = time.process_time()
+        world.play(search, arguments.simulations, offset)
+        rates.append(search.statistics.simulations / (time.process_time() - start))
+        depths.append(statistics.mean(node.depth for node in search.tree.nodes if node.visits))
+        nodes.append(len(search.tree.nodes))
+    return {
+        "simulations_per_s": statistics.median(rates),
+        "states": statistics.median(nodes),
+        "mean_depth": statistics.mean(depths),
+    }
 
 
 def main() -> None:
     gc.set_threshold(*GC_THRESHOLDS)  # as a prover does
     arguments = tyro.cli(SearchBenchSettings, description=__doc__)
-    worlds = {"chain": (1, 10**9), "products": (3, 10**9), "merging": (2, 2000)}
-    results = {name: measure(*world, arguments) for name, world in worlds.items()}
+    results = {name: measure(name, arguments) for name in arguments.worlds}
     report({"settings": asked(arguments), "machine": machine(), "worlds": results}, arguments.json)
 
 

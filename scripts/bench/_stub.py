@@ -1,0 +1,106 @@
+"""A policy and a Lean that answer from tables, for `bench search`: the work of an answer is part of what is timed.
+
+Nothing is random when a question is asked: what is random was drawn before, from a seed, for a number of states. What
+depends on the state is looked up for every question by the state's text. The text of a state that a tactic leaves is
+written anew in every answer, as it is when an answer is read off the network: so the search has to hash it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from common.lean import Branch, Outcome, OutcomeKind, Step
+from node.prover.prior import Proposal
+
+STATES = 1 << 15
+"""States of a world: so many that fewer than one in thirty of a search of 512 simulations are met twice."""
+
+MOST_BRANCHES = 3
+"""Of a product; the fewest are 2."""
+
+LARGEST_LOSS = 20
+"""The policy's values are -1 to -20, drawn for each state: they know nothing of what is above it and below."""
+
+PRIORS = 256
+"""Different lists of proposals: the tactics are the same, their prior mass is not."""
+
+GOALS = OutcomeKind.GOALS
+ERROR = Outcome(OutcomeKind.ERROR, message="tactic failed")
+
+TRIVIAL = (("s", ""),)
+"""What stands around the number of a state in its text: `s123`."""
+
+REALISTIC = (
+    (
+        "α : Type u_1\nβ : Type u_2\nι : Type u_3\ninst✝² : LinearOrder α\ninst✝¹ : TopologicalSpace α\n"
+        "inst✝ : OrderTopology α\nf g : ι → α\ns t : Set α\na b c : α\nhs : IsCompact s\nht : IsClosed t\n"
+        "hf : ∀ (i : ι), f i ∈ s ∩ Set.Icc a b\nhg : ∀ (i j : ι), i ≠ j → g i < g j ∨ g j < g i\nh : a ≤ b\n"
+        "h' : b ≤ c\nn : ℕ\nhn : ",
+        " ≤ n\n⊢ ∃ x ∈ s ∩ t, ∀ (i : ι), f i ≤ x ∧ g i ≤ max x c",
+    ),
+    (
+        "n m k : ℕ\nhn : 0 < n\nhm : n < m\np : ℕ\nhp : Nat.Prime p\nhdvd : p ∣ n * m + k\n"
+        "ih : ∀ (j : ℕ), j < n → p ∣ j * m + k → ∃ l, l * p = j * m + k ∧ l ≤ m\nx y z : ℤ\nhx : 0 ≤ x\nhy : x < y\n"
+        "hxy : x * y = z + ↑n\nhz : z % ",
+        " = 0\n⊢ ∃ l, l * p = n * m + k ∧ l ≤ m ∧ (x + ↑l) * (y - ↑l) ≤ z + ↑n * ↑m",
+    ),
+    (
+        "α : Type\nxs ys zs : List α\nx y : α\nP Q : α → Prop\nhP : ∀ a ∈ xs, P a\nhQ : ∀ a ∈ ys, P a → Q a\n"
+        "h : xs ++ ys = x :: zs\nhlen : xs.length + ys.length = ",
+        "\nih : ∀ (ws : List α), ws.length < xs.length → (∀ a ∈ ws, P a) → (ws ++ ys).length = zs.length → "
+        "∃ a ∈ ws ++ ys, P a ∧ Q a\nhne : ¬xs = []\nhmem : y ∈ zs ∧ (P y ∨ Q y)\n"
+        "⊢ ∃ a ∈ x :: zs, (P a ∧ Q a) ∨ (xs ++ ys).reverse = zs.reverse ++ [a]",
+    ),
+)
+"""The same for goals as Lean prints them: 280 to 390 characters, most of them hypotheses."""
+
+
+class Stub:
+    """A world of `STATES` states: what the policy proposes in each, and what its tactics do there."""
+
+    def __init__(
+        self, texts: Sequence[tuple[str, str]], *, tactics: int, legal: float, products: float, seed: int = 0
+    ) -> None:
+        """`texts`: what stands before and behind a state's number, one of them for each state. `tactics`: proposed at
+        a state; each is legal with probability `legal`, and of the legal ones a share `products` leaves two branches
+        or more. No tactic closes its state, so a search goes on as long as it is let."""
+        draw = random.Random(seed)
+        names = [f"tactic_{index} [h, ih]" for index in range(tactics)]
+        priors = [[Proposal(name, draw.uniform(1.0, 3.0)) for name in names] for _ in range(PRIORS)]
+        self._texts = [texts[number % len(texts)] for number in range(STATES)]
+        self._advice: dict[str, tuple[list[Proposal], float]] = {}
+        self._moves: dict[str, dict[str, tuple[int, ...]]] = {}
+        for number in range(STATES):
+            state = self._write(number)
+            self._advice[state] = (draw.choice(priors), -float(draw.randint(1, LARGEST_LOSS)))
+            moves = self._moves[state] = {}
+            for name in names:
+                if draw.random() < legal:
+                    branches = draw.randint(2, MOST_BRANCHES) if draw.random() < products else 1
+                    moves[name] = tuple(draw.randrange(STATES) for _ in range(branches))
+
+    def root(self, number: int) -> str:
+        """The text of a state to begin with: from this number on the first at which a tactic is legal, if there is
+        one."""
+        begin = number % STATES
+        states = [self._write(each % STATES) for each in range(begin, begin + STATES)]
+        return next(filter(self._moves.get, states), states[0])
+
+    def advise(self, state: str) -> tuple[list[Proposal], float]:
+        """As a policy: proposals and V of a state."""
+        return self._advice[state]
+
+    def run(self, state: str, path: Sequence[Step], tactics: Sequence[str]) -> dict[str, Outcome]:
+        """As Lean: what became of each tactic. Lean needs the path to the state, so it is asked for here as well."""
+        moves = self._moves[state]
+        return {tactic: self._left(moves[tactic]) if tactic in moves else ERROR for tactic in tactics}
+
+    def _left(self, numbers: tuple[int, ...]) -> Outcome:
+        if len(numbers) == 1:
+            return Outcome(GOALS, (Branch(self._write(numbers[0])),))
+        return Outcome(GOALS, tuple([Branch(self._write(number), (index,)) for index, number in enumerate(numbers)]))
+
+    def _write(self, number: int) -> str:
+        before, behind = self._texts[number]
+        return f"{before}{number}{behind}"
