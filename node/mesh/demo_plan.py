@@ -53,7 +53,7 @@ def plan_for(share: float, cores: int, recipe: dict[str, Any]) -> DemoPlan:
     words = f"{cores} core{'s' if cores > 1 else ''} with {share:.0%} of the power of two idle ones: "
     if share >= FAST_ENOUGH:
         return DemoPlan(simulations, f"{words}this takes about {expected:.0f} minutes")
-    words += f"this takes about {min(expected, limit):.0f} minutes in place of 12, at most {limit + 1:.0f}"
+    words += f"this takes about {min(expected, limit):.0f} minutes, at most {limit + 1:.0f}"
     if fewer < simulations:
         words += f", and its evaluations search with {fewer} simulations in place of {simulations}"
     if expected > limit:
