@@ -5,13 +5,13 @@
     ⊢ q ∧ p                             ⊢ p ∧ q
 
 are one state: p ↦ q, q ↦ p, h ↦ k leads from one to the other, and so does a proof. The key of a state is its whole
-text with canonical names, so states with equal keys have equal hypotheses and conclusions after a renaming, which
-is read off the two lists of names. That makes merging safe where the key is too fine, and it is too fine in places: of
-hypotheses that nothing tells apart, the order decides.
+text with canonical names in a canonical order, so states with equal keys say the same under a renaming, which is read
+off the two lists of names. Not all that are the same have one key: of hypotheses that nothing tells apart, the order
+decides.
 
-No key, so never merged but as equal texts: what cannot be read with certainty. Terms that Lean has left out (`⋯`),
-strings, names in guillemets, ranges (`a..b`, where a name stands behind a dot), names of fields that are also names of
-hypotheses, and any line that is neither a hypothesis nor a conclusion.
+What cannot be read with certainty has no key, so it is merged with equal texts at most: terms that Lean has left out
+(`⋯`; not even these), strings, names in guillemets, ranges (`a..b`, where a name stands behind a dot), `n!` (a name or
+a factorial), names of fields that are also names of hypotheses, and lines that are neither hypothesis nor conclusion.
 
 - Names that cannot be written (`h✝`) answer only to such names, and their order is kept: `rename_i` goes by it.
 - `this` answers only to itself: `have` without a name brings it in, and nobody could rename that.
@@ -32,7 +32,7 @@ from node.lean.text.identifiers import LOCAL, NAME, SHADOWED
 
 Merging = Literal["text", "names", "names-and-order"]
 
-_UNCLEAR = re.compile(rf'{ELIDED}|"|«|\.\.')
+_UNCLEAR = re.compile(rf'{ELIDED}|"|«|\.\.|\w!')
 _HYPOTHESIS = re.compile(rf"^((?:{NAME}(?:{SHADOWED}[⁰¹²³⁴-⁹]*)? )+)(: .*)$", re.MULTILINE)
 _BINDERS = re.compile(rf"(?:[∀∃λ] ?|\bfun )[({{]?((?:{NAME} )*{NAME})(?: :|,| =>| ↦)")
 _FIELD = re.compile(rf"({NAME}) :=")

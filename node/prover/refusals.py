@@ -85,16 +85,10 @@ def _taken(place: Place, part: ProofTree) -> tuple[Action, list[Place]]:
 
 
 def undo(tree: Tree, actions: list[Action]) -> list[Parted]:
-    """Rid actions of merges: by a tactic with the same result that needs none, or else every such branch gets a state
-    of its own. Where that would lead back, the tactic is forbidden."""
+    """Rid actions of merges: each such branch gets a state of its own. Where that would lead back, the tactic is
+    forbidden."""
     parted: list[Parted] = []
     for action in actions:
-        plain = next((result for result in action.others or () if not result.aliases), None)
-        if plain is not None and action.others is not None:
-            action.parent.tried[action.tactic] = None
-            action.others.remove(plain)
-            take_place(action, plain)
-            continue
         action.others = None  # they lead to what was merged
         try:
             parted += [
@@ -120,7 +114,9 @@ def forbid(action: Action) -> None:
     node = action.parent
     node.tried[action.tactic] = None
     if action.others:
-        take_place(action, action.others.pop(0))
+        plain = min(action.others, key=lambda result: bool(result.aliases))  # a proof that need not be renamed
+        action.others.remove(plain)
+        take_place(action, plain)
         return
     action.forbidden = action.dead = True
     node.live -= 1
