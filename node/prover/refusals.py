@@ -91,11 +91,9 @@ def undo(tree: Tree, actions: list[Action]) -> list[Parted]:
     for action in actions:
         action.others = None  # they lead to what was merged
         try:
-            parted += [
-                Parted(action.children[index], tree.part(action, index))
-                for index, alias in enumerate(action.aliases)
-                if alias is not None
-            ]
+            for index in [index for index, alias in enumerate(action.aliases) if alias is not None]:
+                former = action.children[index]
+                parted.append(Parted(former, tree.part(action, index)))
         except LeadsBack:
             forbid(action)
         unsettle(action.parent)

@@ -20,6 +20,7 @@ from node.proving.local_lean import LocalLean
 pytestmark = pytest.mark.lean
 
 SWAPPED = Theorem("t", "(p q : Prop)", "p ∧ q ↔ q ∧ p")
+CHOICE = Theorem("t", "(P : Nat → Prop)", "(∀ n m : Nat, P m → ∃ k, P k) ∧ (∀ n m : Nat, P n → ∃ k, P k)")
 ORDERED = Theorem("t", "(P : Nat → Prop) (n m : Nat)", "(P n → n = m → P m) ∧ (m = n → P m → P n)")
 
 SWAP: Mapping[str, Sequence[str]] = {
@@ -38,10 +39,15 @@ REORDER: Mapping[str, Sequence[str]] = {
 }
 """The two ways bring the same hypotheses in another order under other names."""
 
-QUOTED = {**SWAP, "h : p ∧ q\n⊢ q ∧ p": ("exact (⟨h.2, h.1⟩ : «q» ∧ «p»)",)}
-"""Names in guillemets are not renamed: the proof of the second direction is refused."""
+LATEST: Mapping[str, Sequence[str]] = {
+    "⊢ (∀ (n m : Nat), P m → ∃ k, P k) ∧ ∀ (n m : Nat), P n → ∃ k, P k": ("constructor",),
+    "⊢ ∀ (n m : Nat), P m → ∃ k, P k": ("intro n m h",),
+    "⊢ ∀ (n m : Nat), P n → ∃ k, P k": ("intro n m h",),
+    "h : P m\n⊢ ∃ k, P k": ("exact ⟨‹Nat›, h⟩",),
+}
+"""`‹Nat›` is the latest number of the context: no renaming makes up for another order."""
 
-AFTERWARDS: Mapping[str, Sequence[str]] = {**QUOTED, "⊢ q ∧ p → p ∧ q": ("intro k",), "⊢ p ∧ q": ("exact k.symm",)}
+ITS_OWN: Mapping[str, Sequence[str]] = {**LATEST, "h : P n\n⊢ ∃ k, P k": ("exact ⟨n, h⟩",)}
 
 
 class ByState:
@@ -111,8 +117,8 @@ async def test_hypotheses_in_another_order_are_one_state(own_lean: LocalLean) ->
 async def test_a_proof_that_cannot_be_renamed_is_refused_and_the_search_goes_on_without_the_merge(
     own_lean: LocalLean,
 ) -> None:
-    failed = await play(own_lean, SWAPPED, QUOTED)
+    failed = await play(own_lean, CHOICE, LATEST)
     assert failed.outcome is AttemptOutcome.FAILED and len(failed.verdicts) == 1 and failed.verdicts[0]
-    played = await play(own_lean, SWAPPED, AFTERWARDS)
+    played = await play(own_lean, CHOICE, ITS_OWN)
     assert played.outcome is AttemptOutcome.PROVED and [bool(reason) for reason in played.verdicts] == [True, False]
-    assert "intro k" in played.script
+    assert "exact ⟨‹Nat›, h⟩" in played.script and "exact ⟨n, h⟩" in played.script
