@@ -87,7 +87,7 @@ def bare(proposition: str) -> str:
 def statement(seed: int) -> str:
     """A state to be proved: two implications that may be the same with other letters, under a common premise."""
 
-    def draw(*key: object) -> int:
+    def draw(*key: int | str) -> int:
         return derive_seed(seed, *key) % 1000
 
     first, second = ((draw(part, 0) % 3, 1 + draw(part, 1) % 2) for part in range(2))
@@ -111,12 +111,12 @@ def tactics(request: ExpandRequest, seed: int, *, quoted: bool) -> list[str]:
     context, _ = read(request.state)
     known = [name for name, _ in context if "✝" not in name]
 
-    def new(key: object) -> str:
+    def new(key: str) -> str:
         return POOL[derive_seed(seed, request.state, key) % len(POOL)]
 
     exact = [f'quoted "{name}"' if quoted else f"exact {name}" for name in known]
-    take = [f"obtain ⟨{new((name, 0))}, {new((name, 1))}'⟩ := {name}" for name in known]
-    return [f"intro {new(0)}", f"intro {new(1)}", "constructor", "swap", f"rename_i {new(2)}", *exact, *take] + [
+    take = [f"obtain ⟨{new(f'{name} 0')}, {new(f'{name} 1')}'⟩ := {name}" for name in known]
+    return [f"intro {new('0')}", f"intro {new('1')}", "constructor", "swap", f"rename_i {new('2')}", *exact, *take] + [
         f"apply {name}" for name in known
     ]
 

@@ -87,7 +87,7 @@ async def play(
     )
     agent = Agent(
         attempt,
-        ByState(table),  # type: ignore[arg-type]
+        ByState(table),
         lean.environment(theorem),
         prover_id="p",
         leaves=1,

@@ -62,7 +62,7 @@ def answers(first: str, second: str, merging: Merging) -> dict[str, str] | None:
 def test_states_that_differ_in_names_are_equal(case: str) -> None:
     first, second, names = SAME[case]
     for merging in ("names", "names-and-order"):
-        assert answers(first, second, merging) == names  # type: ignore[arg-type]
+        assert answers(first, second, merging) == names
     assert canonical(first, "text") is None
 
 
@@ -78,7 +78,7 @@ def test_states_that_differ_in_order_are_equal_by_option(case: str) -> None:
 def test_other_states_are_not(case: str) -> None:
     first, second = DIFFERENT[case]
     for merging in ("names", "names-and-order"):
-        assert answers(first, second, merging) is None  # type: ignore[arg-type]
+        assert answers(first, second, merging) is None
 
 
 def test_goals_of_one_state_keep_the_order_of_their_hypotheses() -> None:
