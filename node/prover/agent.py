@@ -59,6 +59,8 @@ class Agent(AttemptAgent):
         self._leaves = self._budget.leaves(leaves)
         self._on_expansion = on_expansion
         self._parameters = parameters or SearchParameters()
+        if verify is None:  # nobody would notice that a renamed proof is none, and go on without merging
+            self._parameters = replace(self._parameters, merging="text")
         self._idle = 0
 
     def _statistics(self) -> SearchStatistics | None:

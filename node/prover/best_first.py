@@ -48,3 +48,7 @@ class BestFirstSearch(FrontierSearch):
             return False
         self._paths[child] = path
         return True
+
+    def _parted(self, former: StateNode, node: StateNode) -> None:
+        self._paths.setdefault(node, self._paths[former])  # the way to it may have been a worse one
+        super()._parted(former, node)

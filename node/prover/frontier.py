@@ -83,6 +83,10 @@ class FrontierSearch(TreeSearch):
         super().reject(proof)
         self._return_aside()
 
+    def _parted(self, former: StateNode, node: StateNode) -> None:
+        if node not in self._entries:
+            self._wait(node)
+
     def _wait(self, node: StateNode) -> None:
         """Enter a state into the frontier. An earlier entry of it counts no more."""
         if node.exhausted:

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from common.limits import Discount, Factor, Loss, Natural, Ratio, Share
 from node.prover import formulas
+from node.prover.merging import Merging
 
 LIST_PENALTY = 1.0
 """Steps that an untried tactic is behind at most with a list of tactics, whose values are only guesses."""
@@ -48,6 +49,9 @@ class SearchParameters:
     """How often an expansion is repeated whose outcomes infrastructure lost, before the search goes on without it."""
     max_depth: Depth = 128
     """Steps from the root to the deepest state: twice the 64 bins of the value."""
+    merging: Merging = "names-and-order"
+    """Which states of a search are one: those of equal text, or also those that differ in the names of their hypotheses
+    only, or in the names and the order. A proof through such a state is renamed."""
 
     @cached_property
     def exploration(self) -> formulas.ByCount:

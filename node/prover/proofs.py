@@ -1,13 +1,33 @@
-"""Finished proofs, read off the tree of a search."""
+"""Finished proofs, read off the tree of a search.
+
+A node's tactics have the names of the state that came first. Where another state was merged into the node
+(`node.prover.merging`), its proof is written with the names there: a *place* is a node together with these names. So a
+node has one proof for each way of naming its hypotheses that the whole proof needs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from common.lean import ProofTree
-from node.prover.tree import StateNode
+from node.lean.text.identifiers import locals_of, renamed
+from node.prover.merging import hypothesis_names
+from node.prover.tree import Action, StateNode
+
+Names = tuple[tuple[str, str], ...]
+"""From each name of a node's context to the name at a place; empty: they are the node's own."""
 
 
 class NotSolved(ValueError):
     """The search has found no proof."""
+
+
+class Place(NamedTuple):
+    """A node where it is called in its own way."""
+
+    node: StateNode
+    names: Names = ()
 
 
 def extract(root: StateNode) -> ProofTree:
@@ -17,17 +37,74 @@ def extract(root: StateNode) -> ProofTree:
     """
     if root.best is None:
         raise NotSolved(f"no proof is known for: {root.state[:80]}")
-    proofs: dict[StateNode, ProofTree] = {}
-    todo = [root]
+    proofs: dict[Place, ProofTree] = {}
+    start = Place(root)
+    todo = [start]
     while todo:
-        node = todo[-1]
-        action = node.best
+        place = todo[-1]
+        node, action = place.node, place.node.best
         assert action is not None  # the best action of a solved state leads to solved states
-        missing = [child for child in action.children if child not in proofs]
+        tactic, below = written(action, place.names)
+        missing = [child for child in below if child not in proofs]
         if missing:
             todo += missing
             continue
         todo.pop()
-        below = tuple(proofs[child] for child in action.children)
-        proofs[node] = ProofTree(action.tactic, action.layout, below, node.state, node.sources.get(action.tactic, ""))
-    return proofs[root]
+        children = tuple(proofs[child] for child in below)
+        source = node.sources.get(action.tactic, "")
+        proofs[place] = ProofTree(tactic, action.layout, children, state_at(place), source)
+    return proofs[start]
+
+
+def state_at(place: Place) -> str:
+    """The state with the names of a place; empty where a bound variable is in the way."""
+    node, names = place
+    if not names:
+        return node.state
+    here = dict(names)
+    taken = set(here.values())
+    if any(word in taken and word not in here for word in locals_of(node.state)):
+        return ""
+    return renamed(node.state, here)
+
+
+def written(action: Action, names: Names) -> tuple[str, list[Place]]:
+    """An action's tactic at a place of its state with these names, and the places that it leads to.
+
+    A name that the tactic brings in becomes another one where it is taken: `intro h` where something is called `h` that
+    the node knows nothing of.
+    """
+    if not names and not action.aliases:
+        return action.tactic, [Place(child) for child in action.children]
+    here = dict(names)
+    if here:
+        here |= _fresh(action, here)
+    tactic = renamed(action.tactic, here) if here else action.tactic
+    return tactic, [_below(action, index, here) for index in range(len(action.children))]
+
+
+def _below(action: Action, index: int, here: Mapping[str, str]) -> Place:
+    """The place of a branch: from the node's names to those that its tactic left, and from these to the names here."""
+    child = action.children[index]
+    alias = action.aliases[index] if action.aliases else None
+    if alias is None and not here:
+        return Place(child)
+    names = alias.names if alias else {name: name for name in hypothesis_names(child.state)}
+    place = {name: here.get(left, left) for name, left in names.items()}
+    return Place(child, tuple(place.items()) if any(name != there for name, there in place.items()) else ())
+
+
+def _fresh(action: Action, here: Mapping[str, str]) -> dict[str, str]:
+    """Free names for those that a tactic brings in and that mean something else at the place."""
+    taken = set(here.values())
+    words = locals_of(action.tactic)
+    used = taken.union(here, words)
+    fresh: dict[str, str] = {}
+    for word in words:
+        if word in taken and word not in here:
+            number = 1
+            while (name := f"{word}_{number}") in used:
+                number += 1
+            fresh[word] = name
+            used.add(name)
+    return fresh

@@ -2,21 +2,45 @@
 
 A state is an OR node: one of its tactics has to work. An action is a tactic that ran; it is an AND node over the
 independent branches that the tactic left: all of them have to be proved. Equal states are merged, so the tree is a
-graph; it is kept acyclic by dropping tactics that lead back to an ancestor, where they cannot help.
+graph; it is kept acyclic by dropping tactics that lead back to an ancestor, where they cannot help. States are equal up
+to the names and the order of their hypotheses (`node.prover.merging`): a node has the text of the state that came
+first, and where another one was merged into it, the action remembers the names there.
 
 The nodes' statistics are declared here and written in `node.prover.statistics`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from common.lean import Branch, Layout, Step
+from node.lean.text.goals import ELIDED
+from node.prover.merging import Canonical, Merging, canonical
 from node.prover.statistics import add_mass, count_solved
 
-ELIDED = "⋯"
-"""What Lean prints in place of a term that it leaves out. Texts that contain it do not determine their state: never
-merged."""
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A state that was merged into a node of other text."""
+
+    state: str
+    """As Lean prints it there."""
+    names: dict[str, str]
+    """From each name of the node's context to the name there."""
+
+
+Aliases = tuple[Alias | None, ...]
+"""For each branch of an action; None: the branch has the text of its node. Empty: all have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A tactic, and how what it led to is written; actions stand for all tactics that led to the same."""
+
+    tactic: str
+    layout: Layout
+    aliases: Aliases = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -28,6 +52,7 @@ class Action:
     children: tuple[StateNode, ...]
     """One state per independent branch; none: the tactic closed the state."""
     layout: Layout
+    aliases: Aliases = ()
     mass: float = 0.0
     """Prior mass; the prior is mass / parent.mass."""
     visits: int = 0
@@ -39,8 +64,8 @@ class Action:
     """A branch is known to be unprovable with the tactics that the policy has, or the tactic is forbidden."""
     forbidden: bool = False
     """Verification refused a proof with this tactic (`node.prover.refusals`)."""
-    others: dict[str, Layout] | None = None
-    """Further tactics with the same result, each with its layout."""
+    others: list[Result] | None = None
+    """Further tactics with the same result."""
 
     @property
     def value(self) -> float:
@@ -119,14 +144,23 @@ class Walk:
     leaf: StateNode
 
 
+class LeadsBack(ValueError):
+    """A state is above the action that is to lead to it."""
+
+
 class Tree:
     """All states of one search by their text."""
 
-    def __init__(self, root_state: str, max_depth: int) -> None:
+    def __init__(self, root_state: str, max_depth: int, merging: Merging = "text") -> None:
         self.max_depth = max_depth
+        self.merging: Merging = merging
         self.root = StateNode(0, root_state, None)
         self.nodes = [self.root]
-        self._by_state = {root_state: self.root}
+        self.merged = 0
+        """Texts of states that were found to be another node's up to names and order."""
+        self._by_state: dict[str, tuple[StateNode, Alias | None]] = {}
+        self._by_key: dict[str, tuple[StateNode, Canonical]] = {}
+        self._enter(self.root, canonical(root_state, merging))
 
     def add_action(self, node: StateNode, tactic: str, mass: float, branches: tuple[Branch, ...]) -> Action | None:
         """Record what a tactic left to be proved; None when it leads back to the state itself or to an ancestor, or
@@ -136,16 +170,25 @@ class Tree:
         """
         if branches and node.depth >= self.max_depth:
             return None
-        known = tuple([self._by_state.get(branch.state) for branch in branches])
+        found = [self._find(branch.state) for branch in branches]
+        known = tuple([child for child, _, _ in found])
         if any(known) and leads_back(node, known):
             return None
         twin = None if None in known else find_twin(node, known)
         layout = tuple([branch.goals for branch in branches])
         if twin is not None:
-            join(twin, tactic, mass, layout)
+            join(twin, Result(tactic, layout, as_aliases(alias for _, alias, _ in found)), mass)
             return twin
         action = Action(tactic, node, (), layout)
-        action.children = tuple([self._child(branch.state, action, index) for index, branch in enumerate(branches)])
+        children, aliases = [], []
+        for index, (branch, (child, alias, form)) in enumerate(zip(branches, found, strict=True)):
+            if child is None:  # the branches before this one may have brought it
+                child, alias, _ = self._find(branch.state, form)
+            child = child or self._new(branch.state, (action, index), form)
+            child.parents.append(action)
+            children.append(child)
+            aliases.append(alias)
+        action.children, action.aliases = tuple(children), as_aliases(aliases)
         node.actions.append(action)
         add_mass(action, mass)
         action.dead = any(known) and any(child.dead for child in action.children)
@@ -154,15 +197,59 @@ class Tree:
             settle(action)
         return action
 
-    def _child(self, state: str, action: Action, branch: int) -> StateNode:
-        child = self._by_state.get(state)
-        if child is None:
-            child = StateNode(len(self.nodes), state, (action, branch), depth=action.parent.depth + 1)
-            self.nodes.append(child)
-            if ELIDED not in state:
-                self._by_state[state] = child
+    def part(self, action: Action, index: int) -> StateNode:
+        """Undo a merge: the branch of the action gets a node of its own text, which is merged with no other text from
+        now on. The caller finds out anew what is solved. Returns the node.
+
+        A node of that text may be there already, made in the same way. Raises LeadsBack when that is above the action.
+        """
+        alias = action.aliases[index]
+        assert alias is not None  # the caller's choice
+        child, other = self._by_state[alias.state]
+        if other is not None:
+            child = self._new(alias.state, (action, index), None)
+        elif leads_back(action.parent, (child,)):
+            raise LeadsBack(alias.state[:80])
+        action.children[index].parents.remove(action)
         child.parents.append(action)
+        action.children = (*action.children[:index], child, *action.children[index + 1 :])
+        action.aliases = as_aliases((*action.aliases[:index], None, *action.aliases[index + 1 :]))
         return child
+
+    def _find(
+        self, state: str, form: Canonical | None = None
+    ) -> tuple[StateNode | None, Alias | None, Canonical | None]:
+        """The node of a state, if there is one; how the state is written if not like it; the canonical form of a new
+        one."""
+        known = self._by_state.get(state)
+        if known is not None:
+            return *known, None
+        form = form or canonical(state, self.merging)
+        if form is None or (equal := self._by_key.get(form.key)) is None:
+            return None, None, form
+        child, first = equal
+        alias = Alias(state, dict(zip(first.names, form.names, strict=True)))
+        self._by_state[state] = child, alias
+        self.merged += 1
+        return child, alias, form
+
+    def _new(self, state: str, origin: tuple[Action, int], form: Canonical | None) -> StateNode:
+        child = StateNode(len(self.nodes), state, origin, depth=origin[0].parent.depth + 1)
+        self.nodes.append(child)
+        self._enter(child, form)
+        return child
+
+    def _enter(self, node: StateNode, form: Canonical | None) -> None:
+        if ELIDED not in node.state:
+            self._by_state[node.state] = node, None
+        if form is not None:
+            self._by_key[form.key] = node, form
+
+
+def as_aliases(aliases: Iterable[Alias | None]) -> Aliases:
+    """None of them at all is the usual case."""
+    listed = tuple(aliases)
+    return listed if any(listed) else ()
 
 
 def find_twin(node: StateNode, children: tuple[StateNode | None, ...]) -> Action | None:
@@ -170,17 +257,36 @@ def find_twin(node: StateNode, children: tuple[StateNode | None, ...]) -> Action
     return next((action for action in node.actions if action.children == children), None)
 
 
-def join(twin: Action, tactic: str, mass: float, layout: Layout) -> None:
-    """Add a tactic to the action with the same result; it takes the place of one that is forbidden."""
+def join(twin: Action, result: Result, mass: float) -> None:
+    """Add a tactic to the action with the same result. It takes the place of one that is forbidden, and of one whose
+    proof has to be renamed when its own has not."""
     add_mass(twin, mass)
     if not twin.forbidden:
-        twin.others = twin.others or {}
-        twin.others[tactic] = layout
+        former = Result(twin.tactic, twin.layout, twin.aliases)
+        better = bool(twin.aliases) and not result.aliases
+        twin.others = [*(twin.others or ()), former if better else result]
+        if better:
+            take_place(twin, result)
         return
-    twin.tactic, twin.layout, twin.forbidden = tactic, layout, False
+    take_place(twin, result)
+    twin.forbidden = False
     twin.dead = any(child.dead for child in twin.children)
     twin.parent.live += not twin.dead
     settle(twin)
+
+
+def take_place(action: Action, result: Result) -> None:
+    """Let another tactic with the same result stand for the action.
+
+    A state that was first reached by the former tactic has the names that this one gave. When the new tactic gives
+    other ones, the path of the state keeps the former tactic.
+    """
+    if result.aliases != action.aliases:
+        former = Action(action.tactic, action.parent, action.children, action.layout, forbidden=True)
+        for child in action.children:
+            if child.origin is not None and child.origin[0] is action:
+                child.origin = former, child.origin[1]
+    action.tactic, action.layout, action.aliases = result.tactic, result.layout, result.aliases
 
 
 def leads_back(node: StateNode, children: tuple[StateNode | None, ...]) -> bool:

@@ -18,7 +18,7 @@ from node.prover.parameters import SearchParameters
 from node.prover.prior import Proposal
 from node.prover.refusals import Refusals
 from node.prover.statistics import enter, leave
-from node.prover.tree import Tree, Walk, bury
+from node.prover.tree import StateNode, Tree, Walk, bury
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -49,7 +49,7 @@ class TreeSearch(ABC):
 
     def __init__(self, root_state: str, parameters: SearchParameters | None = None) -> None:
         self.parameters = parameters or SearchParameters()
-        self.tree = Tree(root_state, self.parameters.max_depth)
+        self.tree = Tree(root_state, self.parameters.max_depth, self.parameters.merging)
         self.statistics = SearchStatistics()
         self._walks: dict[int, Walk] = {}
         self._refusals = Refusals()
@@ -126,6 +126,9 @@ class TreeSearch(ABC):
         self._count(growth, lost > 0)
         return True
 
+    def _parted(self, former: StateNode, node: StateNode) -> None:  # noqa: B027 (what is walked from the root finds it)
+        """A merge was undone: one of the ways that led to `former` leads to `node` now."""
+
     def abandon(self, node_id: int) -> None:
         """Take a simulation out of flight as if it had never been selected."""
         leave(self._walks.pop(node_id))
@@ -151,7 +154,8 @@ class TreeSearch(ABC):
         Another proof may be known already: then the search is still solved. What is lost with the refused proof is
         said in `refusals`. Raises ValueError when this search has not found that proof.
         """
-        self._refusals.reject(self.tree.root, proof)
+        for former, node in self._refusals.reject(self.tree, proof):
+            self._parted(former, node)
         statistics = self.statistics
         statistics.proofs_rejected += 1
         statistics.solved_at_simulations = statistics.simulations if self.solved else 0

@@ -29,7 +29,7 @@ _SHADOW = re.compile(r"✝[⁻⁰¹²³⁴-⁹]*")
 _WRAPPED = re.compile(r"\n[ \t]+")
 """Where Lean has broken a long line. A hypothesis and the conclusion begin in the first column."""
 
-_ELIDED = "⋯"
+ELIDED = "⋯"
 """What Lean prints in place of a proof or of a term that is too deep: a metavariable may hide in it."""
 
 
@@ -95,7 +95,7 @@ def state_text(goals: Sequence[str]) -> str:
 
 def may_share(state: str) -> bool:
     """Whether goals printed like this may hold metavariables: such a goal cannot be copied."""
-    return bool(_METAVARIABLE.search(_STRING.sub('""', state))) or _ELIDED in state
+    return bool(_METAVARIABLE.search(_STRING.sub('""', state))) or ELIDED in state
 
 
 def _branch(goals: Sequence[str], indices: tuple[int, ...]) -> Branch:
@@ -111,9 +111,7 @@ def _joined(goals: Sequence[str]) -> set[int]:
     tags = frozenset[str]().union(*own)
     mentions = [_mentions(goal, tags) for goal in goals]
     if any(metavariables(goal) for goal in goals):
-        mentions = [
-            names | {_ELIDED} if _ELIDED in goal else names for goal, names in zip(goals, mentions, strict=True)
-        ]
+        mentions = [names | {ELIDED} if ELIDED in goal else names for goal, names in zip(goals, mentions, strict=True)]
 
     def share(first: int, second: int) -> bool:
         return bool(mentions[first] & (mentions[second] | own[second]) or own[first] & mentions[second])

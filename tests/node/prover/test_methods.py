@@ -133,3 +133,26 @@ def test_an_abandoned_state_is_selected_again(method: str) -> None:
     search.abandon(request.node_id)
     assert search.in_flight == 0
     assert search.select() == request
+
+
+@every_method
+def test_a_dead_end_ranks_below_every_live_action_however_good_it_looked(method: str) -> None:
+    search = begin(method, "root", SearchParameters(), 1)
+    expand(search, -5.0, {"likely": goals("dead"), "b": goals("bad")}, [1e6, 1e-6])
+    root = search.tree.root
+    likely, bad = root.actions
+    while not likely.dead:
+        request = search.select()
+        assert request is not None
+        if request.state == "dead":
+            search.feed(request.node_id, [], -1.0, {}, exhausted=True)
+        else:
+            search.abandon(request.node_id)
+    likely.q = 1.0  # as if it had been the best of all
+    for number in range(5):
+        request = search.select()
+        assert request is not None and [step.tactic for step in request.path[:1]] in ([], ["b"])
+        assert search.select() is None, "it waits for what is in flight rather than try a dead end"
+        search.feed(request.node_id, [Proposal(f"t{number}", 1.0)], -900.0, {f"t{number}": goals(f"bad{number}")})
+    assert bad.visits > 0 or method != "mcts"
+    assert likely.dead and not bad.dead and root.live == 1

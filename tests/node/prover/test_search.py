@@ -7,7 +7,7 @@ import math
 import pytest
 
 from common.attempts import Transition
-from common.lean import Branch, ProofTree, Step
+from common.lean import Branch, Outcome, ProofTree, Step
 from common.messages import SampledTactic
 from common.proofs import transitions_of
 from node.prover.formulas import exploration, hardest_branch, q_value, wants_tactics
@@ -256,6 +256,41 @@ def test_progressive_sampling_comes_back_at_its_visit_count() -> None:
     assert not wants_tactics(root, parameters)
     root.visits = 2155
     assert wants_tactics(root, parameters)
+
+
+def test_a_state_with_live_children_is_sampled_again_and_they_are_kept() -> None:
+    search = Search("root", SearchParameters(progressive_c=0.5))  # 1 action: again at 4 visits
+    root = search.tree.root
+    expand(search, -5.0, {"a": goals("A")})
+    expanded: list[str] = []
+    while "root" not in expanded:
+        number = len(expanded)
+        (action,) = root.actions
+        child = action.children[0]
+        before = (action.visits, action.value_sum, child.visits, child.value_sum, list(child.actions))
+        request = search.select()
+        assert request is not None
+        expanded.append(request.state)
+        if request.state != "root":
+            feed(search, request.node_id, {f"t{number}": goals(f"S{number}")})
+    assert (request.round, request.tried, root.visits, action.visits) == (1, frozenset({"a"}), 4, 3)
+    proposals = [Proposal("a", 1.0), Proposal("b", 2.0), Proposal("bad", 5.0)]
+    search.feed(request.node_id, proposals, -5.0, {"b": goals("B"), "bad": ERROR})
+    assert [(each.tactic, each.mass) for each in root.actions] == [("a", 2.0), ("b", 2.0)]
+    assert root.actions[0] is action and action.children == (child,)
+    assert (action.visits, action.value_sum, child.visits, child.value_sum, child.actions) == before
+    assert (root.visits, root.expansions, root.live) == (5, 2, 2)
+    seen = []
+    for number in range(8):
+        request = search.select()
+        assert request is not None
+        seen += [step.tactic for step in request.path[:1]]
+        feed(search, request.node_id, {f"u{number}": goals(f"T{number}")})
+    assert "a" in seen, "the old child is walked into as before"
+
+
+def feed(search: Search, node_id: int, tactics: dict[str, Outcome]) -> None:
+    search.feed(node_id, [Proposal(tactic, 1.0) for tactic in tactics], -5.0, tactics)
 
 
 def test_exhausted_policy_ends_the_search() -> None:

@@ -1,0 +1,222 @@
+"""Proofs through states that were merged up to names and order: written with the names of each place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
+from common.proofs import transitions_of
+from node.prover.merging import Merging
+from node.prover.methods import METHODS, begin
+from node.prover.parameters import SearchParameters
+from node.prover.refusals import actions_of, forbid
+from node.prover.search import Search
+from node.prover.tree import ancestors
+from tests.node.prover import logic
+from tests.node.prover.test_refusals import check_marks
+from tests.node.prover.toys import PROVED, expand, goals
+
+SEARCHES = settings(max_examples=60, deadline=None, derandomize=True)
+every_method = pytest.mark.parametrize("method", METHODS)
+
+ROOT = "p q : Prop\n⊢ p ∧ q ↔ q ∧ p"
+FIRST = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
+SECOND = "p q : Prop\nk : q ∧ p\n⊢ p ∧ q"
+TWO = ((0,), (1,))
+
+
+def both_ways() -> Search:
+    """The second direction is the first one with other names; that one is proved."""
+    search = Search(ROOT)
+    expand(search, -5.0, {"constructor <;> intro x": goals(FIRST, SECOND)})
+    left = "p q : Prop\nh : p ∧ q\na : p\nb : q\n⊢ q ∧ p"
+    expand(search, -5.0, {"have ⟨a, b⟩ := h": goals(left)})
+    expand(search, -5.0, {"exact ⟨b, a⟩": PROVED})
+    return search
+
+
+def test_a_state_of_other_names_is_the_same_node_and_its_proof_is_renamed() -> None:
+    search = both_ways()
+    assert (len(search.tree.nodes), search.tree.merged) == (3, 1)
+    (action,) = search.tree.root.actions
+    assert action.children[0] is action.children[1] is search.tree.nodes[1]
+    first, second = search.proof().children
+    assert (first.tactic, first.children[0].tactic) == ("have ⟨a, b⟩ := h", "exact ⟨b, a⟩")
+    assert (second.tactic, second.children[0].tactic) == ("have ⟨a, b⟩ := k", "exact ⟨b, a⟩")
+    assert first.state == FIRST
+    assert second.state == "q p : Prop\nk : q ∧ p\n⊢ p ∧ q", "what was run, with the names of the place"
+    assert second.children[0].state == "q p : Prop\nk : q ∧ p\na : q\nb : p\n⊢ p ∧ q"
+    assert len(transitions_of(search.proof())) == 5
+
+
+@pytest.mark.parametrize(("merging", "nodes"), [("text", 3), ("names", 3), ("names-and-order", 2)])
+def test_merging_is_an_option(merging: Merging, nodes: int) -> None:
+    search = Search(ROOT, SearchParameters(merging=merging))
+    expand(search, -5.0, {"constructor": goals(FIRST, SECOND)})
+    assert len(search.tree.nodes) == nodes
+
+
+def test_the_path_of_a_merged_state_has_the_names_of_the_way_that_was_first() -> None:
+    search = Search("⊢ p → p")
+    expand(search, -5.0, {"intro h": goals("h : p\n⊢ p"), "intro x": goals("x : p\n⊢ p")})
+    (action,) = search.tree.root.actions
+    assert action.mass == 2.0, "one move, however the hypothesis is called"
+    request = search.select()
+    assert request is not None
+    assert (request.state, request.path) == ("h : p\n⊢ p", (Step("intro h"),))
+
+
+def test_a_name_that_is_taken_at_the_place_becomes_another_one() -> None:
+    search = Search("⊢ r")
+    expand(search, -5.0, {"cases": goals("x : T\n⊢ P x → P x", "a : T\n⊢ P a → P a")})
+    expand(search, -5.0, {"intro a": goals("x : T\na : P x\n⊢ P x")})
+    expand(search, -5.0, {"exact a": PROVED})
+    first, second = search.proof().children
+    assert (first.tactic, first.children[0].tactic) == ("intro a", "exact a")
+    assert (second.tactic, second.children[0].tactic) == ("intro a_1", "exact a_1")
+    assert second.children[0].state == "a : T\na_1 : P a\n⊢ P a"
+
+
+def test_what_is_no_name_of_the_context_is_not_renamed() -> None:
+    search = Search("⊢ r")
+    expand(search, -5.0, {"cases": goals("h n : T\n⊢ P h n", "g m : T\n⊢ P g m")})
+    tactic = 'case h => exact foo (n := n) h.n .h ?h "h" Nat.h h\' hh -- h'
+    expand(search, -5.0, {tactic: PROVED})
+    _, second = search.proof().children
+    assert second.tactic == 'case h => exact foo (n := m) g.n .h ?h "h" Nat.h h\' hh -- h'
+
+
+def test_a_state_where_a_bound_variable_is_in_the_way_is_left_out() -> None:
+    search = Search("⊢ r")
+    expand(search, -5.0, {"cases": goals("y : T\n⊢ ∀ x, R x y", "x : T\n⊢ ∀ z, R z x")})
+    expand(search, -5.0, {"exact all y": PROVED})
+    first, second = search.proof().children
+    assert (second.tactic, second.state, first.state) == ("exact all x", "", "y : T\n⊢ ∀ x, R x y")
+    assert "" not in [transition.state for transition in transitions_of(search.proof())]
+
+
+def test_a_state_that_only_renames_an_ancestor_leads_back() -> None:
+    search = Search("p q : Prop\nh : p ∧ q\n⊢ q")
+    turned = "q p : Prop\nk : q ∧ p\n⊢ p"
+    expand(search, -5.0, {"turn": goals(turned), "left": goals("p q : Prop\na : p\nb : q\n⊢ q")})
+    assert [action.tactic for action in search.tree.root.actions] == ["left"]
+    assert search.statistics.tactics_useless == 1
+
+
+def test_a_tactic_that_needs_no_renaming_stands_for_those_that_do() -> None:
+    search = Search("⊢ r")
+    expand(search, -5.0, {"a": goals("⊢ A"), "b": goals("h : p\n⊢ p")}, [2.0, 1.0])
+    expand(search, -5.0, {"intro k": goals("k : p\n⊢ p"), "intro h": goals("h : p\n⊢ p")})
+    (action,) = search.tree.nodes[1].actions
+    assert (action.tactic, action.aliases, search.tree.nodes[2].path) == ("intro h", (), (Step("b"),))
+
+
+def refused_once() -> Search:
+    search = both_ways()
+    search.reject(search.proof())
+    return search
+
+
+def test_after_a_refusal_the_merges_of_the_proof_are_undone_and_nothing_is_forbidden() -> None:
+    search = refused_once()
+    (action,) = search.tree.root.actions
+    first, second = action.children
+    assert not search.solved and not action.forbidden and not action.aliases
+    assert (first.steps, second.steps, second.state, second.depth) == (2, None, SECOND, 1)
+    assert second.path == (Step("constructor <;> intro x", 1, TWO),)
+    check_marks(search)
+    assert expand(search, -5.0, {"exact ⟨k.2, k.1⟩": PROVED}) == SECOND
+    assert search.proof().children[1] == ProofTree("exact ⟨k.2, k.1⟩", state=SECOND)
+
+
+def test_once_undone_a_refusal_forbids_a_tactic_as_ever() -> None:
+    search = refused_once()
+    expand(search, -5.0, {"wrong": PROVED})
+    proof = search.proof()
+    search.reject(proof)
+    assert not search.solved and search.statistics.proofs_rejected == 2
+    assert [tactic for node in search.tree.nodes for tactic, action in node.tried.items() if action is None] == [
+        "exact ⟨b, a⟩"  # closes its state, and is the deepest
+    ]
+    with pytest.raises(ValueError, match="not a proof of this search"):
+        search.reject(proof)
+
+
+def test_of_the_tactics_with_one_result_the_next_is_one_that_needs_no_renaming() -> None:
+    search = Search("⊢ r")
+    expand(search, -5.0, {"a": goals("⊢ A"), "b": goals("x : p\n⊢ p")}, [2.0, 1.0])
+    expand(search, -5.0, {"bad": goals("x : p\n⊢ p"), "one": goals("y : p\n⊢ p"), "two": goals("x : p\n⊢ p")})
+    action = search.tree.nodes[1].actions[0]
+    forbid(action)
+    assert (action.tactic, [other.tactic for other in action.others or ()]) == ("two", ["one"])
+    forbid(action)
+    assert (action.tactic, action.aliases[0] and action.aliases[0].names) == ("one", {"x": "y"})
+
+
+@every_method
+@SEARCHES
+@given(st.integers(0, 10_000))
+def test_renamed_proofs_are_proofs(method: str, seed: int) -> None:
+    """Every proof that a search finds, as it is written, closes the statement."""
+    search = played(method, seed)
+    if search.solved:
+        assert logic.replays(search.proof(), logic.statement(seed))
+    for node in search.tree.nodes:
+        above = ancestors(node)
+        assert all(child not in above for action in node.actions for child in action.children)
+    check_marks(search)
+
+
+def played(method: str, seed: int, *, quoted: bool = False, merging: Merging = "names-and-order") -> Search:
+    search = begin(method, logic.statement(seed), SearchParameters(merging=merging), seed)
+    logic.play(search, seed=seed, simulations=60, quoted=quoted)
+    assert isinstance(search.tree.merged, int)
+    return search  # type: ignore[return-value]
+
+
+def test_the_toy_has_proofs_that_are_renamed_and_merging_makes_searches_smaller() -> None:
+    renamed = 0
+    sizes = {"text": 0, "names": 0, "names-and-order": 0}
+    for seed in range(20):
+        for merging in sizes:
+            search = played("best-first", seed, merging=merging)  # type: ignore[arg-type]
+            sizes[merging] += len(search.tree.nodes)
+        renamed += search.solved and any(a.aliases for a in actions_of(search.tree.root, search.proof()))
+    assert renamed >= 5 and sizes["names-and-order"] < sizes["names"] < sizes["text"]
+
+
+@every_method
+@SEARCHES
+@given(st.integers(0, 10_000))
+def test_a_proof_that_cannot_be_renamed_is_refused_and_found_without_merging(method: str, seed: int) -> None:
+    """Here the tactics that close a state have its names in strings, which are never renamed."""
+    root = logic.statement(seed)
+    search = played(method, seed, quoted=True)
+    while search.solved and not logic.replays(proof := search.proof(), root):
+        assert any(action.aliases for action in actions_of(search.tree.root, proof))
+        search.reject(proof)
+        check_marks(search)
+        logic.play(search, seed=seed, simulations=200, quoted=True)
+    assert search.finished or search.statistics.simulations >= 60
+    if search.exhausted:
+        assert not played(method, seed, merging="text").solved
+
+
+def test_the_toy_has_proofs_that_are_refused_for_their_names() -> None:
+    refused = 0
+    for seed in range(20):
+        search = played("best-first", seed, quoted=True)
+        refused += search.solved and not logic.replays(search.proof(), logic.statement(seed))
+    assert refused >= 3
+
+
+def test_branches_of_one_action_may_be_one_state() -> None:
+    search = Search("⊢ r")
+    branches = (Branch("a : p\n⊢ p", (1,)), Branch("b : p\n⊢ p", (0,)))
+    expand(search, -5.0, {"cases": Outcome(OutcomeKind.GOALS, branches)})
+    expand(search, -5.0, {"exact a": PROVED})
+    proof = search.proof()
+    assert [child.tactic for child in proof.children] == ["exact a", "exact b"]
+    assert proof.layout == ((1,), (0,))

@@ -1,0 +1,128 @@
+"""Which states have one canonical key, and the names that answer to each other."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from node.prover.merging import Merging, canonical, hypothesis_names
+
+SAME: dict[str, tuple[str, str, dict[str, str]]] = {
+    "a hypothesis of another name": ("p : Prop\nh : p\n⊢ p", "p : Prop\nk : p\n⊢ p", {"p": "p", "h": "k"}),
+    "names swapped": ("p q : Prop\nh : p ∧ q\n⊢ q", "q p : Prop\nh : q ∧ p\n⊢ p", {"p": "q", "q": "p", "h": "h"}),
+    "a projection": ("n : Nat × Nat\n⊢ n.1 = Nat.succ 0", "k : Nat × Nat\n⊢ k.1 = Nat.succ 0", {"n": "k"}),
+    "bound variables": ("n : Nat\n⊢ ∀ (x : Nat), x ≤ n", "m : Nat\n⊢ ∀ (k : Nat), k ≤ m", {"n": "m"}),
+    "an inaccessible name": ("n✝ : Nat\nh : n✝ = 0\n⊢ True", "k✝ : Nat\nh : k✝ = 0\n⊢ True", {"n✝": "k✝", "h": "h"}),
+    "a value": ("n : Nat := 5\n⊢ n = 5", "k : Nat := 5\n⊢ k = 5", {"n": "k"}),
+    "several goals": ("a : Nat\n⊢ ?m.1 = a\n\na : Nat\n⊢ Nat", "b : Nat\n⊢ ?m.1 = b\n\nb : Nat\n⊢ Nat", {"a": "b"}),
+}
+
+SAME_BUT_FOR_ORDER: dict[str, tuple[str, str, dict[str, str]]] = {
+    "hypotheses": ("p q : Prop\nh : p\nk : q\n⊢ p", "q p : Prop\nk : q\nh : p\n⊢ p", {"p": "p", "h": "h", "k": "k"}),
+    "symmetry": ("p q : Prop\nh : p ∧ q\n⊢ q ∧ p", "p q : Prop\nk : q ∧ p\n⊢ p ∧ q", {"p": "q", "q": "p", "h": "k"}),
+    "found by their use alone": (
+        "p q r : Prop\na : p → q\nb : q → r\n⊢ False",
+        "p q r : Prop\nb : r → p\na : p → q\n⊢ False",
+        {},
+    ),
+}
+
+DIFFERENT: dict[str, tuple[str, str]] = {
+    "a hypothesis used otherwise": ("p q : Prop\nh : p\n⊢ p", "p q : Prop\nh : q\n⊢ p"),
+    "a name that can be written": ("h : True\n⊢ p", "h✝ : True\n⊢ p"),
+    "order of names that cannot be written": ("a✝¹ : p\na✝ : q\n⊢ p ∧ q", "a✝¹ : q\na✝ : p\n⊢ p ∧ q"),
+    "what `have` brings in": ("this : p\n⊢ p", "h : p\n⊢ p"),
+    "a global name": ("n : Nat\n⊢ n = foo", "n : Nat\n⊢ n = bar"),
+    "the field of a name": ("x : T\nl : T\n⊢ x.l = 0", "x : T\nk : T\n⊢ x.k = 0"),
+    "elided terms": ("h : p\n⊢ f ⋯ = 0", "k : p\n⊢ f ⋯ = 0"),
+    "strings": ('h : s = "h"\n⊢ True', 'k : s = "k"\n⊢ True'),
+    "names in guillemets": ("«a b» : p\n⊢ p", "«a c» : p\n⊢ p"),
+    "ranges": ("a b : Nat\n⊢ ∫ x in 0..a, x = b", "b a : Nat\n⊢ ∫ x in 0..b, x = a"),
+    "a name that is a field, too": ("fst : Nat\n⊢ { fst := fst } = x", "fs : Nat\n⊢ { fs := fs } = x"),
+    "factorials, which are names of their own": ("n m : Nat\nh : n < m\n⊢ n! = 1", "m n : Nat\nh : m < n\n⊢ n! = 1"),
+    "bound variables that are used otherwise": ("⊢ ∀ (x y : Nat), x < y", "⊢ ∀ (x y : Nat), y < x"),
+    "what may be bound or not": ("⊢ ∀ x > c, P x", "⊢ ∀ x > d, P x"),
+    "lines that are no hypotheses": ("| f x\nh : p\n⊢ p", "| f x\nk : p\n⊢ p"),
+    "goals that are no goals": ("s1", "s2"),
+}
+
+
+def answers(first: str, second: str, merging: Merging) -> dict[str, str] | None:
+    """The names of the first state that answer to those of the second; None: these are different states."""
+    one, other = canonical(first, merging), canonical(second, merging)
+    if one is None or other is None or one.key != other.key:
+        return None
+    return dict(zip(one.names, other.names, strict=True))
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_states_that_differ_in_names_are_equal(case: str) -> None:
+    first, second, names = SAME[case]
+    for merging in ("names", "names-and-order"):
+        assert answers(first, second, merging) == names
+    assert canonical(first, "text") is None
+
+
+@pytest.mark.parametrize("case", SAME_BUT_FOR_ORDER)
+def test_states_that_differ_in_order_are_equal_by_option(case: str) -> None:
+    first, second, names = SAME_BUT_FOR_ORDER[case]
+    assert answers(first, second, "names") is None
+    found = answers(first, second, "names-and-order")
+    assert found is not None and names.items() <= found.items()
+
+
+@pytest.mark.parametrize("case", DIFFERENT)
+def test_other_states_are_not(case: str) -> None:
+    first, second = DIFFERENT[case]
+    for merging in ("names", "names-and-order"):
+        assert answers(first, second, merging) is None
+
+
+def test_goals_of_one_state_keep_the_order_of_their_hypotheses() -> None:
+    first = "h : p\nk : q\n⊢ ?m.1 = 0\n\n⊢ Nat"
+    second = "k : q\nh : p\n⊢ ?m.1 = 0\n\n⊢ Nat"
+    assert answers(first, second, "names-and-order") is None
+    assert answers(first, first, "names-and-order") == {"h": "h", "k": "k"}
+
+
+def test_the_names_of_a_context() -> None:
+    assert hypothesis_names("α : Type\nx✝¹ x✝ : α\nthis : x✝ = x✝¹\n⊢ True") == ["α", "x✝¹", "x✝", "this"]
+
+
+VARIABLES = ("x", "y", "z", "w")
+PREDICATES = ("P", "Q", "R")
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.integers(0, 10**6))
+def test_a_state_renamed_and_in_another_order_is_the_same_state(seed: int) -> None:
+    """And its hypotheses say the same, name by name, under the names that are found to answer to each other."""
+    generator = random.Random(seed)
+    facts = [
+        (f"h{number}", f"{predicate} {generator.choice(VARIABLES)} {generator.choice(VARIABLES)}")
+        for number, predicate in enumerate(generator.choices(PREDICATES, k=4))
+    ]
+    goal = f"P {generator.choice(VARIABLES)} {generator.choice(VARIABLES)}"
+    fresh = dict(zip([*VARIABLES, *(name for name, _ in facts)], generator.sample("abcdefghijk", 8), strict=True))
+    other = [(fresh[name], written(fact, fresh)) for name, fact in facts]
+    generator.shuffle(other)
+    first = state(list(VARIABLES), facts, goal)
+    second = state(generator.sample([fresh[name] for name in VARIABLES], 4), other, written(goal, fresh))
+    names = answers(first, second, "names-and-order")
+    if names is not None:  # what nothing tells apart is told apart by its place
+        assert sorted((names[name], written(fact, names)) for name, fact in facts) == sorted(other)
+        assert written(goal, names) == written(goal, fresh)
+    else:
+        shapes = [fact.split()[0] for _, fact in facts]
+        assert len(set(shapes)) < len(shapes) or len({*goal.split()[1:]}) < 2
+
+
+def state(variables: list[str], facts: list[tuple[str, str]], goal: str) -> str:
+    return "\n".join([f"{' '.join(variables)} : T", *(f"{name} : {fact}" for name, fact in facts), f"⊢ {goal}"])
+
+
+def written(fact: str, names: dict[str, str]) -> str:
+    return " ".join(names.get(word, word) for word in fact.split())
