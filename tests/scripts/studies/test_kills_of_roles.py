@@ -15,7 +15,7 @@ import pytest
 
 from node.learner.store.store import Store
 from scripts.studies.kill_records import outstanding, recorded, tallied
-from scripts.studies.kills_of_roles import ROLES
+from scripts.studies.kills_of_roles import ROLES, RoleKillSettings
 from tests.node.learner.builders import FAILED, PROVED, planned, result, row, write_bank
 from tests.node.mesh.whole import private_cache
 
@@ -82,19 +82,25 @@ def study(*flags: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, **env})
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
-    ("flags", "reason"),
+    ("settings", "reason"),
     [
-        (["--roles", "prover", "nobody"], "there is no nobody"),
-        (["--out", "."], "it is there already"),
-        (["--kills", "0"], "--kills"),
+        (RoleKillSettings(roles=("prover", "nobody")), "there is no nobody"),
+        (RoleKillSettings(roles=()), "name at least one"),
+        (RoleKillSettings(out=ROOT), "it is there already"),
+        (RoleKillSettings(checkpoint=ROOT / "nowhere", out=ROOT / "none"), "no such folder"),
     ],
 )
-def test_what_cannot_be_tried_is_said(flags: list[str], reason: str) -> None:
-    done = study(*flags)
+def test_what_cannot_be_tried_is_said(settings: RoleKillSettings, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        settings.check()
+
+
+@pytest.mark.process
+def test_senseless_flags_are_one_line() -> None:
+    done = study("--kills", "0")
     assert done.returncode == 2
-    assert reason in done.stderr and "Traceback" not in done.stderr
+    assert "--kills" in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.slow
