@@ -91,7 +91,8 @@ class Benchmark:
 def load_benchmark(
     spec: str, *, data: Sequence[Path] = (), toolchain: LeanToolchain | None = None, revision: str = ""
 ) -> Benchmark:
-    """Read a benchmark: `pocket[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a known data set, `FILE[,FILE]`.
+    """Read a benchmark: `pocket[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a known data set,
+    or `FILE[,FILE]`.
 
     SPLIT is `test` where none is given. `data`: folders with local copies of data sets; `revision`: of the hub's copy.
     With a toolchain, a bank whose statements were tried under another Lean is refused. Raises BenchmarkError.
@@ -138,7 +139,8 @@ def _unknown(spec: str, files: Sequence[str]) -> str:
     near = difflib.get_close_matches(spec.partition(":")[0].lower(), [*bank.BUNDLED, *KNOWN], n=1)
     meant = f" (did you mean `{near[0]}`?)" if near else ""
     endings = ", ".join((*SUFFIXES, *TEXTS))
-    return f"no benchmark `{spec}`{meant}: there are {', '.join((*bank.BUNDLED, *KNOWN))}, bank:FOLDER, and files ({endings})"
+    names = ", ".join((*bank.BUNDLED, *KNOWN))
+    return f"no benchmark `{spec}`{meant}: there are {names}, bank:FOLDER, and files ({endings})"
 
 
 def _folder_and_split(text: str) -> tuple[Path, str]:

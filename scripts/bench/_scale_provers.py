@@ -2,8 +2,8 @@
 
     python -m scripts.bench._scale_provers JSON     # a `Part`; it runs until SIGTERM, then writes what it measured
 
-Leasing, delivering, registry and heartbeats are the real prover's. Only the search is none: an attempt takes a time that
-derives from its seed, and a share of them ends with a proof of a usual size.
+Leasing, delivering, registry and heartbeats are the real prover's. Only the search is none: an attempt takes a time
+that derives from its seed, and a share of them ends with a proof of a usual size.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from common.settings import BusSettings, NodeSettings
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 
-STATE = "α : Type\np q r : α → Prop\nh₀ : ∀ x, p x ∧ q x\nh₁ : ∀ x, q x → r x\nn : Nat\nih : n + 0 = n\n⊢ ∀ x, r x ∧ p x"
+STATE = (
+    "α : Type\np q r : α → Prop\nh₀ : ∀ x, p x ∧ q x\nh₁ : ∀ x, q x → r x\nn : Nat\nih : n + 0 = n\n⊢ ∀ x, r x ∧ p x"
+)
 OPEN_PROOFS = 4096
 """Proofs that the stub lean-proxy has open at once."""
 

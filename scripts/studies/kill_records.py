@@ -1,4 +1,4 @@
-"""What a run's records say while its nodes are killed, read beside the learner, and the rule that must hold at the end."""
+"""What a run's records say while its nodes are killed, read beside the learner; and the rule that holds at the end."""
 
 from __future__ import annotations
 

@@ -57,6 +57,8 @@ class RoleKillSettings:
     """Longest wait before a kill, by seed: without it every kill would come just after a result."""
     patience: Timeout = 300.0
     """Seconds for the mesh to get so far."""
+    minutes: Duration = 0.0
+    """Minutes after which no more nodes are killed, and the rest of the study follows; 0: no limit."""
     checkpoint: Path | None = None
     """Network to begin with; without one a tiny network is warm-started, which proves next to nothing by itself."""
     bank: str = ""
@@ -112,6 +114,11 @@ class Study:
     seen: set[Row] = field(default_factory=set)
     """Results that were in the records at some kill."""
 
+    @property
+    def late(self) -> bool:
+        """Whether the time for kills is over."""
+        return 0 < self.settings.minutes * 60 < time.monotonic() - self.began
+
     def child(self, role: str) -> Child:
         return next(child for child in self.mesh.children if child.spec.name == role)
 
@@ -135,8 +142,8 @@ class Study:
         self.kills.append(kill)
         number = len(self.kills)
         print(
-            f"{number:>4}  {role:<11} at {kill.after:7.1f} s: {kill.recorded} recorded, {kill.outstanding} outstanding; "
-            f"back after {kill.back:.1f} s, results after {kill.progress:.1f} s",
+            f"{number:>4}  {role:<11} at {kill.after:7.1f} s: {kill.recorded} recorded, {kill.outstanding} outstanding;"
+            f" back after {kill.back:.1f} s, results after {kill.progress:.1f} s",
             flush=True,
         )
 
@@ -201,6 +208,8 @@ async def _kills(study: Study, rng: random.Random) -> int:
         order = list(study.settings.roles)
         rng.shuffle(order)
         for role in order:
+            if study.late:
+                return await study.drain()
             await asyncio.sleep(rng.uniform(0, study.settings.spread))
             await study.kill(role)
     return await study.drain()
