@@ -11,9 +11,9 @@ def recipe(name: str) -> Path:
     return _folder("scripts") / "recipes" / f"{name}.toml"
 
 
-def bundled_bank() -> Path:
-    """The folder of the bank that comes with proofmesh."""
-    return _folder("data") / "pocket"
+def bundled_bank(name: str = "pocket") -> Path:
+    """The folder of a bank that comes with proofmesh."""
+    return _folder("data") / name
 
 
 def _folder(package: str) -> Path:

@@ -25,6 +25,9 @@ from node.bank import manifest
 from node.bank.manifest import Manifest
 
 DIRECTORY = bundled_bank()
+BUNDLED = {"pocket": DIRECTORY, "textbook": bundled_bank("textbook")}
+"""Banks that come with proofmesh, by name: `pocket` for learning, and what is only evaluated on."""
+
 SPLITS = ("train", "valid", "test")
 TRANSITIONS = "transitions"
 CONTEXTS = "contexts"
@@ -146,7 +149,7 @@ def load_transitions(directory: Path = DIRECTORY, *, warm_start: bool = False) -
     Empty for a bank that has none. Raises BankError.
     """
     path = _file(directory, TRANSITIONS)
-    if not path.exists() and not _bundled(directory):
+    if not path.exists() and directory.resolve() != DIRECTORY.resolve():
         return []
     rule = manifest_of(directory).warm_start if warm_start else None
     return [row for row in decode(path, BankTransition) if rule is None or rule.takes(row.level, row.tactic)]
@@ -196,15 +199,12 @@ def _file(directory: Path, name: str) -> Path:
     return directory / f"{name}.jsonl.gz"
 
 
-def _bundled(directory: Path) -> bool:
-    """Whether this is the bank that comes with proofmesh."""
-    return directory.resolve() == DIRECTORY.resolve()
-
-
 def _remedy(directory: Path) -> str:
     """What to do about a file that is missing or damaged."""
-    if _bundled(directory):
-        return "restore it with `git checkout -- data/pocket`, or make it anew with `python -m scripts.bank.build`"
+    for name, script in (("pocket", "build"), ("textbook", "textbook")):
+        if directory.resolve() == BUNDLED[name].resolve():
+            anew = f"make it anew with `python -m scripts.bank.{script}`"
+            return f"restore it with `git checkout -- data/{name}`, or {anew}"
     try:
         commands = list(manifest.read(directory).commands.values())
     except manifest.ManifestError:

@@ -1,5 +1,5 @@
-"""Reads what `proofmesh eval` is evaluated on: `pocket:test`, `bank:FOLDER`, `minif2f:test` and other known data sets,
-or files. Every row is accounted for: a statement, or one that could not be read, with the reason."""
+"""Reads what `proofmesh eval` is evaluated on: `pocket:test`, `textbook`, `bank:FOLDER`, `minif2f:test` and other known
+data sets, or files. Every row is accounted for: a statement, or one that could not be read, with the reason."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ class Benchmark:
 def load_benchmark(
     spec: str, *, data: Sequence[Path] = (), toolchain: LeanToolchain | None = None, revision: str = ""
 ) -> Benchmark:
-    """Read a benchmark: `pocket[:SPLIT]`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a known data set, `FILE[,FILE]`.
+    """Read a benchmark: `pocket[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a known data set,
+    or `FILE[,FILE]`.
 
     SPLIT is `test` where none is given. `data`: folders with local copies of data sets; `revision`: of the hub's copy.
     With a toolchain, a bank whose statements were tried under another Lean is refused. Raises BenchmarkError.
@@ -108,8 +109,8 @@ def load_benchmark(
 
 def _load(spec: str, data: Sequence[Path], toolchain: LeanToolchain | None, revision: str) -> Benchmark:
     name, _, split = spec.partition(":")
-    if name == POCKET:
-        found = _of_bank(spec, bank.DIRECTORY, split or TEST, None)
+    if name in bank.BUNDLED:
+        found = _of_bank(spec, bank.BUNDLED[name], split or TEST, None)
         return replace(found, source="comes with proofmesh", licence="MIT")
     if spec.startswith(BANK):
         folder, split = _folder_and_split(spec.removeprefix(BANK))
@@ -135,10 +136,11 @@ def _unknown(spec: str, files: Sequence[str]) -> str:
     missing = [file for file in files if not Path(file).exists()]
     if any(file.endswith((*SUFFIXES, *TEXTS)) or "/" in file for file in missing):
         return f"{missing[0]}: no such file"
-    near = difflib.get_close_matches(spec.partition(":")[0].lower(), [POCKET, *KNOWN], n=1)
+    near = difflib.get_close_matches(spec.partition(":")[0].lower(), [*bank.BUNDLED, *KNOWN], n=1)
     meant = f" (did you mean `{near[0]}`?)" if near else ""
     endings = ", ".join((*SUFFIXES, *TEXTS))
-    return f"no benchmark `{spec}`{meant}: there are pocket, {', '.join(KNOWN)}, bank:FOLDER, and files ({endings})"
+    names = ", ".join((*bank.BUNDLED, *KNOWN))
+    return f"no benchmark `{spec}`{meant}: there are {names}, bank:FOLDER, and files ({endings})"
 
 
 def _folder_and_split(text: str) -> tuple[Path, str]:

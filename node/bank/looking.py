@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 FINE, FOUND = 0, 1
 
-POCKET = "pocket"
-
 
 @dataclass
 class ListSettings:
@@ -41,7 +39,7 @@ class StatsSettings:
     """Say what a theorem bank holds."""
 
     bank: Annotated[str, tyro.conf.Positional]
-    """Its folder, or `pocket`, the one that comes with proofmesh."""
+    """Its folder, or `pocket` or `textbook`, which come with proofmesh."""
 
 
 @dataclass
@@ -49,7 +47,7 @@ class CheckSettings:
     """Check that a theorem bank is whole, and belongs to the Lean at hand."""
 
     bank: Annotated[str, tyro.conf.Positional]
-    """Its folder, or `pocket`, the one that comes with proofmesh."""
+    """Its folder, or `pocket` or `textbook`, which come with proofmesh."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
     """The Lean to compare with the one under which its statements were tried (--lean.project)."""
@@ -82,7 +80,7 @@ def list_all(settings: ListSettings) -> int:
         known.add_row(each.name, str(each.statements), ", ".join(each.splits), each.licence or "not stated", where)
     banks = Table("bank", "statements", "sources", title="theorem banks", expand=False)
     below = (path for folder in settings.folders if folder.is_dir() for path in [folder, *sorted(folder.iterdir())])
-    folders = [(POCKET, bank.DIRECTORY), *((str(path), path) for path in below if path.is_dir() and is_bank(path))]
+    folders = [*bank.BUNDLED.items(), *((str(path), path) for path in below if path.is_dir() and is_bank(path))]
     for name, folder in folders:
         try:
             counts = {split: len(bank.load_statements(split, folder)) for split in bank.splits(folder)}
@@ -101,7 +99,7 @@ def folder_of(name: str) -> Path:
     """A bank's folder. Raises BankError where there is none."""
     from node.bank import bank
 
-    folder = bank.DIRECTORY if name == POCKET else Path(name)
+    folder = bank.BUNDLED.get(name) or Path(name)
     if not bank.splits(folder):
         raise bank.BankError(
             f"{folder}: no theorem bank (no {', '.join(f'{split}.jsonl.gz' for split in bank.SPLITS)} in it); "

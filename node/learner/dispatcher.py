@@ -44,6 +44,8 @@ class Dispatcher:
         self._to_publish = asyncio.Event()
         self._last_result = time.monotonic()
         self.outstanding = dict(outstanding)
+        self._capacity = 0
+        self._looked = -LOOK_EVERY
         self.learning = False
         self.reserved = 0
         """Search slots that an evaluation beside learning has: they are not there for train attempts."""
@@ -99,7 +101,7 @@ class Dispatcher:
                 self._to_publish.clear()
 
     async def _top_up(self) -> None:
-        slots = max(0, await self.slots() - self.reserved)
+        slots = max(0, await self._slots_lately() - self.reserved)
         outstanding = self.outstanding.get("train", 0) + self.outstanding.get("disprove", 0)
         missing = wanted_outstanding(slots, self._run.settings.ahead) - outstanding
         planned = []
@@ -117,6 +119,13 @@ class Dispatcher:
             planned.append(Planned(number, attempt))
             self._run.matchmaker.dispatched(choice.theorem_id)
         await self._dispatch(planned)
+
+    async def _slots_lately(self) -> int:
+        """Search slots at the last look at the registry. Each recorded result tops up, and each look reads as many
+        entries as there are nodes: without a pause the price of a result would grow with the mesh."""
+        if time.monotonic() - self._looked >= LOOK_EVERY:
+            self._capacity, self._looked = await self.slots(), time.monotonic()
+        return self._capacity
 
     async def slots(self) -> int:
         """Search slots of all provers in the registry. What a node says of itself is taken within reason."""

@@ -173,3 +173,21 @@ async def test_a_new_run_directory_has_other_ids(run: Run) -> None:
     first = await Dispatcher.create(run)
     tag = await run.store.call(Store.noted, "tag")
     assert tag and first._attempt(1, row("t"), "train", 1, 1, None).attempt_id == f"{tag}-1"
+
+
+async def test_the_registry_is_not_read_for_every_result(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatcher, "LOOK_EVERY", 3600.0)
+    looks: list[int] = []
+    works = await Dispatcher.create(run)
+
+    async def slots() -> int:
+        looks.append(1)
+        return 7
+
+    monkeypatch.setattr(works, "slots", slots)
+    for _ in range(5):
+        await works._top_up()
+    assert len(looks) == 1
+    monkeypatch.setattr(dispatcher, "LOOK_EVERY", 0.0)
+    await works._top_up()
+    assert len(looks) == 2

@@ -1,0 +1,233 @@
+"""How far do one broker and one learner carry? Simulated provers, dispatch and result times, memory, processor time.
+
+    python -m scripts.bench.scale [--provers 100] [--minutes 10] [--json OUT]
+
+Broker and learner are the real ones, processes as in any mesh: dispatcher, collector, records, replay, and training of
+a tiny network. Leases, deliveries, heartbeats and registry are a real prover's, too; its searches only wait for a time
+by seed, and a stub lean-proxy accepts every proof. On a machine that does other things, times say little: processor
+time and what is computed from it count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from common.config import ConfigError, check_flags
+from common.limits import Duration, Positive, Share, Timeout
+from scripts.bench._report import asked, machine, report
+
+LOOKS = 60
+"""Looks at the processes, over the whole measurement."""
+
+PATIENCE = 600.0
+"""Seconds until the learner has recorded the first results."""
+
+
+@dataclass
+class ScaleBenchSettings:
+    """A mesh of simulated provers."""
+
+    provers: Positive = 100
+    """Simulated provers, each with one search."""
+    minutes: Timeout = 10.0
+    """Length of the measurement, which begins with the first recorded results."""
+    attempt_seconds: Timeout = 3.0
+    """Seconds of an attempt, on average (half to one and a half times as much, by seed)."""
+    proved: Share = 0.4
+    """Share of the attempts that end with a proof."""
+    verify_seconds: Duration = 0.4
+    """Seconds that a verification takes."""
+    processes: Positive = 2
+    """Processes of the provers."""
+    json: Path | None = None
+    """Write the numbers here as well."""
+
+
+class NoProgress(RuntimeError):
+    """Nothing was recorded."""
+
+
+def write_mesh(settings: ScaleBenchSettings, folder: Path) -> Path:
+    """The configuration of broker and learner."""
+    import tomli_w
+
+    from node.mesh.plan import free_port
+    from scripts.studies.mesh_file import RUN, TINY_MODEL, TINY_WARM_START
+
+    file = folder / "mesh.toml"
+    content = {
+        "run": {"name": RUN, "dir": str(folder / "runs")},
+        "broker": {"port": free_port(), "store": str(folder / "store")},
+        "up": {"inference": 0, "prover": 0, "lean_proxy": 0, "ui": 0},
+        "learner": {
+            "model": TINY_MODEL,
+            "warm_start": TINY_WARM_START,
+            "schedule": {"steps_limit": 4},
+            "trainer": {"batch": 16, "threads": 1},
+            "matchmaker": {"disprove_chance": 0.1},
+        },
+    }
+    file.write_text(tomli_w.dumps(content), encoding="utf-8")
+    return file
+
+
+def results(database: Path) -> list[tuple[str, float, str]]:
+    """(attempt, when recorded, outcome) of every result; none before the learner made its tables."""
+    if not database.exists():
+        return []
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
+        try:
+            return list(db.execute("SELECT attempt_id, recorded, outcome FROM results"))
+        except sqlite3.OperationalError:
+            return []
+
+
+def processes(children: Mapping[str, int]) -> dict[str, Any]:
+    """psutil's view of the nodes and of what they started, by name."""
+    import psutil
+
+    found = {}
+    for name, pid in children.items():
+        node = psutil.Process(pid)
+        found[name] = node
+        for child in node.children(recursive=True):
+            words = " ".join(child.cmdline())
+            known = {"nats-server": "nats-server", "trainer.rank": "trainer"}
+            label = next((label for text, label in known.items() if text in words), None)
+            if label is not None:
+                found[label] = child
+    return found
+
+
+async def measure(settings: ScaleBenchSettings, folder: Path) -> dict[str, Any]:
+    """The whole measurement. Raises NoProgress."""
+    import msgspec
+
+    from common.process import kill_group, spawn_child
+    from node.mesh.mesh import Mesh
+    from scripts.bench._scale_provers import Measured, Part
+
+    async with Mesh.from_file(write_mesh(settings, folder)) as mesh:
+        database = mesh.plan.directory / "proofs.sqlite"
+        shares = [len(range(number, settings.provers, settings.processes)) for number in range(settings.processes)]
+        times = (settings.attempt_seconds, settings.proved, settings.verify_seconds)
+        others = []
+        for number, provers in enumerate([*[share for share in shares if share], 0]):
+            part = Part(mesh.bus.url, mesh.run, str(folder / f"part-{number}.json"), provers, *times)
+            command = [sys.executable, "-m", "scripts.bench._scale_provers", msgspec.json.encode(part).decode()]
+            others.append(await spawn_child(command, stdout=subprocess.DEVNULL))
+        try:
+            await _first_results(database, settings.provers)
+            began = time.time()
+            samples = await _watch(mesh, settings.minutes * 60)
+            ended = time.time()
+        finally:
+            await asyncio.gather(*(kill_group(other, grace=30) for other in others))
+        children = mesh.children
+        restarts = sum(child.restarts for child in children)
+    parts = [msgspec.json.decode(file.read_bytes(), type=Measured) for file in sorted(folder.glob("part-*.json"))]
+    return _numbers(settings, database, samples, parts, (began, ended), restarts)
+
+
+async def _first_results(database: Path, count: int) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while len(results(database)) < count:
+        if time.monotonic() > deadline:
+            raise NoProgress(f"fewer than {count} results within {PATIENCE:g} s")
+        await asyncio.sleep(0.5)
+
+
+async def _watch(mesh: Any, seconds: float) -> list[Any]:
+    """Looks at the memory and the processor time of broker and learner."""
+    import psutil
+
+    from scripts.bench._scale_numbers import Sample
+
+    watched = processes({child.spec.name: child.pid for child in mesh.children})
+    samples, began = [], time.monotonic()
+    for look in range(LOOKS + 1):
+        await asyncio.sleep(max(0.0, began + look * seconds / LOOKS - time.monotonic()))
+        used, memory = {}, {}
+        for name, process in watched.items():
+            try:
+                used[name] = sum(process.cpu_times()[:2])
+                memory[name] = process.memory_info().rss / 2**20
+            except psutil.NoSuchProcess as error:
+                raise NoProgress(f"{name} died") from error
+        samples.append(Sample(time.monotonic() - began, memory, used))
+    return samples
+
+
+def _numbers(
+    settings: ScaleBenchSettings,
+    database: Path,
+    samples: list[Any],
+    parts: list[Any],
+    span: tuple[float, float],
+    restarts: int,
+) -> dict[str, Any]:
+    from node.learner.store.store import Store
+    from scripts.bench._scale_numbers import cores, extrapolated, memory, percentiles
+
+    published = {attempt: when for part in parts for attempt, when in part.published.items()}
+    rows = [row for row in results(database) if span[0] <= row[1] <= span[1]]
+    rate = len(rows) / (span[1] - span[0])
+
+    def waits(proved: bool) -> list[float]:
+        return [
+            max(0.0, when - published[attempt])
+            for attempt, when, outcome in rows
+            if attempt in published and (outcome == "proved") is proved
+        ]
+
+    store = Store(database)
+    try:
+        audit = store.audit()
+    finally:
+        store.close()
+    busy = cores(samples)
+    return {
+        "results": len(rows),
+        "results_per_s": round(rate, 1),
+        "asking_to_attempt": percentiles([each for part in parts for each in part.dispatch]),
+        "published_to_stored": percentiles([each for part in parts for each in part.store]),
+        "published_to_recorded": {"failed": percentiles(waits(False)), "proved": percentiles(waits(True))},
+        "memory": memory(samples),
+        "cores": {name: round(share, 3) for name, share in busy.items()},
+        "cpu_ms_per_result": {name: round(1e3 * share / rate, 2) for name, share in busy.items()} if rate else {},
+        "larger": extrapolated(busy, rate, settings.provers, settings.attempt_seconds),
+        "simulated_provers_cores": round(sum(part.cpu for part in parts) / samples[-1].second, 3),
+        "records": {"dispatched": audit.dispatched, "outstanding": audit.outstanding, "recorded": audit.recorded},
+        "sound": audit.sound,
+        "restarts": restarts,
+    }
+
+
+def main() -> int:
+    """Measure and print."""
+    settings = tyro.cli(ScaleBenchSettings, description=__doc__)
+    try:
+        check_flags(settings)
+        with tempfile.TemporaryDirectory(prefix="proofmesh-bench-") as folder:
+            numbers = asyncio.run(measure(settings, Path(folder)))
+    except (ConfigError, NoProgress) as error:
+        print(f"proofmesh bench scale: {error}", file=sys.stderr)
+        return 2
+    report({"asked": asked(settings), "machine": machine(), **numbers}, settings.json)
+    return 0 if numbers["sound"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

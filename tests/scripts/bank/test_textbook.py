@@ -1,0 +1,87 @@
+"""The bank `textbook`: what is committed, that it is nobody else's, and that Lean accepts a proof of each statement."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from node.bank import bank
+from node.bank.benchmarks import BenchmarkError, load_benchmark
+from node.lean.text.statement import parse_statement
+from scripts.bank import textbook
+from scripts.bench.textbook import HERE as LISTS
+
+ROOT = Path(__file__).parents[3]
+DIRECTORY = bank.BUNDLED[textbook.NAME]
+
+
+def test_the_committed_bank_has_the_statements_of_the_files(tmp_path: Path) -> None:
+    assert textbook.write(tmp_path / "anew") == 200
+    for name in ("test.jsonl.gz", "bank.json"):
+        assert (tmp_path / "anew" / name).read_bytes() == (DIRECTORY / name).read_bytes()
+
+
+def test_every_theorem_of_the_files_is_a_statement_of_the_bank() -> None:
+    written = sum(file.read_text().count("\ntheorem ") for file in textbook.files())
+    names = [each.theorem.name for each in bank.load_statements("test", DIRECTORY)]
+    assert len(names) == len(set(names)) == written == 200
+
+
+def test_it_is_spread_over_topics_and_levels() -> None:
+    found = bank.load_statements("test", DIRECTORY)
+    topics, levels = Counter(each.family for each in found), Counter(each.level for each in found)
+    assert set(topics) == {"functions", "lists", "logic", "naturals", "options", "quantifiers"}
+    assert min(topics.values()) >= 16 and max(topics.values()) <= 50
+    assert set(levels) == {1, 2, 3, 4} and min(levels.values()) >= 30
+
+
+def test_no_statement_is_there_twice_or_elsewhere() -> None:
+    """Neither in a split of pocket nor in the lists of `bench textbook`, up to names and the order of hypotheses."""
+    others = [each.theorem for split in bank.SPLITS for each in bank.load_statements(split)]
+    for file in ("first.txt", "second.txt"):
+        lines = (LISTS / file).read_text(encoding="utf-8").splitlines()
+        others += [parse_statement(line) for line in lines if line.startswith("theorem ")]
+    known = {textbook.form(theorem): theorem.name for theorem in others}
+    own = [textbook.form(each.theorem) for each in bank.load_statements("test", DIRECTORY)]
+    assert [known[form] for form in own if form in known] == []
+    assert len(own) == len(set(own))
+
+
+def test_a_copy_with_other_names_would_be_found() -> None:
+    mine = parse_statement("theorem a {α : Type} (P Q : α → Prop) (h : ∀ x, P x) (a : α) : P a ∧ Q a")
+    copy = parse_statement("theorem b (β : Type) (R S : β → Prop) (c : β) (k : ∀ y, R y) : R c ∧ S c")
+    other = parse_statement("theorem b (β : Type) (R S : β → Prop) (c : β) (k : ∀ y, R y) : S c ∧ R c")
+    assert textbook.form(mine) == textbook.form(copy) != textbook.form(other)
+
+
+def test_it_is_a_benchmark_with_one_split() -> None:
+    found = load_benchmark("textbook")
+    assert (found.name, found.split, found.licence, len(found.statements)) == ("textbook", "test", "MIT", 200)
+    assert load_benchmark("textbook:test").digest == found.digest
+    with pytest.raises(BenchmarkError, match="splits in this bank: test"):
+        load_benchmark("textbook:valid")
+
+
+def verdicts(*paths: Path) -> Counter[str]:
+    """How many theorems `proofmesh verify` accepts, and does not."""
+    command = [sys.executable, "-m", "node.mesh.cli", "verify", "--json", *map(str, paths)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    found = json.loads(done.stdout)
+    return Counter(verdict["verdict"] for verdict in found["theorems"])
+
+
+@pytest.mark.lean
+def test_every_statement_about_options_is_proved() -> None:
+    assert verdicts(textbook.PROOFS / "options.lean") == {"accepted": 16}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_every_statement_is_proved() -> None:
+    assert verdicts(textbook.PROOFS) == {"accepted": 200}

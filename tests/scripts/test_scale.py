@@ -1,0 +1,69 @@
+"""One broker and one learner under simulated provers: a short run, and the arithmetic."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.bench._scale_numbers import Sample, cores, extrapolated, memory, percentiles
+
+ROOT = Path(__file__).parents[2]
+
+
+def samples(growth: float, busy: float) -> list[Sample]:
+    """A look every 10 s at one process, whose memory grows after the first half."""
+    return [
+        Sample(10.0 * look, {"learner": 100.0 + growth * max(0, look - 30) / 6}, {"learner": 5.0 + busy * 10.0 * look})
+        for look in range(61)
+    ]
+
+
+def test_memory_that_grows_is_told_from_memory_that_does_not() -> None:
+    flat, growing = memory(samples(0.0, 0.5))["learner"], memory(samples(3.0, 0.5))["learner"]
+    assert flat == {"start_mb": 100.0, "middle_mb": 100.0, "end_mb": 100.0, "mb_per_minute_second_half": 0.0}
+    assert growing["mb_per_minute_second_half"] == pytest.approx(3.0)
+    assert growing["end_mb"] == 115.0
+
+
+def test_processor_time_counts_from_the_first_look() -> None:
+    assert cores(samples(0.0, 0.25)) == pytest.approx({"learner": 0.25})
+
+
+def test_percentiles_are_in_milliseconds() -> None:
+    found = percentiles([number / 1000 for number in range(1, 1001)])
+    assert found["n"] == 1000 and found["p50_ms"] == 500.5 and 985 < found["p99_ms"] < 995
+    assert percentiles([1.0]) == {}
+
+
+def test_a_larger_mesh_is_limited_by_what_is_fullest() -> None:
+    found = extrapolated({"learner": 0.2, "nats-server": 0.05}, 30.0, 100, 3.0)
+    assert found["1000"] == {
+        "results_per_s": 300.0,
+        "cores": {"learner": 2.0, "nats-server": 0.5},
+        "fullest": "learner",
+        "fits_with_attempts_of_s": 6.0,
+    }
+    assert found["10000"]["fits_with_attempts_of_s"] == 60.0
+    small = extrapolated({"learner": 0.01, "nats-server": 0.02}, 1.0, 100, 3.0)
+    assert small["1000"]["fits_with_attempts_of_s"] == 3.0, "it fits as it is"
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.timeout(900)
+def test_a_short_run_records_every_result_once(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    command = [sys.executable, "-m", "node.mesh.cli", "bench", "scale", "--provers", "10", "--minutes", "0.17"]
+    command += ["--attempt-seconds", "1", "--processes", "1", "--json", str(out)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(out.read_text())
+    assert found["sound"] and found["restarts"] == 0
+    assert found["results"] >= 10 and found["records"]["recorded"] >= found["results"]
+    assert set(found["published_to_recorded"]) == {"failed", "proved"}
+    assert {"broker", "nats-server", "learner"} <= set(found["cores"])
+    assert all(each["p50_ms"] > 0 for each in (found["asking_to_attempt"], found["published_to_stored"]))
