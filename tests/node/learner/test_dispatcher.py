@@ -22,7 +22,7 @@ from node.learner.run.run import Run
 from node.learner.store.records import TheoremRow
 from node.learner.store.store import Store
 from tests.node.learner.builders import FAILED, result, row
-from tests.waiting import until
+from tests.waiting import eventually, until
 
 
 @asynccontextmanager
@@ -55,6 +55,17 @@ async def test_attempts_follow_the_mesh_and_never_touch_test_statements(run: Run
     assert works.outstanding == {"train": 2}
     with pytest.raises(ValueError, match="must not train"):
         works._attempt(1, row("v", "test"), Purpose.TRAIN, 16, 1, None)
+
+
+async def test_a_proof_that_waits_for_its_verdict_holds_no_search_slot(run: Run, bus: Bus) -> None:
+    run.settings.matchmaker.disprove_chance = 0.0
+    async with dispatching(run) as works:
+        works.learning = True
+        await eventually(lambda: works.dispatched == 4, what="as many attempts as wanted")
+        with run.judged("train"), run.judged("train"):
+            await eventually(lambda: works.dispatched == 6, what="two more in their place")
+        await taken(bus, "train", 6)
+        assert works.outstanding == {"train": 6} and works.dispatched == 6
 
 
 async def test_training_attempts_explore_and_evaluations_do_not(run: Run, bus: Bus) -> None:
