@@ -10,8 +10,8 @@ second two cores would make at that price if neither ever waited, so it is a bou
 
 Parts: a node's own process is its event loop; `lean-workers` and `training` are processes that live long below
 lean-proxy and learner; `verification` is all that the lean-proxy has started and that has ended (a worker that ends
-while this is measured counts there, too: see `worker_restarts`). A node that is started again while this is measured makes
-the numbers worthless: its earlier time is gone.
+while this is measured counts there, too: see `worker_restarts`). A node that is started again meanwhile makes the
+numbers worthless: its earlier time is gone.
 """
 
 from __future__ import annotations
