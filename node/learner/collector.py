@@ -11,7 +11,7 @@ import contextlib
 from typing import Any
 
 from common import faults, metrics
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose, ResultPart
 from common.bus import BusError, Lease, RemoteFailure
 from common.gathering import Gathering
 from common.lean import ProofTree
@@ -30,6 +30,9 @@ CONSUMER = "results"
 HAND_BACK_DELAY = 5.0
 """Seconds until a result whose proof could not be verified (no lean-proxy) comes again."""
 
+EVALUATION_GATHER = 2.0
+"""Most seconds for which a proof of an evaluation waits for others: the run waits for the last one."""
+
 BAD_PARTS = metrics.counter("learner_bad_parts", "Results that came in parts which make no result")
 
 ResultLease = Lease[Any]
@@ -41,7 +44,9 @@ class Collector:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._gathering = Gathering(run.settings.verify_gather, run.ctx.stopping)
+        seconds, stopping = run.settings.verify_gather, run.ctx.stopping
+        self._training = Gathering(seconds, stopping)
+        self._others = Gathering(min(seconds, EVALUATION_GATHER), stopping)
         self._tasks: set[asyncio.Task[None]] = set()
         self.verified = 0
         self.rejected = 0
@@ -51,7 +56,8 @@ class Collector:
         while not self._run.stopping:
             free = self._run.settings.results - len(self._tasks)
             if free <= 0:
-                self._gathering.close()
+                self._training.close()
+                self._others.close()
                 await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
                 continue
             for lease in await self._run.bus.lease(CONSUMER, (AttemptResult, ResultPart), limit=free, wait=0.5):
@@ -149,13 +155,15 @@ class Collector:
             script = proof_script(result.proof)
         except ValueError as error:
             return Verdict(AttemptOutcome.REJECTED, f"the proof cannot be written down: {error}")
-        return await self._verify(attempt, result.proof, script)
+        with self._run.judged(attempt.purpose):
+            return await self._verify(attempt, result.proof, script)
 
     async def _verify(self, attempt: Attempt, proof: ProofTree, script: str) -> Verdict | None:
         """Ask for the second check. The theorem is the one that was dispatched, whatever the result says."""
         settings = self._run.settings
         request = LeanVerifyRequest(theorem=attempt.theorem.renamed(), script=script)
-        await self._gathering.wait()
+        trains = attempt.purpose in (Purpose.TRAIN, Purpose.DISPROVE)
+        await (self._training if trains else self._others).wait()
         try:
             reply = await self._run.bus.request_patiently(
                 LEAN_VERIFY,

@@ -50,6 +50,7 @@ class Dispatcher:
         self.reserved = 0
         """Search slots that an evaluation beside learning has: they are not there for train attempts."""
         run.on_recorded.append(lambda event: self._recorded(event.purpose))
+        run.on_judging.append(self._to_publish.set)
 
     @staticmethod
     async def create(run: Run) -> Dispatcher:
@@ -102,7 +103,12 @@ class Dispatcher:
 
     async def _top_up(self) -> None:
         slots = max(0, await self._slots_lately() - self.reserved)
-        outstanding = self.outstanding.get("train", 0) + self.outstanding.get("disprove", 0)
+        # An attempt whose proof waits for its verdict holds no search slot. There are few of them (`results`), so this
+        # never runs far ahead of what is recorded.
+        outstanding = sum(
+            self.outstanding.get(purpose, 0) - self._run.judging[purpose]
+            for purpose in (Purpose.TRAIN, Purpose.DISPROVE)
+        )
         missing = wanted_outstanding(slots, self._run.settings.ahead) - outstanding
         planned = []
         for _ in range(max(0, min(missing, BATCH))):

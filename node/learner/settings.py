@@ -174,9 +174,10 @@ class LearnerSettings:
     """Results handled at once: each waits for its proof to be verified, and lean-proxies verify those together."""
     max_deliveries: Positive = 5
     """Deliveries of one result after which it is recorded as poisoned: handling it has ended the learner every time."""
-    verify_gather: Duration = 2.0
+    verify_gather: Duration = 6.0
     """Seconds for which a proof waits for others, so that they are verified together: a batch costs hardly more than
-    one proof. 0: none waits."""
+    one proof. Other searches begin meanwhile. Evaluations, for whose last proof the run waits, take 2 at most. 0: none
+    waits."""
     verify_timeout: Timeout = 30.0
     """Seconds for one verification."""
     verify_patience: Duration = 600.0

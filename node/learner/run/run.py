@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -53,6 +55,11 @@ class Run:
     replay: Replay
     journal: LearnerJournal
     on_recorded: list[Callable[[Recorded], None]] = field(default_factory=list)
+    judging: Counter[str] = field(default_factory=Counter)
+    """By purpose, attempts whose proofs have come and have no verdict yet. They are outstanding, but hold no search
+    slot: others may begin."""
+    on_judging: list[Callable[[], None]] = field(default_factory=list)
+    """Called when such a proof has come."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a result was recorded or something became outstanding: whoever waits for work looks again."""
 
@@ -67,6 +74,17 @@ class Run:
     @property
     def stopping(self) -> bool:
         return self.ctx.stopping.is_set()
+
+    @contextmanager
+    def judged(self, purpose: str) -> Iterator[None]:
+        """Inside, an attempt of this purpose waits for the verdict on its proof."""
+        self.judging[purpose] += 1
+        for hear in self.on_judging:
+            hear()
+        try:
+            yield
+        finally:
+            self.judging[purpose] -= 1
 
     async def recorded(self, event: Recorded) -> None:
         """Tell everybody that a result was recorded, after it was."""

@@ -108,6 +108,21 @@ async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_pr
     assert [transition for _, transition in await run.store.call(Store.transitions)] == STEPS
 
 
+async def test_proofs_of_training_are_checked_together_while_other_searches_begin(
+    run: Run, bus: Bus, lean_proxy: object
+) -> None:
+    run.settings.verify_gather = 1000.0
+    attempts = await dispatch(run, 4)
+    async with collecting(run) as works:
+        await send(bus, *map(claim, attempts[:3]))
+        await eventually(lambda: run.judging["train"] == 3, what="three proofs that wait")
+        await send(bus, result(attempts[3], "failed"))
+        await eventually(lambda: len(outcomes(run)) == 1)
+        works._training.close()
+        await until(lambda: drained(bus), what="the end of the results")
+    assert works.verified == 3 and run.judging["train"] == 0
+
+
 async def test_without_a_lean_proxy_a_proof_waits_and_is_neither_lost_nor_believed(
     run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:

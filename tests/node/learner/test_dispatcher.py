@@ -57,6 +57,16 @@ async def test_attempts_follow_the_mesh_and_never_touch_test_statements(run: Run
         works._attempt(1, row("v", "test"), Purpose.TRAIN, 16, 1, None)
 
 
+async def test_a_proof_that_waits_for_its_verdict_holds_no_search_slot(run: Run, bus: Bus) -> None:
+    run.settings.matchmaker.disprove_chance = 0.0
+    async with dispatching(run) as works:
+        works.outstanding["train"] = 4  # as many as wanted: nothing more would begin
+        works.learning = True
+        with run.judged("train"):
+            assert len(await taken(bus, "train", 1)) == 1
+    assert works.outstanding == {"train": 5} and works.dispatched == 1
+
+
 async def test_training_attempts_explore_and_evaluations_do_not(run: Run, bus: Bus) -> None:
     run.settings.matchmaker.disprove_chance = 0.0
     run.settings.matchmaker.explore_chance = 1.0

@@ -1,0 +1,249 @@
+"""Where does the learning phase spend its processor time? A mesh learns for a while; CPU time and expansions by part.
+
+    proofmesh bench loop CHECKPOINT [--seconds 120] [--recipe scripts/recipes/demo.toml] [--json OUT]
+
+CHECKPOINT stands for the warm start, such as `runs/demo/checkpoints/step-000250`. The mesh is that of the recipe,
+without evaluations; it runs in a temporary folder and is gone afterwards. After `settle` seconds of learning the
+processor time of every node's processes is read, and again after `seconds` more. CPU time hardly changes with other
+work on the machine, wall time does: what counts is `cpu_ms_per_expansion`. `at_two_free_cores` is how many expansions a
+second two cores would make at that price if neither ever waited, so it is a bound.
+
+Parts: a node's own process is its event loop; `lean-workers` and `training` are processes that live long below
+lean-proxy and learner; `verification` is all that the lean-proxy has started and that has ended (a worker that ends
+while this is measured counts there, too: see `worker_restarts`). A node that is started again meanwhile makes the
+numbers worthless: its earlier time is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import psutil
+import tomli_w
+import tyro
+
+from common import config
+from common.recipes import recipe
+from scripts.bench._report import report
+
+if TYPE_CHECKING:
+    from common.messages import Heartbeat
+    from node.mesh.mesh import Mesh
+
+WORKER_FLAG = "--worker"
+"""In the command line of a Lean that tries candidates."""
+
+START_SECONDS = 180.0
+"""For the mesh to come to its learning phase: nodes start, transitions are read."""
+
+COUNTED = (
+    "prover.expansions",
+    "prover.attempts",
+    "prover.simulations",
+    "lean-proxy.candidates",
+    "lean-proxy.cache_hits",
+    "lean-proxy.proofs_accepted",
+    "lean-proxy.verifications",
+    "lean-proxy.worker_restarts",
+    "inference.states",
+    "learner.train_steps",
+)
+"""Values of heartbeats whose growth is reported, as ROLE.VALUE."""
+
+OUTCOME_PREFIX = "prover.outcome_"
+
+
+@dataclass
+class LoopBenchSettings:
+    """Processor time of the learning phase by part."""
+
+    checkpoint: Annotated[Path, tyro.conf.Positional]
+    """The network to begin with."""
+    seconds: float = 120.0
+    """Length of the measurement."""
+    settle: float = 30.0
+    """Seconds of learning before it."""
+    recipe: Path = field(default_factory=lambda: recipe("demo"))
+    """What the mesh is made of."""
+    seed: int = 0
+    """Of the run."""
+    json: Path | None = None
+    """Write the numbers here as well."""
+
+
+def mesh_file(settings: LoopBenchSettings, folder: Path) -> Path:
+    """The mesh's configuration: the recipe, learning at once and for long enough. Raises ConfigError."""
+    content: dict[str, Any] = json.loads(json.dumps(config.read(settings.recipe)))
+    learner = content.setdefault("learner", {})
+    minutes = (settings.settle + settings.seconds) / 60 + START_SECONDS / 60
+    learner["plan"] = {"evaluate": False, "minutes": minutes}
+    learner["seed"] = settings.seed
+    warm_start = learner.setdefault("warm_start", {})
+    warm_start["checkpoint"] = str(settings.checkpoint.absolute())
+    content["run"] = {"name": "loop", "dir": str(folder)}
+    content["broker"] = {"port": 0, "store": str(folder / "broker")}
+    content["ui"] = {**content.get("ui", {}), "port": 0}
+    file = folder / "mesh.toml"
+    file.write_text(tomli_w.dumps(content), encoding="utf-8")
+    return file
+
+
+def processor_time(mesh: Mesh) -> dict[str, float]:
+    """CPU seconds of every part so far."""
+    parts: dict[str, float] = defaultdict(float)
+    for child in mesh.children:
+        if child.pid is None:
+            continue
+        role = child.spec.name
+        with contextlib.suppress(psutil.NoSuchProcess):
+            node = psutil.Process(child.pid)
+            _add(parts, node, role, role)
+            for each in node.children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    _add(parts, each, role, _part_below(role, each))
+    return dict(parts)
+
+
+def _add(parts: dict[str, float], process: psutil.Process, role: str, part: str) -> None:
+    """A process's own time goes to its part, that of its children that have ended to what the role starts and ends."""
+    times = process.cpu_times()
+    parts[part] += times.user + times.system
+    parts[_ended(role)] += times.children_user + times.children_system
+
+
+def _part_below(role: str, process: psutil.Process) -> str:
+    """The part of a process that a node has started."""
+    if role == "lean-proxy":
+        return "lean-workers" if WORKER_FLAG in process.cmdline() else _ended(role)
+    return _ended(role)
+
+
+def _ended(role: str) -> str:
+    """The part that holds what a node starts."""
+    return {"lean-proxy": "verification", "learner": "training"}.get(role, role)
+
+
+class Follower:
+    """Hears the heartbeats of a mesh."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, dict[str, float]] = {}
+        self.learning = asyncio.Event()
+
+    def hear(self, _: str, heartbeat: Heartbeat) -> None:
+        """Keep a heartbeat's values."""
+        self.values[heartbeat.role] = heartbeat.values
+        if heartbeat.role == "learner" and heartbeat.state == "rl":
+            self.learning.set()
+
+    def counts(self) -> dict[str, float]:
+        """What the nodes have counted so far, as ROLE.VALUE."""
+        return {f"{role}.{name}": value for role, values in self.values.items() for name, value in values.items()}
+
+
+async def bench(settings: LoopBenchSettings) -> dict[str, Any]:
+    """Run the mesh and measure. Raises ChildFailed, TimeoutError, ConfigError."""
+    from common import logging
+    from common.bus import Bus
+    from common.messages import Heartbeat
+    from node.mesh.mesh import Mesh
+
+    logging.configure("error")  # the broker is not there in the first second
+    with tempfile.TemporaryDirectory(prefix="proofmesh-loop-") as folder:
+        mesh = Mesh.from_file(mesh_file(settings, Path(folder)))
+        async with mesh:
+            bus = await Bus.connect(mesh.bus, run=mesh.run, name="bench", wait=None)
+            try:
+                follower = Follower()
+                await bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, follower.hear)
+                return await _unless_failed(mesh, _measured(settings, mesh, follower))
+            finally:
+                await bus.close()
+
+
+async def _unless_failed(mesh: Mesh, measuring: Any) -> dict[str, Any]:
+    """The measurement's result. Raises ChildFailed when a node cannot be kept running."""
+    working, failed = asyncio.ensure_future(measuring), asyncio.create_task(mesh.wait())
+    try:
+        await asyncio.wait({working, failed}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            failed.result()
+            raise RuntimeError("the learner ended before the measurement did")
+        return dict(working.result())
+    finally:
+        working.cancel()
+        failed.cancel()
+        await asyncio.gather(working, failed, return_exceptions=True)
+
+
+async def _measured(settings: LoopBenchSettings, mesh: Mesh, follower: Follower) -> dict[str, Any]:
+    async with asyncio.timeout(START_SECONDS):
+        await follower.learning.wait()
+    await asyncio.sleep(settings.settle)
+    started, cpu, counts = time.monotonic(), processor_time(mesh), follower.counts()
+    await asyncio.sleep(settings.seconds)
+    seconds, cpu_after, counts_after = time.monotonic() - started, processor_time(mesh), follower.counts()
+    spent = {part: cpu_after[part] - cpu.get(part, 0.0) for part in cpu_after}
+    grown = {name: value - counts.get(name, 0.0) for name, value in counts_after.items()}
+    return summary(spent, grown, seconds)
+
+
+def summary(cpu: dict[str, float], grown: dict[str, float], seconds: float) -> dict[str, Any]:
+    """The table: CPU seconds of each part, its share, and its price for an expansion."""
+    expansions = max(grown.get("prover.expansions", 0.0), 1.0)
+    total = sum(cpu.values())
+    parts = {
+        part: {
+            "cpu_s": round(spent, 2),
+            "share": round(spent / total, 3),
+            "cpu_ms_per_expansion": round(1000 * spent / expansions, 2),
+        }
+        for part, spent in sorted(cpu.items(), key=lambda item: -item[1])
+    }
+    candidates = max(grown.get("lean-proxy.candidates", 0.0) - grown.get("lean-proxy.cache_hits", 0.0), 1.0)
+    proofs = max(grown.get("lean-proxy.proofs_accepted", 0.0), 1.0)
+    counted = {name: grown[name] for name in COUNTED if name in grown}
+    counted |= {name: value for name, value in grown.items() if name.startswith(OUTCOME_PREFIX)}
+    return {
+        "seconds": round(seconds, 1),
+        "cpu_s": round(total, 1),
+        "cores_used": round(total / seconds, 2),
+        "parts": parts,
+        "counted": {name: round(value) for name, value in counted.items()},
+        "expansions_per_s": round(expansions / seconds, 2),
+        "cpu_ms_per_expansion": round(1000 * total / expansions, 1),
+        "at_two_free_cores": round(2 * expansions / total, 1),
+        "lean_cpu_ms_per_candidate": round(1000 * cpu.get("lean-workers", 0.0) / candidates, 2),
+        "verification_cpu_ms_per_proof": round(1000 * cpu.get("verification", 0.0) / proofs),
+    }
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code."""
+    from node.mesh.supervisor import ChildFailed
+
+    settings = tyro.cli(LoopBenchSettings, args=list(argv), prog="proofmesh bench loop", description=__doc__)
+    try:
+        if not (settings.checkpoint / "state.json").exists():
+            raise config.ConfigError(f"{settings.checkpoint}: no checkpoint; give a folder such as step-000250")
+        results = asyncio.run(bench(settings))
+    except (config.ConfigError, ChildFailed, RuntimeError, TimeoutError) as error:
+        told = str(error) or f"the mesh did not come to learning within {START_SECONDS:g} s"
+        print(f"proofmesh bench loop: {told}", file=sys.stderr)
+        return 1
+    report(results, settings.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

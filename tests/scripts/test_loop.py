@@ -1,0 +1,48 @@
+"""The table of `bench loop`, from processor times and counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from common import config
+from scripts.bench.loop import LoopBenchSettings, main, mesh_file, summary
+
+CPU = {"lean-workers": 6.0, "training": 3.0, "verification": 1.0}
+
+GROWN = {
+    "prover.expansions": 100.0,
+    "prover.outcome_error": 700.0,
+    "lean-proxy.candidates": 1000.0,
+    "lean-proxy.cache_hits": 200.0,
+    "lean-proxy.proofs_accepted": 10.0,
+}
+
+
+def test_each_part_has_its_share_and_its_price_for_an_expansion() -> None:
+    found = summary(CPU, GROWN, seconds=20.0)
+    assert list(found["parts"]) == ["lean-workers", "training", "verification"]
+    assert found["parts"]["lean-workers"] == {"cpu_s": 6.0, "share": 0.6, "cpu_ms_per_expansion": 60.0}
+    assert (found["cpu_ms_per_expansion"], found["at_two_free_cores"]) == (100.0, 20.0)
+    assert (found["expansions_per_s"], found["cores_used"]) == (5.0, 0.5)
+    assert found["lean_cpu_ms_per_candidate"] == 7.5  # those from the cache cost Lean nothing
+    assert found["verification_cpu_ms_per_proof"] == 100
+    assert found["counted"]["prover.outcome_error"] == 700
+
+
+def test_a_measurement_in_which_nothing_was_expanded_divides_by_nothing() -> None:
+    assert summary(CPU, {}, seconds=20.0)["cpu_ms_per_expansion"] == 10_000.0
+
+
+def test_the_mesh_learns_at_once_from_the_checkpoint(tmp_path: Path) -> None:
+    settings = LoopBenchSettings(checkpoint=tmp_path / "step-000250", seconds=60.0, settle=60.0)
+    learner = config.read(mesh_file(settings, tmp_path))["learner"]
+    assert learner["plan"]["evaluate"] is False and learner["plan"]["minutes"] >= 2
+    assert learner["warm_start"]["checkpoint"] == str(tmp_path / "step-000250")
+    assert learner["matchmaker"]["explore_chance"] > 0  # the rest is the recipe's
+
+
+def test_a_checkpoint_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path)]) == 1
+    assert "no checkpoint" in capsys.readouterr().err
