@@ -75,7 +75,7 @@ def canonical(state: str, merging: Merging) -> Canonical | None:
     if None in goals or (":=" in state and not context.isdisjoint(_fields(lines))):
         return None
     if merging == "names-and-order" and len(goals) == 1:
-        return _by_use(lines)
+        return _by_use(lines) or _by_place(lines)
     return _by_place(lines)
 
 
@@ -171,14 +171,17 @@ def _by_place(lines: list[_Line]) -> Canonical:
     return Canonical(key, numbers.names())
 
 
-def _by_use(lines: list[_Line]) -> Canonical:
+def _by_use(lines: list[_Line]) -> Canonical | None:
     """Names numbered in the order of their use, from the conclusion up to what it and the hypotheses are about. So the
-    order of hypotheses does not count."""
+    order of hypotheses does not count. None where hypotheses seem to mention each other in a circle: a bound name is
+    called like one of them, or two are called alike."""
     numbers = _Numbers()
     *waiting, conclusion = lines
     written = [numbers.write(conclusion)]
     while waiting:
         chosen = _next(waiting, numbers)
+        if not chosen:
+            return None
         written += map(numbers.write, chosen)
         done = {line.name for line in chosen}
         waiting = [line for line in waiting if line.name not in done]
@@ -197,4 +200,4 @@ def _next(waiting: list[_Line], numbers: _Numbers) -> list[_Line]:
         return ready
     if ready:
         return sorted(ready, key=lambda line: (line.name not in known, numbers.masked(line)))
-    return [min(tops, key=lambda line: (len(line.mentioned - known), numbers.masked(line)))]
+    return [min(tops, key=lambda line: (len(line.mentioned - known), numbers.masked(line)))] if tops else []

@@ -126,3 +126,11 @@ def state(variables: list[str], facts: list[tuple[str, str]], goal: str) -> str:
 
 def written(fact: str, names: dict[str, str]) -> str:
     return " ".join(names.get(word, word) for word in fact.split())
+
+
+@pytest.mark.parametrize("merging", ["names", "names-and-order"])
+def test_a_bound_name_that_is_called_like_its_hypothesis_makes_no_circle(merging: Merging) -> None:
+    first = canonical("α : Type\nR : α → Prop\nu : ∃ u, R u\n⊢ False", merging)
+    second = canonical("β : Type\nS : β → Prop\nv : ∃ v, S v\n⊢ False", merging)
+    assert first is not None and second is not None and first.key == second.key
+    assert dict(zip(first.names, second.names, strict=True)) == {"α": "β", "R": "S", "u": "v"}
