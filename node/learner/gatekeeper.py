@@ -44,12 +44,12 @@ class Gatekeeper:
         kinds = self._kinds()
         candidate = await self._measured([ref for kind in kinds for ref in kind])
         found = compare(self._best, candidate, kinds, self._settings.least)
-        self.holds_back = found is not None and found.harmful
+        self.holds_back = found is not None and found.is_damage(self._settings.loss)
         self.metrics = {} if found is None else {"held_out": found.candidate, "held_out_best": found.best}
         if self.holds_back:
             HELD_BACK.inc()
             self._run.log.info(
-                "weights held back: worse than earlier ones on held-out transitions; training goes on", **self.metrics
+                "weights held back: they know much less than earlier ones; training goes on", **self.metrics
             )
         elif found is None or found.candidate >= found.best:
             self._best = candidate

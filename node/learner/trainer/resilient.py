@@ -64,14 +64,18 @@ class ResilientTrainer:
         return await self._again(lambda: self.group.log_probabilities(refs))
 
     async def restore(self, path: Path) -> None:
-        """Take the weights of this file in place of those that were trained. Raises LearnerError."""
+        """Take the weights of this file in place of those that were trained, also in the checkpoint of this step.
+        Raises LearnerError."""
         await self._again(lambda: self.group.restore(path))
+        with explained(self.root):
+            shutil.rmtree(self._checkpoint(), ignore_errors=True)
+        await self.save()
 
     async def save(self) -> Path:
         """Write a checkpoint of now, and drop the oldest. Raises LearnerError; at once when the disk is full."""
 
         async def save() -> Path:
-            path = self.root / f"step-{self.group.step_number:06d}"
+            path = self._checkpoint()
             faults.reach("learner:before-checkpoint")
             if not path.exists():
                 await self.group.checkpoint(path)
@@ -80,6 +84,10 @@ class ResilientTrainer:
         path = await self._again(save)
         self._prune()
         return path
+
+    def _checkpoint(self) -> Path:
+        """The folder of a checkpoint of now."""
+        return self.root / f"step-{self.group.step_number:06d}"
 
     async def write_weights(self, path: Path, version: int) -> str:
         """Write a weights file; returns its digest. Raises LearnerError."""

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from node.learner.gate import chance, compare
+from node.learner.gate import Comparison, chance, compare
 
 KNOWN = [("known", position) for position in range(100)]
 FOUND = [("found", position) for position in range(50)]
@@ -20,23 +20,25 @@ def test_a_chance_is_that_of_at_least_one_sample_in_k() -> None:
     assert 0 <= chance(-500.0, 6) < 1e-9
 
 
-def test_weights_that_are_worse_throughout_are_harmful_and_better_ones_are_not() -> None:
-    best = dict.fromkeys([*KNOWN, *FOUND], 0.5)
-    noise = random.Random(0)
-    worse = {ref: 0.4 + 0.1 * noise.random() for ref in best}
-    better = {ref: 0.5 + 0.1 * noise.random() for ref in best}
-    found = compare(best, worse, [KNOWN, FOUND], 24)
-    assert found is not None and found.harmful and found.candidate < found.best == pytest.approx(0.5)
-    found = compare(best, better, [KNOWN, FOUND], 24)
-    assert found is not None and not found.harmful
+def compared(best: float, candidate: float, noise: float = 0.1) -> Comparison:
+    """Weights with these mean chances, by transition with some noise."""
+    random_number = random.Random(0)
+    first = dict.fromkeys([*KNOWN, *FOUND], best)
+    second = {ref: candidate + random_number.uniform(-noise, noise) for ref in first}
+    found = compare(first, second, [KNOWN, FOUND], 24)
+    assert found is not None and found.best == pytest.approx(best)
+    return found
 
 
-def test_a_difference_within_noise_is_no_harm() -> None:
-    noise = random.Random(1)
-    best = {ref: noise.random() for ref in [*KNOWN, *FOUND]}
-    shuffled = {ref: min(1.0, max(0.0, value + noise.uniform(-0.3, 0.295))) for ref, value in best.items()}
-    found = compare(best, shuffled, [KNOWN, FOUND], 24)
-    assert found is not None and not found.harmful and found.error > 0.01
+def test_weights_that_have_lost_a_third_of_what_they_knew_are_damaged() -> None:
+    assert compared(0.5, 0.34).is_damage(0.15)
+    assert not compared(0.5, 0.47).is_damage(0.15)
+    assert not compared(0.5, 0.6).is_damage(0.15)
+
+
+def test_a_loss_within_noise_of_the_threshold_is_no_damage() -> None:
+    assert compared(0.5, 0.42, noise=0.02).is_damage(0.15)
+    assert not compared(0.5, 0.42, noise=0.4).is_damage(0.15)
 
 
 def test_what_was_known_and_what_was_found_count_the_same() -> None:
