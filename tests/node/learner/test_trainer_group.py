@@ -21,6 +21,7 @@ from node.learner.replay.replay import Ref
 from node.learner.replay.segments import SegmentWriter
 from node.learner.settings import TrainerSettings
 from node.learner.trainer.group import TrainerGroup
+from node.learner.trainer.resilient import ResilientTrainer
 from node.model import checkpoint, weights
 from node.model.config import ModelConfig
 from tests.node.learner.builders import examples
@@ -117,11 +118,32 @@ async def test_two_ranks_train_as_one_does_and_write_weights(
     found.append((await group.evaluate(refs))["policy_loss"])
     assert group.step_number == 6
     assert found == pytest.approx(alone, rel=1e-4)
+    nats = await group.log_probabilities(refs)
+    one = await group.log_probabilities(refs[:1])  # fewer transitions than ranks
+    assert set(nats) == set(refs) and one[refs[0]] == pytest.approx(nats[refs[0]], abs=1e-4)
     assert alone[5] < alone[0] - 0.1
     digest = await group.write_weights(tmp_path / "w.safetensors", {"version": "3"})
     await group.stop()
     assert digest == weights.digest(tmp_path / "w.safetensors")
     assert weights.read(tmp_path / "w.safetensors").information == {"version": "3"}
+
+
+async def test_restored_weights_are_also_those_of_the_checkpoint_of_this_step(
+    tmp_path: Path, fresh: Path, refs: list[Ref]
+) -> None:
+    shutil.copytree(fresh, tmp_path / "checkpoints" / "step-000000")
+    trainer = ResilientTrainer(settings(), tmp_path / "checkpoints", tmp_path / "logs", keep=2, log=None)
+    await trainer.start()
+    await trainer.write_weights(tmp_path / "published.safetensors", 1)
+    for number in range(2):
+        await trainer.step(batch(refs, number), average=True)
+    trained = checkpoint.load(await trainer.save()).model
+    await trainer.restore(tmp_path / "published.safetensors")
+    await trainer.stop()
+    published = dict(weights.read(tmp_path / "published.safetensors").model.named_parameters())
+    kept = dict(checkpoint.load(tmp_path / "checkpoints" / "step-000002").model.named_parameters())
+    assert all(torch.equal(kept[name], each) for name, each in published.items())
+    assert any(not torch.equal(kept[name], each) for name, each in trained.named_parameters())
 
 
 @pytest.mark.slow
