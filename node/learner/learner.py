@@ -133,9 +133,15 @@ class Learner:
         await self._publisher.restore()
         await self._beside.resume(learning=self._progress.phase == phases.RL)
         await self._history.write()
-        await self._publisher.publish()
+        if not self._acts():
+            await self._publisher.publish()
         await self._run.fill_replay()
-        await self._learning.restore(self._progress)
+        await self._learning.restore(self._progress, self._warm_steps)
+
+    def _acts(self) -> bool:
+        """What is published goes on to act: the trainer's checkpoint may be older, or hold what was held back."""
+        gated = self._run.settings.gate.transitions > 0 and self._progress.phase == phases.RL
+        return gated and self._publisher.latest_step is not None
 
     async def _phase(self) -> bool:
         """The current phase to its end; False when the node is to stop first."""

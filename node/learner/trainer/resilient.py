@@ -67,13 +67,15 @@ class ResilientTrainer:
         """Take the weights of this file in place of those that were trained. Raises LearnerError."""
         await self._again(lambda: self.group.restore(path))
 
-    async def save(self) -> Path:
-        """Write a checkpoint of now, and drop the oldest. Raises LearnerError; at once when the disk is full."""
+    async def save(self, *, replace: bool = False) -> Path:
+        """Write a checkpoint of now, and drop the oldest. `replace`: also where there is one of this step.
+
+        Raises LearnerError; at once when the disk is full."""
 
         async def save() -> Path:
             path = self.root / f"step-{self.group.step_number:06d}"
             faults.reach("learner:before-checkpoint")
-            if not path.exists():
+            if replace or not path.exists():
                 await self.group.checkpoint(path)
             return path
 
