@@ -110,7 +110,10 @@ def _planned(settings: DemoSettings, folder: Path) -> DemoPlan | None:
 
     Raises ConfigError, OSError.
     """
+    from node.learner.settings import LearnerSettings
+
     recipe = config.read(settings.recipe)
+    config.load(LearnerSettings, settings.recipe, "learner")  # says what is wrong with it
     plan = recipe.get("learner", {}).get("plan", {})
     if settings.minutes is not None or settings.control or "limit_minutes" not in plan:
         return None
