@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from node.learner import phases
 from node.learner.dispatcher import Dispatcher
 from node.learner.evaluation_history import EvaluationHistory
 from node.learner.publisher import Publisher
@@ -32,7 +33,9 @@ class Evaluator:
         store, settings = self._run.store, self._run.settings.evaluation
         row = await store.call(Store.evaluation, label)
         weights = row.weights if row is not None else (await self._publisher.publish()).version
-        simulations = row.simulations if row is not None else settings.simulations
+        # A run that goes on under other settings still compares searches of the same length.
+        same = row or await store.call(Store.evaluation, phases.EVALUATIONS[phases.EVALUATE_BEFORE])
+        simulations = same.simulations if same is not None else settings.simulations
         await self._publisher.pin([weights])
         evaluation = await store.call(Store.begin_evaluation, label, weights, simulations, now())
         while not self._run.stopping:

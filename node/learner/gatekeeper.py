@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from common.metrics import counter
 from node.learner.data import sampled
-from node.learner.gate import chance, compare
+from node.learner.gate import Chances, chance, compare
 from node.learner.replay.replay import Ref
 from node.learner.run.run import Run
+from node.learner.store.store import Store
 from node.learner.trainer.resilient import ResilientTrainer
 
 HELD_BACK = counter("learner_weights_held_back", "Training phases whose weights were not published")
+
+BEST = "best-chances"
+"""Note: `Gatekeeper._best`, by segment: [segment, [[position, chance], ...]]."""
 
 
 class Gatekeeper:
     """One for all training phases of a run: it knows what the best weights so far were worth.
 
-    A learner that is started again takes the weights that it goes on with for those that act.
+    It is noted in the records, so a learner that is started again measures against the same.
     """
 
     def __init__(self, run: Run, trainer: ResilientTrainer) -> None:
@@ -25,17 +29,25 @@ class Gatekeeper:
         self._validation = sampled(run.data.validation, self._settings.transitions, run.settings.seed)
         self._best: dict[Ref, float] = {}
         """Chances under the best weights that were published: many small losses are not to add up."""
-        self.holds_back = False
-        """The latest weights were not published."""
         self.metrics: dict[str, float] = {}
         """Of the latest comparison, for curves."""
 
-    async def before_training(self) -> None:
-        """Measure the weights that act on what has been found since. Not while weights that were held back are trained
-        on: then those that act are no longer at hand."""
-        if self._settings.transitions and not self.holds_back:
-            new = [ref for kind in self._kinds() for ref in kind if ref not in self._best]
-            self._best |= await self._measured(new)
+    async def restore(self) -> None:
+        """Know what an earlier process knew."""
+        noted = await self._run.store.call(Store.noted, BEST, [])
+        self._best = {(base, position): value for base, values in noted for position, value in values}
+
+    async def before_training(self, acting: int | None) -> None:
+        """Measure the weights that act on what has been found since. `acting`: their step; None: none act.
+
+        Not while the trainer has others (weights that were held back, or those of a checkpoint after a failure): then
+        those that act are no longer at hand."""
+        if not self._settings.transitions or self._trainer.step_number != acting:
+            return
+        new = [ref for kind in self._kinds() for ref in kind if ref not in self._best]
+        found = await self._measured(new)
+        if self._trainer.step_number == acting:  # else the trainer failed meanwhile, and was measured after that
+            self._best |= found
 
     async def passes(self) -> bool:
         """Whether the weights of now may be published. Raises LearnerError."""
@@ -44,18 +56,19 @@ class Gatekeeper:
         kinds = self._kinds()
         candidate = await self._measured([ref for kind in kinds for ref in kind])
         found = compare(self._best, candidate, kinds, self._settings.least)
-        self.holds_back = found is not None and found.is_damage(self._settings.loss)
         self.metrics = {} if found is None else {"held_out": found.candidate, "held_out_best": found.best}
-        if self.holds_back:
+        if found is not None and found.is_damage(self._settings.loss):
             HELD_BACK.inc()
             self._run.log.info(
                 "weights held back: they know much less than earlier ones; training goes on", **self.metrics
             )
-        elif found is None or found.candidate >= found.best:
+            return False
+        if found is None or found.candidate >= found.best:
             self._best = candidate
         else:
             self._best = candidate | {ref: self._best[ref] for ref in candidate if ref in self._best}
-        return not self.holds_back
+        await self._run.store.call(Store.note, BEST, _by_segment(self._best))
+        return True
 
     def _kinds(self) -> list[list[Ref]]:
         """Held-out transitions of the warm start, and the newest that search has found."""
@@ -66,3 +79,10 @@ class Gatekeeper:
             return {}
         found = await self._trainer.log_probabilities(refs)
         return {ref: chance(value, self._run.settings.samples) for ref, value in found.items()}
+
+
+def _by_segment(chances: Chances) -> list[tuple[str, list[tuple[int, float]]]]:
+    segments: dict[str, list[tuple[int, float]]] = {}
+    for (base, position), value in chances.items():
+        segments.setdefault(base, []).append((position, round(value, 6)))
+    return list(segments.items())

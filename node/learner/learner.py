@@ -133,9 +133,15 @@ class Learner:
         await self._publisher.restore()
         await self._beside.resume(learning=self._progress.phase == phases.RL)
         await self._history.write()
-        await self._publisher.publish()
+        if not self._acts():
+            await self._publisher.publish()
         await self._run.fill_replay()
-        await self._learning.restore(self._progress)
+        await self._learning.restore(self._progress, self._warm_steps)
+
+    def _acts(self) -> bool:
+        """What is published goes on to act: the trainer's checkpoint may be older, or hold what was held back."""
+        gated = self._run.settings.gate.transitions > 0 and self._progress.phase == phases.RL
+        return gated and self._publisher.latest_step is not None
 
     async def _phase(self) -> bool:
         """The current phase to its end; False when the node is to stop first."""
@@ -247,10 +253,11 @@ class Learner:
 
     async def _summary(self) -> dict[str, object]:
         store, settings = self._run.store, self._run.settings
-        outcomes = {}
+        outcomes, simulations = {}, settings.evaluation.simulations
         for label in phases.EVALUATIONS.values():
             row = await store.call(Store.evaluation, label)
             if row is not None and row.finished is not None:
+                simulations = row.simulations  # of a run that went on with other settings, too
                 outcomes[label] = solved_by(await store.call(Store.evaluated, row.evaluation_id))
         before, after = outcomes["before"], outcomes["after"]
         found = summary.compare(before, after, settings.seed)
@@ -264,7 +271,7 @@ class Learner:
             "kind": "control" if self._plan.steps is not None else "rl",
             "lean_version": await store.call(Store.lean_version),
             **summary.comparison_fields(found),
-            "simulations": settings.evaluation.simulations,
+            "simulations": simulations,
             "roots_solved": mesh.get("prover.roots_solved", 0),
             "proofs_verified": mesh.get("lean-proxy.proofs_accepted", 0),
             "proofs_rejected": mesh.get("lean-proxy.proofs_rejected", 0),

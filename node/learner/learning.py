@@ -22,7 +22,7 @@ from node.learner.store.store import Store
 from node.learner.trainer.resilient import ResilientTrainer
 
 TRAINED = "trained"
-"""Note: what training has done, so that a learner that is started again does not do it once more."""
+"""Note: how long training has worked, so that a learner that is started again keeps to its budgets."""
 
 POINTS = ("loss", "policy_loss", "value_loss", "held_out", "held_out_best")
 """Metrics of training that become points of curves."""
@@ -47,18 +47,20 @@ class Learning:
         self._publisher = publisher
         self._holder = holder
         self._gatekeeper = Gatekeeper(run, trainer)
-        self._steps = 0
-        """Of reinforcement learning, over all processes of the run."""
+        self._warm_steps = 0
         self._last = time.monotonic()
         self._saved_at = 0
         self._usage = Usage(run.replay.folder)
         self._pauses = pauses(run.settings)
         self.time = TrainingTime()
 
-    async def restore(self, progress: Progress) -> None:
-        """Go on where an earlier process was."""
+    async def restore(self, progress: Progress, warm_steps: int = 0) -> None:
+        """Go on where an earlier process was. `warm_steps`: those that the network had before reinforcement learning.
+
+        Steps taken are the trainer's beyond these, not noted ones: so steps that a crash has undone are owed again."""
         noted = await self._run.store.call(Store.noted, TRAINED, {})
-        self._steps = int(noted.get("steps", 0))
+        self._warm_steps = warm_steps
+        await self._gatekeeper.restore()
         paused = float(noted.get("paused", 0.0))
         self.time = TrainingTime(float(noted.get("worked", paused)), paused, progress.learned)
         self._run.journal.paused(self.time.paused_share)
@@ -84,15 +86,22 @@ class Learning:
         due = self._due(self._run.settings.schedule.patience)
         if due and not self._run.stopping:
             await self._cycle(due, self._factor(progress))
-        if self._gatekeeper.holds_back and not self._run.stopping:
+        acting = self._publisher.latest_step
+        gated = self._run.settings.gate.transitions > 0 and not self._run.stopping
+        gives_up = gated and acting not in (None, self._trainer.step_number)
+        if gives_up:
             await self._trainer.restore(self._publisher.latest_file)
-        await self.save()
+        await self.save(replace=gives_up)
 
     def _due(self, waited: float) -> int:
         schedule, batch = self._run.settings.schedule, self._run.settings.trainer.learning_batch()
         budget = schedule.pause_budget if self._pauses else schedule.training_budget
-        owed = steps_owed(schedule, batch, self._run.replay.last_id, self._steps)
+        owed = steps_owed(schedule, batch, self._run.replay.last_id, self._steps())
         return steps_due(schedule, batch, owed, waited, self.time, budget)
+
+    def _steps(self) -> int:
+        """Of reinforcement learning, over all processes of the run."""
+        return max(0, self._trainer.step_number - self._warm_steps)
 
     def _in_time(self, steps: int, progress: Progress) -> int:
         """So many of the steps as end before reinforcement learning does."""
@@ -109,7 +118,7 @@ class Learning:
         self._usage.told(await self._run.store.call(Store.steps_found, self._usage.asks(window)), window)
         metrics: dict[str, float] = {}
         async with self._compute() as ours:
-            await self._gatekeeper.before_training()
+            await self._gatekeeper.before_training(self._publisher.latest_step)
             first, began = self._trainer.step_number, time.monotonic()
             while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
                 metrics = await self._trainer.step(self._batch(window), factor, average=True) or metrics
@@ -122,9 +131,8 @@ class Learning:
             await self._publisher.publish()
         if self._trainer.step_number - self._saved_at >= self._run.settings.schedule.checkpoint_every:
             await self.save()
-        self._steps += max(0, done)
         self._last = time.monotonic()
-        noted = {"steps": self._steps, "paused": self.time.paused, "worked": self.time.worked}
+        noted = {"paused": self.time.paused, "worked": self.time.worked}
         await self._run.store.call(Store.note, TRAINED, noted)
         self._run.log.info(
             "trained", steps=done, transitions=len(window), seconds=round(seconds, 2), loss=metrics.get("loss")
@@ -142,9 +150,9 @@ class Learning:
         batch = sample(self._run.data.supervised, window, settings.trainer.learning_batch(), share, seed)
         return self._usage.seen(batch, self._trainer.step_number)
 
-    async def save(self) -> None:
-        """Write a checkpoint."""
-        await self._trainer.save()
+    async def save(self, *, replace: bool = False) -> None:
+        """Write a checkpoint. `replace`: also where there is one of this step, of other weights."""
+        await self._trainer.save(replace=replace)
         with explained(self._run.replay.folder):
             await asyncio.to_thread(self._usage.save)
         self._saved_at = self._trainer.step_number

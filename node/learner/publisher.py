@@ -37,6 +37,11 @@ class Publisher:
         return self._rows[-1]
 
     @property
+    def latest_step(self) -> int | None:
+        """Its training step; None before the first."""
+        return self._rows[-1].step if self._rows else None
+
+    @property
     def latest_file(self) -> Path:
         """Its file. Raises IndexError before the first."""
         return self._file(self.latest.version)
@@ -61,11 +66,15 @@ class Publisher:
             await self._announce()
 
     async def publish(self) -> WeightsRow:
-        """Publish the trainer's weights as a new version, unless they have not changed."""
-        if self._rows and self._rows[-1].step == self._trainer.step_number:
+        """Publish the trainer's weights as a new version, unless they have not changed. Returns the latest version."""
+        step = self._trainer.step_number
+        if self._rows and self._rows[-1].step == step:
             return self._rows[-1]
         version = 1 + max([row.version for row in await self._run.store.call(Store.weights)], default=0)
         digest = await self._trainer.write_weights(self._file(version), version)
+        if self._rows and self._trainer.step_number != step:
+            # It failed meanwhile and went back to a checkpoint: nobody has measured what it wrote.
+            return self._rows[-1]
         row = WeightsRow(version, self._trainer.step_number, digest, f"weights-{version:06d}")
         await self._put(row)
         await self._run.store.call(Store.add_weights, row, now())

@@ -10,7 +10,7 @@ from common.limits import Duration, Factor, Positive, Share
 
 @dataclass
 class ScheduleSettings:
-    """Collecting alternates with training, which holds the compute."""
+    """When to train, and how long at once. Collecting goes on meanwhile unless `pause` says otherwise."""
 
     fresh: Positive = 200
     """Transitions that are new to the replay buffer, after which training starts; earlier where a phase is full."""

@@ -24,7 +24,7 @@ class TrainerSettings:
     """Processes on this machine: 0 is one for each GPU, and one on a CPU, since its threads share the cores better than
     ranks do."""
     threads: Natural = 0
-    """Threads of each rank on a CPU; 0: all cores divided among the ranks. Inference stands still meanwhile."""
+    """Threads of each rank on a CPU; 0: all cores divided among the ranks."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`auto`: GPUs if there are any (nccl, rank r on GPU r), else the CPU (gloo)."""
     bf16: Literal["auto", "on", "off"] = "auto"

@@ -110,7 +110,10 @@ def _planned(settings: DemoSettings, folder: Path) -> DemoPlan | None:
 
     Raises ConfigError, OSError.
     """
+    from node.learner.settings import LearnerSettings
+
     recipe = config.read(settings.recipe)
+    config.load(LearnerSettings, settings.recipe, "learner")  # says what is wrong with it
     plan = recipe.get("learner", {}).get("plan", {})
     if settings.minutes is not None or settings.control or "limit_minutes" not in plan:
         return None
@@ -155,6 +158,8 @@ def mesh_config(settings: DemoSettings, recipe: dict[str, Any]) -> dict[str, Any
     if settings.control:
         plan["control_steps"] = _control_steps(settings)
         plan.pop("limit_minutes", None)
+        if isinstance(simulations := _learned(settings).get("simulations"), int):
+            learner.setdefault("evaluation", {})["simulations"] = simulations
     content.setdefault("ui", {})["port"] = _port(settings.port)
     broker = content.setdefault("broker", {})
     broker.setdefault("port", 0)
@@ -162,17 +167,23 @@ def mesh_config(settings: DemoSettings, recipe: dict[str, Any]) -> dict[str, Any
     return content
 
 
-def _control_steps(settings: DemoSettings) -> int:
-    if settings.steps is not None:
-        return settings.steps
-    summary = Path(settings.directory) / "demo" / "summary.json"
+def _learned(settings: DemoSettings) -> dict[str, Any]:
+    """The summary of the run that the control is a control of; empty where it is not there."""
     try:
-        return int(json.loads(summary.read_text(encoding="utf-8"))["train_steps"])
-    except (OSError, ValueError, KeyError) as error:
+        content = json.loads((Path(settings.directory) / "demo" / "summary.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _control_steps(settings: DemoSettings) -> int:
+    steps = settings.steps if settings.steps is not None else _learned(settings).get("train_steps")
+    if not isinstance(steps, int):
         raise config.ConfigError(
-            f"--control takes as many steps as the run `demo` took, and {summary} does not say: "
-            "run `proofmesh demo` first, or give --steps"
-        ) from error
+            f"--control takes as many steps as the run `demo` took, and {Path(settings.directory) / 'demo'} has no "
+            "summary.json that says so: run `proofmesh demo` first, or give --steps"
+        )
+    return steps
 
 
 def _port(wanted: int) -> int:

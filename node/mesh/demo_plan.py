@@ -47,7 +47,7 @@ def plan_for(share: float, cores: int, recipe: dict[str, Any]) -> DemoPlan:
     plan, simulations = learner.get("plan", {}), int(learner.get("evaluation", {}).get("simulations", 16))
     limit, minutes = float(plan.get("limit_minutes", 28.0)), float(plan.get("minutes", 7.0))
     share = max(share, 0.01)
-    fewer = max(FEWEST_SIMULATIONS, min(simulations, int(simulations * LONGEST_EVALUATION * share / EVALUATION)))
+    fewer = min(simulations, max(FEWEST_SIMULATIONS, int(simulations * LONGEST_EVALUATION * share / EVALUATION)))
     evaluations = 2 * EVALUATION / share * fewer / simulations
     expected = WARM_START + evaluations + max(minutes, LEARNING / share) + CLOSING
     words = f"{cores} core{'s' if cores > 1 else ''} with {share:.0%} of the power of two idle ones: "

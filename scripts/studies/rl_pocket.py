@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import tomli_w
 import tyro
@@ -29,7 +30,7 @@ from common.recipes import recipe
 from scripts.studies.cells import CellSettings, play
 from scripts.studies.methods import networks
 
-RUNS = ("rl", "control", "expert")
+RUNS: tuple[Literal["rl", "control", "expert"], ...] = ("rl", "control", "expert")
 
 BENCHES = {"test": "pocket:test", "textbook": "textbook"}
 
@@ -55,7 +56,7 @@ class StudySettings(CellSettings):
     """One run of each kind for each."""
     minutes: Duration = 60.0
     """Of reinforcement learning, and of expert iteration."""
-    kinds: tuple[str, ...] = RUNS
+    kinds: tuple[Literal["rl", "control", "expert"], ...] = RUNS
     """Runs to do and to evaluate."""
     only: str = ""
     """Play the cells alone whose names contain this."""
@@ -131,6 +132,9 @@ def cells(settings: StudySettings) -> Iterator[Cell]:
 
 def main() -> int:
     settings = tyro.cli(StudySettings, description=__doc__)
+    if not (settings.seeds and settings.kinds):
+        print("rl_pocket: give --seeds and --kinds at least one value each, or leave them out", file=sys.stderr)
+        return 2
     for seed in settings.seeds:
         for kind in settings.kinds:
             print(f"run {kind}, seed {seed}", flush=True)

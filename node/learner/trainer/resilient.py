@@ -64,20 +64,18 @@ class ResilientTrainer:
         return await self._again(lambda: self.group.log_probabilities(refs))
 
     async def restore(self, path: Path) -> None:
-        """Take the weights of this file in place of those that were trained, also in the checkpoint of this step.
-        Raises LearnerError."""
+        """Take the weights of this file in place of those that were trained. Raises LearnerError."""
         await self._again(lambda: self.group.restore(path))
-        with explained(self.root):
-            shutil.rmtree(self._checkpoint(), ignore_errors=True)
-        await self.save()
 
-    async def save(self) -> Path:
-        """Write a checkpoint of now, and drop the oldest. Raises LearnerError; at once when the disk is full."""
+    async def save(self, *, replace: bool = False) -> Path:
+        """Write a checkpoint of now, and drop the oldest. `replace`: also where there is one of this step.
+
+        Raises LearnerError; at once when the disk is full."""
 
         async def save() -> Path:
             path = self._checkpoint()
             faults.reach("learner:before-checkpoint")
-            if not path.exists():
+            if replace or not path.exists():
                 await self.group.checkpoint(path)
             return path
 

@@ -6,6 +6,7 @@ Knows nothing of pipes, brokers or clocks.
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -24,6 +25,7 @@ from node.model.trained import proofs_note
 from node.training.average import WeightAverage, put, weights_of
 from node.training.device import RankDevice
 from node.training.documents import Document, transition_document
+from node.training.errors import NotFinite
 from node.training.loader import batches
 from node.training.objective import LossSettings
 from node.training.packing import PackedBatch, first_fit_decreasing
@@ -110,7 +112,7 @@ class RankWorker:
         return self.trainer.evaluate(self._share(documents))
 
     def log_probabilities(self, documents: Sequence[Document]) -> list[float]:
-        """log p of each transition's tactic under the weights that act, in nats, over all ranks."""
+        """log p of each transition's tactic under the weights that act, in nats, over all ranks. Raises NotFinite."""
         mine = longest_first(documents)[self.device.rank :: self.device.ranks]
         config = self.trainer.model.config
         batches, order = packed([documents[index] for index in mine], config, self._token_budget)
@@ -118,6 +120,8 @@ class RankWorker:
             found = self.trainer.log_probabilities(batches)
         everywhere = self.device.gather([(mine[place], value) for place, value in zip(order, found, strict=True)])
         values = dict(pair for part in everywhere for pair in msgspec.convert(part, list[tuple[int, float]]))
+        if not all(map(math.isfinite, values.values())):
+            raise NotFinite("the network's log-probabilities are not finite")
         return [values[index] for index in range(len(documents))]
 
     # --- files ------------------------------------------------------------------------------------------------------

@@ -21,7 +21,10 @@ class StandInTrainer(ResilientTrainer):
         super().__init__(TrainerSettings(), folder / "checkpoints", folder / "logs", keep=1, log=None)
         self.batches: list[tuple[list[Ref], float]] = []
         self.saved: list[int] = []
+        self.replaced: list[int] = []
         self.lose = 0
+        self.back_to: int | None = None
+        """The step to which writing weights goes back, as when the group fails meanwhile."""
         self.log_probability = -1.0
         """Of every tactic, under the weights of now."""
         self.on_step: float | None = None
@@ -49,10 +52,11 @@ class StandInTrainer(ResilientTrainer):
     async def restore(self, path: Path) -> None:
         self.restored.append(path)
 
-    async def save(self) -> Path:
-        self.saved.append(self.step_number)
+    async def save(self, *, replace: bool = False) -> Path:
+        (self.replaced if replace else self.saved).append(self.step_number)
         return self.root
 
     async def write_weights(self, path: Path, version: int) -> str:
+        self.group.step_number = self.step_number if self.back_to is None else self.back_to
         path.write_bytes(bytes([version]) * self.weights_bytes)
         return file_digest(path)

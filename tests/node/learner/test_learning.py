@@ -15,7 +15,8 @@ from common.seeds import derive_seed
 from node.learner import phases
 from node.learner.compute_hold import KEY as PAUSE
 from node.learner.compute_hold import ComputeHolder
-from node.learner.learning import TRAINED, Learning
+from node.learner.gatekeeper import Gatekeeper
+from node.learner.learning import Learning
 from node.learner.phases import Progress, RunPlan
 from node.learner.publisher import KEY as WEIGHTS
 from node.learner.publisher import Publisher
@@ -104,7 +105,6 @@ async def test_a_learner_that_starts_again_does_not_train_on_the_same_once_more(
 ) -> None:
     await record(run, 1, 4)
     await learning.turn(RL)
-    assert (await run.store.call(Store.noted, TRAINED))["steps"] == 3
     again = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
     await again.restore(RL)
     assert again.time.worked == learning.time.worked
@@ -186,7 +186,67 @@ async def test_a_run_ends_with_the_weights_that_act_if_the_last_ones_were_held_b
     trainer.on_step = -3.0
     await learning.last_turn(RL)
     assert trainer.step_number == 3 and publisher.latest.step == 0
-    assert trainer.restored == [publisher.latest_file] and trainer.saved == [3]
+    assert trainer.restored == [publisher.latest_file] and trainer.replaced == [3]
+
+
+async def test_a_learner_that_starts_again_measures_against_what_an_earlier_one_has_published(
+    run: Run, learning: Learning, trainer: StandInTrainer
+) -> None:
+    known_theorems(run)
+    publisher = Publisher(run, trainer)
+    run.settings.schedule.pause_budget = 1.0
+    learning = Learning(run, RunPlan(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    await record(run, 1, 4)
+    await learning.turn(RL)
+    assert publisher.latest_step == 3
+    trainer.group.step_number = 1  # a checkpoint that is older than what was published
+    trainer.on_step = -3.0
+    again = Learning(run, RunPlan(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    await again.restore(RL)
+    await record(run, 2, 4)
+    await again.turn(RL)
+    assert trainer.step_number == 6 and publisher.latest_step == 3
+
+
+async def test_steps_that_a_crash_has_undone_are_taken_again_and_those_of_the_warm_start_do_not_count(
+    run: Run, learning: Learning, trainer: StandInTrainer
+) -> None:
+    run.settings.schedule.pause_budget = 1.0
+    trainer.group.step_number = 50
+    await learning.restore(RL, warm_steps=50)
+    await record(run, 1, 4)
+    await learning.turn(RL)
+    assert trainer.step_number == 53
+    trainer.group.step_number = 50
+    again = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    await again.restore(RL, warm_steps=50)
+    await again.last_turn(RL)
+    assert trainer.step_number == 53
+
+
+async def test_weights_that_a_failing_trainer_brings_back_are_not_published_unmeasured(
+    run: Run, bus: Bus, learning: Learning, trainer: StandInTrainer
+) -> None:
+    publisher = Publisher(run, trainer)
+    await publisher.publish()
+    learning = Learning(run, RunPlan(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    await record(run, 1, 4)
+    trainer.back_to = 1
+    await learning.turn(RL)
+    state = await bus.get_state(WEIGHTS, WeightsState)
+    assert state is not None and state.step == 0 and publisher.latest_step == 0
+
+
+async def test_what_is_not_the_weights_that_act_is_not_measured_in_their_place(
+    run: Run, learning: Learning, trainer: StandInTrainer
+) -> None:
+    known_theorems(run)
+    gatekeeper = Gatekeeper(run, trainer)
+    await gatekeeper.before_training(acting=None)
+    await gatekeeper.before_training(acting=7)
+    assert trainer.measured == []
+    await gatekeeper.before_training(acting=0)
+    assert len(trainer.measured) == 1
 
 
 async def test_points_tell_how_fresh_and_how_often_used_what_was_trained_on_is(run: Run, learning: Learning) -> None:

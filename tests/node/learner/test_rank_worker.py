@@ -17,6 +17,7 @@ from node.model.tokenizer import PAD, Tokenizer
 from node.model.trained import NO_PROOFS, PROOFS_KEY, why_no_proofs
 from node.training.device import RankDevice, started
 from node.training.documents import Document, transition_document
+from node.training.errors import NotFinite
 from node.training.packing import PackedBatch
 from tests.node.model.tiny import TEXTS, tiny_model
 
@@ -116,6 +117,14 @@ def test_log_probabilities_come_in_the_order_of_the_transitions_and_add_up_to_th
         metrics = worker.evaluate(several)
         assert -sum(together) == pytest.approx(metrics["policy_loss"] * metrics["tokens"], rel=1e-4)
         assert worker.log_probabilities([]) == []
+
+
+def test_weights_that_are_not_numbers_have_no_log_probabilities(tmp_path: Path) -> None:
+    with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
+        worker = worker_of(tmp_path, device)
+        next(worker.trainer.model.parameters()).data.fill_(float("nan"))
+        with pytest.raises(NotFinite):
+            worker.log_probabilities(tactics(worker))
 
 
 def test_restored_weights_act_and_are_what_training_goes_on_with(tmp_path: Path) -> None:

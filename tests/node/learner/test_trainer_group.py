@@ -128,7 +128,7 @@ async def test_two_ranks_train_as_one_does_and_write_weights(
     assert weights.read(tmp_path / "w.safetensors").information == {"version": "3"}
 
 
-async def test_restored_weights_are_also_those_of_the_checkpoint_of_this_step(
+async def test_restored_weights_take_the_place_of_the_checkpoint_of_this_step(
     tmp_path: Path, fresh: Path, refs: list[Ref]
 ) -> None:
     shutil.copytree(fresh, tmp_path / "checkpoints" / "step-000000")
@@ -139,6 +139,7 @@ async def test_restored_weights_are_also_those_of_the_checkpoint_of_this_step(
         await trainer.step(batch(refs, number), average=True)
     trained = checkpoint.load(await trainer.save()).model
     await trainer.restore(tmp_path / "published.safetensors")
+    await trainer.save(replace=True)
     await trainer.stop()
     published = dict(weights.read(tmp_path / "published.safetensors").model.named_parameters())
     kept = dict(checkpoint.load(tmp_path / "checkpoints" / "step-000002").model.named_parameters())

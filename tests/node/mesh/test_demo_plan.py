@@ -32,3 +32,8 @@ def test_a_very_slow_machine_searches_less_and_is_not_promised_the_same_gain() -
 def test_even_a_machine_that_does_nothing_gets_a_plan(share: float) -> None:
     plan = plan_for(share, 1, RECIPE)
     assert plan.simulations == 6 and "28 minutes" in plan.words
+
+
+def test_a_recipe_with_few_simulations_does_not_get_more() -> None:
+    recipe = {"learner": {**RECIPE["learner"], "evaluation": {"simulations": 4}}}
+    assert plan_for(0.1, 1, recipe).simulations == 4
