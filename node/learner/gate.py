@@ -14,6 +14,9 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
 
 from common.limits import Natural, Share
 from node.learner.replay.replay import Ref
@@ -23,7 +26,7 @@ from node.learner.replay.replay import Ref
 class GateSettings:
     """What is measured before weights are published."""
 
-    transitions: Natural = 192
+    transitions: Annotated[int, Meta(ge=0, le=10_000)] = 192
     """Held-out transitions of each kind that are measured: of the warm start, and of what search has found; 0 publishes
     without a measurement."""
     loss: Share = 0.15

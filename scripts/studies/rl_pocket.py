@@ -141,6 +141,9 @@ def main() -> int:
             if code := learn(settings, kind, seed):
                 return code
     chosen = [cell for cell in cells(settings) if settings.only in cell.name]
+    if not chosen:
+        print(f"rl_pocket: no cell is called like --only {settings.only!r}", file=sys.stderr)
+        return 2
     for number, cell in enumerate(chosen, 1):
         print(f"{number} of {len(chosen)}: {cell.name}", flush=True)
         budget = replace(settings, bench=BENCHES[cell.bench], lean_attempts=settings.lean_attempts * cell.more)
