@@ -154,10 +154,11 @@ def mesh_config(settings: DemoSettings, recipe: dict[str, Any]) -> dict[str, Any
     plan["repeat"] = settings.repeat
     if settings.minutes is not None:
         plan["minutes"] = settings.minutes
-        plan.pop("limit_minutes", None)
+    if settings.minutes is not None or settings.control:
+        for key in ("limit_minutes", "transitions", "training_steps"):
+            plan.pop(key, None)
     if settings.control:
         plan["control_steps"] = _control_steps(settings)
-        plan.pop("limit_minutes", None)
         if isinstance(simulations := _learned(settings).get("simulations"), int):
             learner.setdefault("evaluation", {})["simulations"] = simulations
     content.setdefault("ui", {})["port"] = _port(settings.port)

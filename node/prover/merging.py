@@ -13,7 +13,8 @@ What cannot be read with certainty has no key, so it is merged with equal texts 
 (`⋯`; not even these), strings, names in guillemets, ranges (`a..b`, where a name stands behind a dot), `n!` (a name or
 a factorial), names of fields that are also names of hypotheses, and lines that are neither hypothesis nor conclusion.
 
-- Names that cannot be written (`h✝`) answer only to such names, and their order is kept: `rename_i` goes by it.
+- Names that cannot be written (`h✝`) answer only to such names, and their order is kept: `rename_i` goes by it. What
+  shadows them answers to what shadows the others.
 - `this` answers only to itself: `have` without a name brings it in, and nobody could rename that.
 - Bound names count for nothing, each line for itself, where it is clear what they bind.
 - The goals of a state that share a metavariable keep the order of all their hypotheses.
@@ -167,8 +168,15 @@ class _Numbers:
 def _by_place(lines: list[_Line]) -> Canonical:
     """Names numbered in the order in which they stand."""
     numbers = _Numbers()
-    key = "\n".join(map(numbers.write, lines))
-    return Canonical(key, numbers.names())
+    written = list(map(numbers.write, lines))
+    return Canonical("\n".join((*written, _shadows(lines, numbers))), numbers.names())
+
+
+def _shadows(lines: list[_Line], numbers: _Numbers) -> str:
+    """The names that cannot be written, in order, each with the name that is in its way: when that goes, as `b` does by
+    `cases b`, what was `b✝` is called `b` again."""
+    hidden = [line.name for line in lines if SHADOWED in line.name]
+    return "".join(numbers.given[name] + numbers.given.get(name.partition(SHADOWED)[0], "") for name in hidden)
 
 
 def _by_use(lines: list[_Line]) -> Canonical | None:
@@ -185,8 +193,7 @@ def _by_use(lines: list[_Line]) -> Canonical | None:
         written += map(numbers.write, chosen)
         done = {line.name for line in chosen}
         waiting = [line for line in waiting if line.name not in done]
-    shadowed = "".join(numbers.given[line.name] for line in lines if SHADOWED in line.name)
-    return Canonical("\n".join((*sorted(written), shadowed)), numbers.names())
+    return Canonical("\n".join((*sorted(written), _shadows(lines, numbers))), numbers.names())
 
 
 def _next(waiting: list[_Line], numbers: _Numbers) -> list[_Line]:

@@ -15,7 +15,7 @@ from tests.node.learner.test_replay import rows
 @pytest.fixture
 def replay(tmp_path: Path) -> Replay:
     """Eight transitions with the ids 1 to 8, in two segments."""
-    replay = Replay(tmp_path / "replay", ReplaySettings(window=10, segment=4))
+    replay = Replay(tmp_path / "replay", ReplaySettings(window=10, segment=4, held_out=0))
     replay.add(rows(*range(8)))
     return replay
 

@@ -182,7 +182,7 @@ def test_the_recipe_is_a_configuration_that_every_role_reads() -> None:
     settings = config.convert(LearnerSettings, content["learner"], "demo.toml: [learner]")
     assert settings.plan.evaluate and 150 <= settings.evaluation.statements <= 200
     assert settings.evaluation.simulations == 16 and settings.plan.limit_minutes is not None
-    assert settings.plan.limit_minutes < 12
+    assert settings.plan.limit_minutes < 30 and settings.plan.transitions and settings.plan.training_steps
 
 
 def test_minutes_from_the_environment_replace_the_recipes_and_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ def test_minutes_from_the_environment_replace_the_recipes_and_its_limit(monkeypa
     assert content["learner"]["plan"] == {"evaluate": True, "minutes": 0.5, "repeat": False}
     monkeypatch.delenv(demo.MINUTES_VARIABLE)
     content = mesh_config(DemoSettings(run="demo", port=0), config.read(demo.RECIPE))
-    assert content["learner"]["plan"]["limit_minutes"] < 12
+    assert content["learner"]["plan"]["limit_minutes"] < 30
 
 
 @pytest.mark.parametrize("text", ["abc", "-1", "0", "nan"])

@@ -34,6 +34,7 @@ DIFFERENT: dict[str, tuple[str, str]] = {
     "a hypothesis used otherwise": ("p q : Prop\nh : p\n⊢ p", "p q : Prop\nh : q\n⊢ p"),
     "a name that can be written": ("h : True\n⊢ p", "h✝ : True\n⊢ p"),
     "order of names that cannot be written": ("a✝¹ : p\na✝ : q\n⊢ p ∧ q", "a✝¹ : q\na✝ : p\n⊢ p ∧ q"),
+    "what shadows a name": ("b✝ : r\nk : p\nb : q\n⊢ r", "b✝ : r\nb : p\nh : q\n⊢ r"),
     "what `have` brings in": ("this : p\n⊢ p", "h : p\n⊢ p"),
     "a global name": ("n : Nat\n⊢ n = foo", "n : Nat\n⊢ n = bar"),
     "the field of a name": ("x : T\nl : T\n⊢ x.l = 0", "x : T\nk : T\n⊢ x.k = 0"),
