@@ -9,19 +9,15 @@ line on standard error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
-from node.eval.comparing import compare
-from node.eval.folder import FolderError, read
-from node.eval.known import LEAN_ATTEMPTS, SIMULATIONS
-from node.eval.results import results_of
+from node.eval.known import LEAN_ATTEMPTS
 from node.eval.sides import Side
 from scripts.studies.rl_pocket import BENCHES, MORE
-from scripts.studies.tables import cell, difference, draw, markdown, spent, within
+from scripts.studies.tables import by_budget, differences, draw, finished
 
 MCTS = ("list", "warm", "control", "learned", "warm+list", "learned+list")
 """Policies that are searched by MCTS, in the order of the tables."""
@@ -51,23 +47,8 @@ class PageSettings:
 
 
 def side(settings: PageSettings, label: str, name: str) -> Side | None:
-    """The finished evaluations of a cell, one for each seed; None: there is none."""
-    found = []
-    for seed in settings.seeds:
-        path = settings.out / f"{name}-{seed}"
-        try:
-            evaluation = read(path)
-            results = results_of(evaluation)
-        except FolderError as error:
-            print(f"left out: {error}", file=sys.stderr)
-            continue
-        if results.missing:
-            print(f"left out: {path}: {results.missing} attempts are missing", file=sys.stderr)
-            continue
-        found.append((evaluation, results))
-    if not found:
-        return None
-    return Side(label, tuple(each for each, _ in found), tuple(results for _, results in found))
+    """The finished evaluations of a cell."""
+    return finished(label, (settings.out / f"{name}-{seed}" for seed in settings.seeds))
 
 
 def sides(settings: PageSettings, bench: str) -> dict[str, Side]:
@@ -76,24 +57,6 @@ def sides(settings: PageSettings, bench: str) -> dict[str, Side]:
     names |= {label: f"{bench}-{name}" for label, name in BEST_FIRST.items()}
     found = {label: side(settings, label, name) for label, name in names.items()}
     return {label: each for label, each in found.items() if each is not None}
-
-
-def by_budget(found: dict[str, Side], kind: str, limits: Sequence[int]) -> str:
-    """Solved within smaller budgets, too."""
-
-    def solved_within(each: Side, limit: int) -> str:
-        return cell(each, lambda results: within(results, kind, limit))
-
-    rows = [[label, *(solved_within(each, limit) for limit in limits)] for label, each in found.items()]
-    return markdown([f"% solved within ... {kind.replace('_', ' ')}", *map(str, limits)], rows)
-
-
-def compared(found: dict[str, Side]) -> Iterator[list[str]]:
-    """Rows of differences."""
-    for first, second in PAIRS:
-        if first in found and second in found:
-            (comparison,) = compare([found[first], found[second]])
-            yield [f"{second} − {first}", *difference(comparison.total), *spent(comparison)]
 
 
 def solved(each: Side) -> set[str]:
@@ -123,12 +86,11 @@ def main() -> int:
         if not found:
             continue
         print(f"### {name}", by_budget(found, LEAN_ATTEMPTS, LIMITS), sep="\n\n", end="\n\n")
-        heading = ["second − first", "points [95%]", "p", "only one solved", "Lean attempts"]
-        print(markdown(heading, list(compared(found))), end="\n\n")
+        print(differences(found, PAIRS), end="\n\n")
         if bench == "test":
             print(beyond(settings, found), end="\n\n")
             shown = [found[label] for label in (*MCTS, "expert iteration") if label in found]
-            draw(shown, settings.pictures / "rl-pocket.png", (LEAN_ATTEMPTS, SIMULATIONS))
+            draw(shown, settings.pictures / "rl-pocket.png")
     return 0
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from node.eval.comparing import Comparison, Difference, compare
+from node.eval.folder import Evaluation, FolderError, read
 from node.eval.known import LEAN_ATTEMPTS, SIMULATIONS, share_open, share_within
 from node.eval.pictures import draw_panels
-from node.eval.results import Results
+from node.eval.results import Results, results_of
 from node.eval.side_curves import side_curves
 from node.eval.sides import Side
+
+K = TypeVar("K", bound=Hashable)
 
 
 def markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -45,21 +50,61 @@ def cell(side: Side, value: Callable[[Results], float | None]) -> str:
     return spread(known) if len(known) == len(found) else "–"
 
 
-def difference(found: Difference) -> list[str]:
+def finished(label: str, folders: Iterable[Path]) -> Side | None:
+    """One side from the evaluations in these folders, one for each seed; None: none of them is finished. Those that are
+    not are left out, with a line on standard error."""
+    found: list[tuple[Evaluation, Results]] = []
+    for folder in folders:
+        try:
+            evaluation = read(folder)
+        except FolderError as error:
+            print(f"left out: {error}", file=sys.stderr)
+            continue
+        results = results_of(evaluation)
+        if results.missing:
+            print(f"left out: {folder}: {results.missing} attempts are missing", file=sys.stderr)
+            continue
+        found.append((evaluation, results))
+    return Side(label, tuple(each for each, _ in found), tuple(each for _, each in found)) if found else None
+
+
+def by_budget(sides: Mapping[str, Side], kind: str, limits: Sequence[int]) -> str:
+    """The table of what each side solves within smaller budgets, too."""
+
+    def solved(side: Side, limit: int) -> str:
+        return cell(side, lambda results: within(results, kind, limit))
+
+    rows = [[label, *(solved(side, limit) for limit in limits)] for label, side in sides.items()]
+    return markdown([f"% solved within ... {kind.replace('_', ' ')}", *map(str, limits)], rows)
+
+
+def differences(sides: Mapping[K, Side], pairs: Iterable[tuple[K, K]]) -> str:
+    """The table of differences, for those pairs of which both sides are there."""
+    heading = ["second − first", "points [95%]", "p", "only one solved", "Lean attempts"]
+    rows = []
+    for one, other in pairs:
+        if one in sides and other in sides:
+            first, second = sides[one], sides[other]
+            (comparison,) = compare([first, second])
+            rows.append([f"{second.label} − {first.label}", *_difference(comparison.total), *_spent(comparison)])
+    return markdown(heading, rows)
+
+
+def _difference(found: Difference) -> list[str]:
     points = [f"{100 * value:+.1f}" for value in (found.difference, found.low, found.high)]
     p = "< 0.001" if found.p < 0.001 else f"{found.p:.3f}"
     return [f"{points[0]} [{points[1]}, {points[2]}]", p]
 
 
-def spent(comparison: Comparison) -> list[str]:
+def _spent(comparison: Comparison) -> list[str]:
     """Statements that one side alone solved, and what Lean tried for an attempt on each."""
     first, second = comparison.first.spent, comparison.second.spent
     only = f"{comparison.total.only_second} / {comparison.total.only_first}"
     return [only, f"{second.lean_attempts:.0f} / {first.lean_attempts:.0f}"]
 
 
-def draw(sides: Sequence[Side], path: Path, kinds: Sequence[str] = (LEAN_ATTEMPTS, SIMULATIONS)) -> None:
+def draw(sides: Sequence[Side], path: Path) -> None:
     """Curves of solved statements by what they cost."""
     comparisons = compare(sides)
     path.parent.mkdir(parents=True, exist_ok=True)
-    draw_panels([(kind, side_curves(sides, comparisons, kind)) for kind in kinds], path)
+    draw_panels([(kind, side_curves(sides, comparisons, kind)) for kind in (LEAN_ATTEMPTS, SIMULATIONS)], path)
