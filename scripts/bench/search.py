@@ -31,6 +31,7 @@ from common.attempts import Method
 from common.lean import Branch, Outcome, OutcomeKind
 from common.sampling import SAMPLES
 from common.seeds import derive_seed
+from node.prover.merging import Merging
 from node.prover.methods import ProofSearch, begin
 from node.prover.parameters import SearchParameters
 from node.prover.prior import Proposal
@@ -65,6 +66,8 @@ class SearchBenchSettings:
     """Probability that one of them is legal."""
     products: float = 0.1
     """Share of the legal ones that leave two branches or more."""
+    merging: Merging = SearchParameters.merging
+    """Which states are one (`[prover.search] merging`). Reading the names of long states costs more than the search."""
     json: Path | None = None
     """Write the numbers here as well."""
 
@@ -133,7 +136,7 @@ def built(world: World, arguments: SearchBenchSettings) -> Prepared | Answered:
 
 def measure(name: World, arguments: SearchBenchSettings) -> dict[str, float]:
     """Searches in one world."""
-    world = built(name, arguments)
+    world, parameters = built(name, arguments), SearchParameters(merging=arguments.merging)
     gc.collect()
     gc.freeze()
     rates: list[float] = []
@@ -141,7 +144,7 @@ def measure(name: World, arguments: SearchBenchSettings) -> dict[str, float]:
     nodes: list[int] = []
     for number in range(arguments.searches):
         offset = 997 * number
-        search = begin(arguments.method, world.root(offset), SearchParameters(), offset)
+        search = begin(arguments.method, world.root(offset), parameters, offset)
         start = time.process_time()
         world.play(search, arguments.simulations, offset)
         rates.append(search.statistics.simulations / (time.process_time() - start))
