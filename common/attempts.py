@@ -28,6 +28,10 @@ class Purpose(enum.StrEnum):
     """Tries to prove a train statement."""
 
 
+TRAINED_PURPOSES = (Purpose.TRAIN, Purpose.DISPROVE)
+"""Attempts whose transitions train. Those of `eval` are about test statements: they score and never train."""
+
+
 class AttemptOutcome(enum.StrEnum):
     """What an attempt came to. Provers report all of these but `rejected`, which is the learner's word."""
 

@@ -11,7 +11,7 @@ import contextlib
 from typing import Any
 
 from common import faults, metrics
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose, ResultPart
+from common.attempts import TRAINED_PURPOSES, Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.bus import BusError, Lease, RemoteFailure
 from common.gathering import Gathering
 from common.lean import ProofTree
@@ -162,7 +162,7 @@ class Collector:
         """Ask for the second check. The theorem is the one that was dispatched, whatever the result says."""
         settings = self._run.settings
         request = LeanVerifyRequest(theorem=attempt.theorem.renamed(), script=script)
-        trains = attempt.purpose in (Purpose.TRAIN, Purpose.DISPROVE)
+        trains = attempt.purpose in TRAINED_PURPOSES
         await (self._training if trains else self._others).wait()
         try:
             reply = await self._run.bus.request_patiently(

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 
 from common import subjects
-from common.attempts import Attempt, Purpose
+from common.attempts import TRAINED_PURPOSES, Attempt, Purpose
 from common.bus import BusError
 from common.seeds import derive_seed
 from node.lean.text.filling import negated
@@ -105,10 +105,7 @@ class Dispatcher:
         slots = max(0, await self._slots_lately() - self.reserved)
         # An attempt whose proof waits for its verdict holds no search slot. There are few of them (`results`), so this
         # never runs far ahead of what is recorded.
-        outstanding = sum(
-            self.outstanding.get(purpose, 0) - self._run.judging[purpose]
-            for purpose in (Purpose.TRAIN, Purpose.DISPROVE)
-        )
+        outstanding = sum(self.outstanding.get(purpose, 0) - self._run.judging[purpose] for purpose in TRAINED_PURPOSES)
         missing = wanted_outstanding(slots, self._run.settings.ahead) - outstanding
         planned = []
         for _ in range(max(0, min(missing, BATCH))):
@@ -156,7 +153,7 @@ class Dispatcher:
         weights: int | None,
         explore: int = 0,
     ) -> Attempt:
-        if purpose in (Purpose.TRAIN, Purpose.DISPROVE) and row.split != "train":
+        if purpose in TRAINED_PURPOSES and row.split != "train":
             raise ValueError(f"{row.theorem.name} is a {row.split} statement: it must not train")
         return Attempt(
             attempt_id=f"{self._tag}-{number}",

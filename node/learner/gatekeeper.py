@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from common.metrics import counter
 from node.learner.data import sampled
-from node.learner.gate import Chances, chance, compare
+from node.learner.gate import chance, compare
 from node.learner.replay.replay import Ref
 from node.learner.run.run import Run
 from node.learner.store.store import Store
+from node.learner.trainer.messages import by_segment
 from node.learner.trainer.resilient import ResilientTrainer
 
 HELD_BACK = counter("learner_weights_held_back", "Training phases whose weights were not published")
@@ -38,10 +39,11 @@ class Gatekeeper:
         self._best = {(base, position): value for base, values in noted for position, value in values}
 
     async def before_training(self, acting: int | None) -> None:
-        """Measure the weights that act on what has been found since. `acting`: their step; None: none act.
+        """Measure the weights that act on transitions that were found since they were published. `acting`: their
+        training step; None: nothing is published yet.
 
-        Not while the trainer has others (weights that were held back, or those of a checkpoint after a failure): then
-        those that act are no longer at hand."""
+        Nothing is measured while the trainer holds other weights: ones that were held back, or those of a checkpoint
+        that it went back to after a failure."""
         if not self._settings.transitions or self._trainer.step_number != acting:
             return
         new = [ref for kind in self._kinds() for ref in kind if ref not in self._best]
@@ -60,14 +62,18 @@ class Gatekeeper:
         if found is not None and found.is_damage(self._settings.loss):
             HELD_BACK.inc()
             self._run.log.info(
-                "weights held back: they know much less than earlier ones; training goes on", **self.metrics
+                "weights held back: they know much less than earlier ones; training goes on",
+                transitions=found.compared,
+                **self.metrics,
             )
             return False
         if found is None or found.candidate >= found.best:
             self._best = candidate
         else:
             self._best = candidate | {ref: self._best[ref] for ref in candidate if ref in self._best}
-        await self._run.store.call(Store.note, BEST, _by_segment(self._best))
+        segments = by_segment(self._best)
+        noted = [(base, [(each, round(self._best[base, each], 6)) for each in found]) for base, found in segments]
+        await self._run.store.call(Store.note, BEST, noted)
         return True
 
     def _kinds(self) -> list[list[Ref]]:
@@ -79,10 +85,3 @@ class Gatekeeper:
             return {}
         found = await self._trainer.log_probabilities(refs)
         return {ref: chance(value, self._run.settings.samples) for ref, value in found.items()}
-
-
-def _by_segment(chances: Chances) -> list[tuple[str, list[tuple[int, float]]]]:
-    segments: dict[str, list[tuple[int, float]]] = {}
-    for (base, position), value in chances.items():
-        segments.setdefault(base, []).append((position, round(value, 6)))
-    return list(segments.items())

@@ -66,7 +66,6 @@ class Learner:
         self._clock = time.monotonic()
         self._heard: summary.Totals = {}
         self._warm: WarmStart | None = None
-        self._warm_steps = 0
         self._holder = ComputeHolder(run)
         self._publisher = Publisher(run, trainer)
         self._collector = Collector(run)
@@ -128,7 +127,7 @@ class Learner:
         """The network is there: train from it, serve it."""
         noted = await self._run.store.call(Store.noted, "warm-start")
         self._warm = msgspec.convert(noted, WarmStart) if noted else None
-        self._warm_steps = self._warm.steps if self._warm else 0
+        self._learning.warm_steps = self._warm.steps if self._warm else 0
         await self._trainer.start()
         await self._publisher.restore()
         await self._beside.resume(learning=self._progress.phase == phases.RL)
@@ -136,7 +135,7 @@ class Learner:
         if not self._acts():
             await self._publisher.publish()
         await self._run.fill_replay()
-        await self._learning.restore(self._progress, self._warm_steps)
+        await self._learning.restore(self._progress)
 
     def _acts(self) -> bool:
         """What is published goes on to act: the trainer's checkpoint may be older, or hold what was held back."""
@@ -191,14 +190,9 @@ class Learner:
         self._progress = phases.tick(self._progress, current - self._clock, steps)
         if self._progress.phase == phases.RL:
             self._progress = dataclasses.replace(
-                self._progress, transitions=self._run.replay.last_id, training_steps=self._training_steps
+                self._progress, transitions=self._run.replay.last_id, training_steps=self._learning.steps
             )
         self._clock = current
-
-    @property
-    def _training_steps(self) -> int:
-        """Steps since the warm start."""
-        return max(0, self._trainer.step_number - self._warm_steps)
 
     def _worked(self) -> float:
         self._tick()
@@ -226,7 +220,7 @@ class Learner:
                 proofs_verified=counts["proofs"],
                 proofs_rejected=rejected(counts),
                 transitions=counts["transitions"],
-                train_steps=self._training_steps,
+                train_steps=self._learning.steps,
                 pause_fraction=round(self._learning.time.paused_share, 4),
                 budget_left_s=round(max(0.0, left), 1) if left is not None else -1,
                 solve_rate=round(self._run.journal.solve_rate(), 4),
@@ -282,7 +276,7 @@ class Learner:
             "attempts_outstanding": audit.outstanding,
             "records_sound": audit.sound,
             "transitions": counts["transitions"],
-            "train_steps": self._training_steps,
+            "train_steps": self._learning.steps,
             "expansions": mesh.get("prover.expansions", 0),
             "expansions_per_s": round(rl_expansions / learned, 2) if learned else 0.0,
             "pause_fraction": round(self._learning.time.paused_share, 4),
@@ -290,7 +284,7 @@ class Learner:
             "learning_s": round(learned, 1),
             "evaluation_s": round(self._progress.evaluation, 1),
             "warm_start": {
-                "steps": self._warm_steps,
+                "steps": self._learning.warm_steps,
                 "seconds": self._warm.seconds if self._warm else 0.0,
                 "cached": self._warm.cached if self._warm else False,
                 "valid_loss": self._warm.losses[-1][1] if self._warm and self._warm.losses else None,

@@ -47,19 +47,18 @@ class Learning:
         self._publisher = publisher
         self._holder = holder
         self._gatekeeper = Gatekeeper(run, trainer)
-        self._warm_steps = 0
+        self.warm_steps = 0
+        """Training steps that the network had before reinforcement learning. Those beyond are counted from the trainer
+        and not noted, so steps that a crash has undone are owed again."""
         self._last = time.monotonic()
         self._saved_at = 0
         self._usage = Usage(run.replay.folder)
         self._pauses = pauses(run.settings)
         self.time = TrainingTime()
 
-    async def restore(self, progress: Progress, warm_steps: int = 0) -> None:
-        """Go on where an earlier process was. `warm_steps`: those that the network had before reinforcement learning.
-
-        Steps taken are the trainer's beyond these, not noted ones: so steps that a crash has undone are owed again."""
+    async def restore(self, progress: Progress) -> None:
+        """Go on where an earlier process was."""
         noted = await self._run.store.call(Store.noted, TRAINED, {})
-        self._warm_steps = warm_steps
         await self._gatekeeper.restore()
         paused = float(noted.get("paused", 0.0))
         self.time = TrainingTime(float(noted.get("worked", paused)), paused, progress.learned)
@@ -96,12 +95,13 @@ class Learning:
     def _due(self, waited: float) -> int:
         schedule, batch = self._run.settings.schedule, self._run.settings.trainer.learning_batch()
         budget = schedule.pause_budget if self._pauses else schedule.training_budget
-        owed = steps_owed(schedule, batch, self._run.replay.last_id, self._steps())
+        owed = steps_owed(schedule, batch, self._run.replay.last_id, self.steps)
         return steps_due(schedule, batch, owed, waited, self.time, budget)
 
-    def _steps(self) -> int:
-        """Of reinforcement learning, over all processes of the run."""
-        return max(0, self._trainer.step_number - self._warm_steps)
+    @property
+    def steps(self) -> int:
+        """Steps of reinforcement learning, or of its control, over all processes of the run."""
+        return max(0, self._trainer.step_number - self.warm_steps)
 
     def _in_time(self, steps: int, progress: Progress) -> int:
         """So many of the steps as end before reinforcement learning does."""
@@ -162,8 +162,8 @@ class Learning:
         settings = self._run.settings
         first = self._trainer.step_number
         metrics: dict[str, float] = {}
+        size = settings.trainer.learning_batch()
         while self._trainer.step_number < first + steps and not self._run.stopping:
-            size = settings.trainer.learning_batch()
             refs = epochs(self._run.data.supervised, size, settings.seed, self._trainer.step_number)
             metrics = await self._trainer.step(refs, self._factor(progress), average=True) or metrics
         await self._point(metrics)

@@ -65,7 +65,7 @@ EVALUATION_MARGIN = 1.25
 """The evaluation after learning may take this much longer than the one before: longer proofs are tried."""
 
 GOAL_TURN = 5.0
-"""Seconds that are left while a goal is not reached: nobody knows how many."""
+"""What `learning_left` says when the minutes are over and a goal is not reached: nobody knows how long that takes."""
 
 CLOSING = 20.0
 """Seconds kept for the last weights, for stopping and for the summary."""
@@ -139,8 +139,8 @@ def share_done(progress: Progress, plan: RunPlan) -> float | None:
     """
     if plan.steps is not None:
         return progress.steps / plan.steps if plan.steps else 1.0
-    shares = [of_time(progress.learned, left(progress, plan)) for left in (minutes_left, limit_left)]
-    by_minutes, by_limit = shares
+    by_minutes = of_time(progress.learned, minutes_left(progress, plan))
+    by_limit = of_time(progress.learned, limit_left(progress, plan))
     if by_minutes is not None:
         by_minutes = min(by_minutes, goals_met(progress, plan))
     known = [share for share in (by_minutes, by_limit) if share is not None]

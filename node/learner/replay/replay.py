@@ -60,7 +60,7 @@ class Replay:
         self.folder = folder
         self.settings = settings
         self._window: OrderedDict[bytes, Ref] = OrderedDict()
-        self._held_out: set[bytes] = set()
+        self._held_out: dict[bytes, Ref] = {}
         self._bases: list[Path] = []
         self.last_id = 0
         """Database id up to which transitions have been taken in, duplicates included."""
@@ -94,7 +94,7 @@ class Replay:
 
     def held_out(self) -> list[Ref]:
         """What is never trained on, oldest first."""
-        return [ref for key, ref in self._window.items() if key in self._held_out]
+        return list(self._held_out.values())
 
     def close(self) -> None:
         self._writer.close()
@@ -110,9 +110,9 @@ class Replay:
     def _enter(self, key: bytes, transition: Transition, ref: Ref) -> None:
         self._window[key] = ref
         if is_held_out(transition, self.settings.held_out):
-            self._held_out.add(key)
+            self._held_out[key] = ref
         while len(self._window) > self.settings.window:
-            self._held_out.discard(self._window.popitem(last=False)[0])
+            self._held_out.pop(self._window.popitem(last=False)[0], None)
         self._drop_unused()
 
     def _drop_unused(self) -> None:

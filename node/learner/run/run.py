@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from common.attempts import AttemptOutcome, Purpose
+from common.attempts import TRAINED_PURPOSES, AttemptOutcome, Purpose
 from common.bus import Bus, BusError, persistently
 from common.node import NodeContext
 from common.waiting import wait_first
@@ -88,7 +88,7 @@ class Run:
 
     async def recorded(self, event: Recorded) -> None:
         """Tell everybody that a result was recorded, after it was."""
-        if event.purpose in (Purpose.TRAIN, Purpose.DISPROVE):
+        if event.purpose in TRAINED_PURPOSES:
             self.matchmaker.recorded(event.theorem_id, event.purpose == Purpose.DISPROVE, event.verdict.outcome)
         if event.verdict.outcome == AttemptOutcome.PROVED:
             await self.fill_replay()

@@ -15,16 +15,13 @@ from typing import Any
 import msgspec
 
 from common import parts
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose, ResultPart, Transition
+from common.attempts import TRAINED_PURPOSES, Attempt, AttemptOutcome, AttemptResult, Purpose, ResultPart, Transition
 from common.lean import Theorem
 from common.messages import SCHEMA_VERSION, MalformedMessage, MessageError, encode
 from common.places import Context, Place
 from node.learner.store.evaluations import EvaluationRecords
 from node.learner.store.records import Audit, Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
 from node.learner.store.theorem_statistics import TheoremStatistics
-
-TRAINED_PURPOSES = (Purpose.TRAIN, Purpose.DISPROVE)
-"""Attempts whose transitions train. Those of `eval` are about test statements: they score and never train."""
 
 
 class Store(EvaluationRecords, TheoremStatistics):

@@ -213,13 +213,15 @@ async def test_steps_that_a_crash_has_undone_are_taken_again_and_those_of_the_wa
 ) -> None:
     run.settings.schedule.pause_budget = 1.0
     trainer.group.step_number = 50
-    await learning.restore(RL, warm_steps=50)
+    learning.warm_steps = 50
+    await learning.restore(RL)
     await record(run, 1, 4)
     await learning.turn(RL)
     assert trainer.step_number == 53
     trainer.group.step_number = 50
     again = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
-    await again.restore(RL, warm_steps=50)
+    again.warm_steps = 50
+    await again.restore(RL)
     await again.last_turn(RL)
     assert trainer.step_number == 53
 
