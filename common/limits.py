@@ -36,7 +36,7 @@ Discount = Annotated[float, Meta(gt=0.0, le=1.0)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 """A part of a whole, or a probability."""
 Chance = Annotated[float, Meta(gt=0.0, lt=1.0)]
-"""A probability of what may go either way."""
+"""A probability strictly between 0 and 1."""
 Factor = Annotated[float, Meta(ge=0.0, le=LONGEST)]
 """A finite weight, rate or ratio that may be 0."""
 Loss = Annotated[float, Meta(ge=-LONGEST, le=0.0)]

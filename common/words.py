@@ -8,6 +8,6 @@ def number_of(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
-def printable(text: str) -> str:
-    """Text of others, without what a terminal would obey."""
-    return "".join(char if char.isprintable() else " " for char in text)
+def printable(text: str, instead: str = " ") -> str:
+    """Text of others, with something instead of what a terminal would obey."""
+    return "".join(char if char.isprintable() else instead for char in text)

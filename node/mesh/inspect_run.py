@@ -11,6 +11,7 @@ from rich.text import Text
 
 from common.run_proofs import DATABASE, UnreadableRecords
 from common.run_theorems import Level, Order, TheoremFound, found
+from common.words import printable
 
 STATEMENT = 60
 """Characters of a statement that are shown."""
@@ -60,4 +61,4 @@ def _plain(text: str) -> Text:
     """A text on one line, shortened, without what would steer the terminal."""
     line = " ".join(text.split())
     shown = line if len(line) <= STATEMENT else f"{line[: STATEMENT - 1]}…"
-    return Text("".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in shown))
+    return Text(printable(shown, "\N{REPLACEMENT CHARACTER}"))

@@ -23,9 +23,7 @@ def q_value(value: float, parameters: SearchParameters) -> float:
 
 def unvisited_q(parent_value: float, parameters: SearchParameters) -> float:
     """Q of a child that no simulation has reached: V(parent) minus a penalty in steps, or zero by option."""
-    if parameters.unvisited_zero:
-        return 0.0
-    return math.pow(parameters.discount, -1.0 - (parent_value - parameters.unvisited_penalty))
+    return 0.0 if parameters.unvisited_zero else q_value(parent_value - parameters.unvisited_penalty, parameters)
 
 
 def exploration(total: int, parameters: SearchParameters) -> float:

@@ -182,7 +182,7 @@ class Tree:
         action = Action(tactic, node, (), layout)
         children, aliases = [], []
         for index, (branch, (child, alias, form)) in enumerate(zip(branches, found, strict=True)):
-            if child is None:  # the branches before this one may have brought it
+            if child is None and index:  # the branches before this one may have brought it
                 child, alias, _ = self._find(branch.state, form)
             child = child or self._new(branch.state, (action, index), form)
             child.parents.append(action)

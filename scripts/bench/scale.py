@@ -11,13 +11,11 @@ time and what is computed from it count.
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,9 @@ import tyro
 
 from common.config import ConfigError, check_flags
 from common.limits import Duration, Positive, Share, Timeout
+from common.run_proofs import DATABASE
 from scripts.bench._report import asked, machine, report
+from scripts.studies.kill_records import recorded
 
 LOOKS = 60
 """Looks at the processes, over the whole measurement."""
@@ -83,17 +83,6 @@ def write_mesh(settings: ScaleBenchSettings, folder: Path) -> Path:
     return file
 
 
-def results(database: Path) -> list[tuple[str, float, str]]:
-    """(attempt, when recorded, outcome) of every result; none before the learner made its tables."""
-    if not database.exists():
-        return []
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
-        try:
-            return list(db.execute("SELECT attempt_id, recorded, outcome FROM results"))
-        except sqlite3.OperationalError:
-            return []
-
-
 def processes(children: Mapping[str, int]) -> dict[str, Any]:
     """psutil's view of the nodes and of what they started, by name."""
     import psutil
@@ -120,7 +109,7 @@ async def measure(settings: ScaleBenchSettings, folder: Path) -> dict[str, Any]:
     from scripts.bench._scale_provers import Measured, Part
 
     async with Mesh.from_file(write_mesh(settings, folder)) as mesh:
-        database = mesh.plan.directory / "proofs.sqlite"
+        database = mesh.plan.directory / DATABASE
         shares = [len(range(number, settings.provers, settings.processes)) for number in range(settings.processes)]
         times = (settings.attempt_seconds, settings.proved, settings.verify_seconds)
         others = []
@@ -143,7 +132,7 @@ async def measure(settings: ScaleBenchSettings, folder: Path) -> dict[str, Any]:
 
 async def _first_results(database: Path, count: int) -> None:
     deadline = time.monotonic() + PATIENCE
-    while len(results(database)) < count:
+    while len(recorded(database)) < count:
         if time.monotonic() > deadline:
             raise NoProgress(f"fewer than {count} results within {PATIENCE:g} s")
         await asyncio.sleep(0.5)
@@ -182,13 +171,13 @@ def _numbers(
     from scripts.bench._scale_numbers import cores, extrapolated, memory, percentiles
 
     published = {attempt: when for part in parts for attempt, when in part.published.items()}
-    rows = [row for row in results(database) if span[0] <= row[1] <= span[1]]
+    rows = [row for row in recorded(database) if span[0] <= row[2] <= span[1]]
     rate = len(rows) / (span[1] - span[0])
 
     def waits(proved: bool) -> list[float]:
         return [
             max(0.0, when - published[attempt])
-            for attempt, when, outcome in rows
+            for attempt, outcome, when in rows
             if attempt in published and (outcome == "proved") is proved
         ]
 

@@ -27,6 +27,7 @@ import tyro
 from common.bus import Bus, BusError
 from common.config import ConfigError, check_flags
 from common.limits import Duration, Natural, Positive, Timeout
+from common.run_proofs import DATABASE
 from node.mesh.mesh import Mesh
 from node.mesh.plan import PortInUse
 from node.mesh.supervisor import Child, ChildFailed
@@ -181,7 +182,7 @@ async def play(settings: RoleKillSettings) -> dict[str, Any]:
     """The whole study. Raises Stuck, ChildFailed, ConfigError, PortInUse."""
     file = write_mesh(settings)
     mesh = Mesh.from_file(file)
-    database = mesh.plan.directory / "proofs.sqlite"
+    database = mesh.plan.directory / DATABASE
     rng = random.Random(settings.seed)
     async with mesh:
         failing = asyncio.create_task(mesh.wait())

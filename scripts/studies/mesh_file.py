@@ -48,7 +48,7 @@ def mesh(wanted: Wanted) -> dict[str, Any]:
             "explore_chance": 1.0,
             "explore_candidates": wanted.explore,
         },
-        "schedule": {"fresh": 20, "patience": 20.0, "steps_limit": 2, "pause_budget": 0.5, "checkpoint_every": 1},
+        "schedule": {"fresh": 20, "patience": 20.0, "steps_limit": 2, "checkpoint_every": 1},
         "trainer": {"batch": 8, "threads": 1},
     }
     if wanted.checkpoint is not None:
