@@ -144,7 +144,7 @@ def product_value(action: Action) -> float:
 
 def leaf_value(leaf: StateNode, value: float, parameters: SearchParameters, *, lost: bool) -> float:
     """V that a simulation backs up from its leaf: the exact value when solved, -40 when no tactic is legal, else the
-    policy's V.
+    policy's V (or -1 without `parameters.values`).
 
     An open state needs at least one tactic, so V is at most -1. `lost`: infrastructure lost some outcomes, so that
     nobody knows whether a tactic is legal.
@@ -153,4 +153,4 @@ def leaf_value(leaf: StateNode, value: float, parameters: SearchParameters, *, l
         return -float(leaf.steps)
     if not leaf.actions and not lost:
         return parameters.no_tactic_value
-    return min(value, -1.0)
+    return min(value, -1.0) if parameters.values else -1.0

@@ -52,6 +52,11 @@ class SearchParameters:
     merging: Merging = "names-and-order"
     """Which states of a search are one: those of equal text, or also those that differ in the names of their hypotheses
     only, or in the names and the order. A proof through such a state is renamed."""
+    values: bool = True
+    """Use the policy's values. False, for ablations: every open state is worth -1, so that priors alone guide MCTS."""
+    and_nodes: bool = True
+    """Split independent goals into branches that are proved separately (AND nodes). False, for ablations: all goals that
+    a tactic leaves are one state, as goals that share a metavariable always are."""
 
     @cached_property
     def exploration(self) -> formulas.ByCount:

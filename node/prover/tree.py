@@ -140,8 +140,9 @@ class LeadsBack(ValueError):
 class Tree:
     """All states of one search."""
 
-    def __init__(self, root_state: str, max_depth: int, merging: Merging = "text") -> None:
+    def __init__(self, root_state: str, max_depth: int, merging: Merging = "text", *, and_nodes: bool = True) -> None:
         self.max_depth = max_depth
+        self._and_nodes = and_nodes
         self.root = StateNode(0, root_state, None)
         self.nodes = [self.root]
         self._known = KnownStates(merging)
@@ -161,6 +162,8 @@ class Tree:
         """
         if branches and node.depth >= self.max_depth:
             return None
+        if len(branches) > 1 and not self._and_nodes:
+            branches = (joined(branches),)
         find = self._known.find
         found = [find(branch.state) for branch in branches]
         known = tuple([child for child, _, _ in found])
@@ -213,6 +216,15 @@ class Tree:
         self.nodes.append(child)
         self._known.enter(child, sketch)
         return child
+
+
+def joined(branches: tuple[Branch, ...]) -> Branch:
+    """One branch with all goals of these, in Lean's order."""
+    texts: dict[int, str] = {}
+    for branch in branches:
+        texts.update(zip(branch.goals, branch.state.split("\n\n"), strict=True))
+    places = tuple(sorted(texts))
+    return Branch("\n\n".join(texts[place] for place in places), places)
 
 
 def as_aliases(aliases: Iterable[Alias | None]) -> Aliases:

@@ -49,7 +49,12 @@ class TreeSearch(ABC):
 
     def __init__(self, root_state: str, parameters: SearchParameters | None = None) -> None:
         self.parameters = parameters or SearchParameters()
-        self.tree = Tree(root_state, self.parameters.max_depth, self.parameters.merging)
+        self.tree = Tree(
+            root_state,
+            self.parameters.max_depth,
+            self.parameters.merging,
+            and_nodes=self.parameters.and_nodes,
+        )
         self.statistics = SearchStatistics()
         self._walks: dict[int, Walk] = {}
         self._refusals = Refusals()

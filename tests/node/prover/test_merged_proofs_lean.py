@@ -72,7 +72,12 @@ class Played:
 
 
 async def play(
-    lean: LocalLean, theorem: Theorem, table: Mapping[str, Sequence[str]], merging: Merging = "names-and-order"
+    lean: LocalLean,
+    theorem: Theorem,
+    table: Mapping[str, Sequence[str]],
+    merging: Merging = "names-and-order",
+    *,
+    and_nodes: bool = True,
 ) -> Played:
     """The search, each proof of which Lean verifies in a fresh process."""
     verdicts: list[str] = []
@@ -91,7 +96,7 @@ async def play(
         lean.environment(theorem),
         prover_id="p",
         leaves=1,
-        parameters=SearchParameters(merging=merging),
+        parameters=SearchParameters(merging=merging, and_nodes=and_nodes),
         verify=verify,
     )
     result = await agent.play()
@@ -122,3 +127,15 @@ async def test_a_proof_that_cannot_be_renamed_is_refused_and_the_search_goes_on_
     played = await play(own_lean, CHOICE, ITS_OWN)
     assert played.outcome is AttemptOutcome.PROVED and [bool(reason) for reason in played.verdicts] == [True, False]
     assert "exact ⟨‹Nat›, h⟩" in played.script and "exact ⟨n, h⟩" in played.script
+
+
+async def test_without_and_nodes_goals_are_proved_one_after_the_other_in_one_state(own_lean: LocalLean) -> None:
+    table: Mapping[str, Sequence[str]] = {
+        "⊢ p ∧ q ↔ q ∧ p": ("constructor",),
+        "⊢ p ∧ q → q ∧ p\n\np q : Prop\n⊢ q ∧ p → p ∧ q": ("intro h",),
+        "h : p ∧ q\n⊢ q ∧ p\n\np q : Prop\n⊢ q ∧ p → p ∧ q": ("exact ⟨h.2, h.1⟩",),
+        "⊢ q ∧ p → p ∧ q": ("exact fun k => ⟨k.2, k.1⟩",),
+    }
+    played = await play(own_lean, SWAPPED, table, and_nodes=False)
+    assert (played.outcome, played.verdicts) == (AttemptOutcome.PROVED, [""])
+    assert "·" not in played.script, "no bullets: there is one state"

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from common.attempts import Transition
-from common.lean import Branch, Outcome, ProofTree, Step
+from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
 from common.messages import SampledTactic
 from common.proofs import transitions_of
 from node.prover.formulas import exploration, hardest_branch, q_value, wants_tactics
@@ -338,3 +338,20 @@ def test_a_deep_proof_is_read_without_recursion() -> None:
     proof = extract(tree.root)
     assert proof.remaining_steps == depth
     assert [step.remaining_steps for step in transitions_of(proof)] == list(range(depth, 0, -1))
+
+
+def test_without_values_every_open_state_is_worth_one_step() -> None:
+    search = Search("root", parameters=SearchParameters(values=False))
+    expand(search, -17.0, {"a": goals("A")})
+    assert search.tree.root.value == -1.0
+    expand(search, -9.0, {})  # no tactic is legal at A, which is known without a network
+    assert search.tree.nodes[1].value == -40.0
+
+
+def test_without_and_nodes_the_goals_of_a_tactic_are_one_state_in_leans_order() -> None:
+    search = Search("root", parameters=SearchParameters(and_nodes=False))
+    branches = (Branch("B", (1,)), Branch("A\n\nC", (0, 2)))
+    expand(search, -1.0, {"cases": Outcome(OutcomeKind.GOALS, branches)})
+    (action,) = search.tree.root.actions
+    assert [child.state for child in action.children] == ["A\n\nB\n\nC"]
+    assert action.layout == ((0, 1, 2),)
