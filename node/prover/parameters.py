@@ -55,8 +55,8 @@ class SearchParameters:
     values: bool = True
     """Use the policy's values. False, for ablations: every open state is worth -1, so that priors alone guide MCTS."""
     and_nodes: bool = True
-    """Split independent goals into branches that are proved separately (AND nodes). False, for ablations: all goals that
-    a tactic leaves are one state, as goals that share a metavariable always are."""
+    """Split independent goals into branches that are proved separately (AND nodes). False, for ablations: the goals of
+    a tactic are one state, as goals that share a metavariable always are."""
 
     @cached_property
     def exploration(self) -> formulas.ByCount:
