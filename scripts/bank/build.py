@@ -1,6 +1,6 @@
 """Generate the theorem bank: propose, check with Lean, sort into splits, trace, write.
 
-python -m scripts.bank.build --out data/pocket [--scale 1.0] [--seed 1]
+python -m scripts.bank.build [--profile witness] [--scale 1.0] [--seed 1]
 
 The same seed, scale and library give the same bytes.
 """
@@ -24,56 +24,24 @@ import msgspec
 from common.lean import ProofTree, Theorem
 from common.seeds import derive_seed
 from node.bank import manifest
-from node.bank.bank import digest
-from node.bank.manifest import Manifest, WarmStartRule
+from node.bank.bank import digest, load_statements
+from node.bank.manifest import Manifest
 from node.lean.text.script import proof_script
 from scripts.bank import lean_check
-from scripts.bank.draft import Draft, size
-from scripts.bank.families import FALSE_MAKERS, MAKERS, TEST_ONLY, Maker
+from scripts.bank.draft import Draft
+from scripts.bank.families import Maker
 from scripts.bank.normal_form import normal_form, skeleton
-
-SPLITS = {"train": 6600, "valid": 460, "test": 460}
-"""Statements wanted; what the families cannot fill is left out."""
-
-WARM_START = WarmStartRule(
-    levels=(1, 2),
-    held_out=(
-        "Nat.mul_left_comm",
-        "Nat.add_right_comm",
-        "Nat.mul_assoc",
-        "Nat.mul_le_mul",
-        "Nat.lt_of_lt_of_le",
-        "List.map_reverse",
-        "exfalso",
-        "rw [← h",
-    ),
-)
-"""The warm start sees neither the longer proofs nor this part of the vocabulary; reinforcement learning has to find
-them."""
-
-LEVEL_SHARES = {1: 0.28, 2: 0.30, 3: 0.23, 4: 0.19}
-FALSE_SHARE = 0.1
-"""False statements among those for training."""
-
-EASY_SHARE = 0.12
-"""Of a split's statements may be closed by a single tactic of FLOOR_TACTICS after `intros`; of levels 1 and 2 only."""
+from scripts.bank.profiles import POCKET, PROFILES, Profile
 
 EASY_MOST = {"valid": 0.16, "test": 0.13}
 """Of these splits at the end; the promise is that no one tactic closes more than 15% of test."""
 
-MAX_DEPTH = 8
 MAX_TACTIC = 60
 """Characters of a tactic; about 24 tokens."""
-MAX_SIZE = 12
-MAX_STATE = 420
-"""Characters of a state; about 200 tokens."""
 
 FLOOR_TACTICS = ("assumption", "contradiction", "rfl", "trivial", "decide", "simp", "simp_all")
 BATCH = 250
 """Candidates that go to Lean together."""
-
-TRIES = 14
-"""Statements tried for each one wanted, before a family gives up on what it has not filled."""
 
 LEVEL_SLACK = 1.6
 """A level may take this much more than its share, where another cannot be filled."""
@@ -100,6 +68,7 @@ class BankItem:
 class Bank:
     """What has been accepted so far of one family."""
 
+    profile: Profile
     wanted: dict[str, int]
     """Statements by split."""
     tries: int
@@ -111,14 +80,15 @@ class Bank:
 
     def wants(self, split: str, level: int) -> bool:
         """Is there room in the split, and for the level?"""
-        wanted = self.wanted.get(split, 0)
-        return self.counts[split] < wanted and self.counts[split, level] < max(
-            2, wanted * LEVEL_SHARES[level] * LEVEL_SLACK
-        )
+        wanted, share = self.wanted.get(split, 0), self.profile.levels.get(level)
+        if share is None:
+            return False
+        return self.counts[split] < wanted and self.counts[split, level] < max(2, wanted * share * LEVEL_SLACK)
 
     def takes_easy(self, item: BankItem) -> bool:
         """Is there room for one that a single tactic closes?"""
-        return item.true and item.level <= 2 and self.counts[item.split, "easy"] < EASY_SHARE * self.wanted[item.split]
+        most = self.profile.easy_share * self.wanted[item.split]
+        return item.true and item.level <= 2 and self.counts[item.split, "easy"] < most
 
     def keep(self, item: BankItem, easy: bool) -> None:
         self.items.append(item)
@@ -129,33 +99,30 @@ class Bank:
         return self.tries <= 0 or all(self.counts[split] >= wanted for split, wanted in self.wanted.items())
 
 
-def level_of(proof: ProofTree) -> int:
-    """1-4 by the number of tactics of the generator's proof: up to 2, 4, 6, more."""
-    return min(4, (size(proof) + 1) // 2)
-
-
 def split_of(template: str) -> str:
     """The split of a template: fixed by its text, so no template is in two splits."""
     share = derive_seed("split", template) % 100
     return "test" if share < 11 else "valid" if share < 22 else "train"
 
 
-def wanted_counts(family: str, scale: float) -> dict[str, int]:
+def wanted_counts(profile: Profile, family: str, scale: float) -> dict[str, int]:
     """Statements wanted of a family in each split."""
-    share = scale * MAKERS[family][1] / sum(weight for _, weight in MAKERS.values())
+    share = scale * profile.makers[family][1] / sum(weight for _, weight in profile.makers.values())
     return {
-        split: round(count * share) for split, count in SPLITS.items() if split == "test" or family not in TEST_ONLY
+        split: round(count * share)
+        for split, count in profile.splits.items()
+        if split == "test" or family not in profile.test_only
     }
 
 
-def admissible(draft: Draft) -> bool:
+def admissible(draft: Draft, profile: Profile) -> bool:
     """Short enough for the demo's model: steps, tactics, names."""
     if draft.proof is None:
         return True
     nodes = list(lean_check.preorder(draft.proof))
     return (
-        len(nodes) <= MAX_SIZE
-        and draft.proof.remaining_steps <= MAX_DEPTH
+        len(nodes) <= profile.max_size
+        and draft.proof.remaining_steps <= profile.max_depth
         and all(len(node.tactic) <= MAX_TACTIC for node in nodes)
     )
 
@@ -166,13 +133,15 @@ def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[B
     while len(candidates) < bank.batch and bank.tries > 0:
         bank.tries -= 1
         draft = maker(rng)
-        if draft is None or not admissible(draft) or (draft.proof is None) != false:
+        if draft is None or not admissible(draft, bank.profile) or (draft.proof is None) != false:
             continue
         theorem = draft.theorem(f"c{len(bank.seen)}", rng)
         form = normal_form(theorem)
         template = f"{draft.generator}| {skeleton(theorem)}"
-        split = "test" if draft.family in TEST_ONLY else split_of(template)
-        level = 1 + min(2, len(theorem.proposition) // 60) if draft.proof is None else level_of(draft.proof)
+        split = "test" if draft.family in bank.profile.test_only else split_of(template)
+        level = (
+            1 + min(2, len(theorem.proposition) // 60) if draft.proof is None else bank.profile.level_of(draft.proof)
+        )
         if form in bank.seen or not bank.wants(split, level):
             continue
         bank.seen.add(form)
@@ -192,7 +161,11 @@ def accept(bank: Bank, candidates: list[BankItem]) -> None:
     for (item, is_easy), checked in zip(
         open_items, lean_check.check(list(zip(goals, proofs, strict=True))), strict=True
     ):
-        if not checked.proved or max(map(len, checked.states)) > MAX_STATE or not bank.wants(item.split, item.level):
+        if (
+            not checked.proved
+            or max(map(len, checked.states)) > bank.profile.max_state
+            or not bank.wants(item.split, item.level)
+        ):
             continue
         if is_easy and not bank.takes_easy(item):
             continue
@@ -222,23 +195,33 @@ def thin(items: list[BankItem], seed: int) -> list[BankItem]:
     return [item for item in items if id(item) not in dropped]
 
 
+def evaluated_forms(folders: Iterable[Path]) -> set[str]:
+    """Normal forms of the statements in the valid and test splits of these banks."""
+    statements = (row for folder in folders for split in ("valid", "test") for row in load_statements(split, folder))
+    return {normal_form(row.theorem) for row in statements}
+
+
 def batch_of(scale: float) -> int:
     """Candidates that go to Lean together: fewer where few are wanted."""
     return min(BATCH, max(10, round(BATCH * scale * 5)))
 
 
-def fill_family(family: str, scale: float, seed: int) -> list[BankItem]:
-    """True statements of a family, until the splits are full or its tries are used up."""
-    wanted = wanted_counts(family, scale)
-    bank = Bank(wanted, TRIES * sum(wanted.values()), batch_of(scale))
-    return _fill(bank, MAKERS[family][0], random.Random(derive_seed(seed, family)), false=False)
+def fill_family(family: str, scale: float, seed: int, profile: str = POCKET.name) -> list[BankItem]:
+    """True statements of a family, until the splits are full or its tries are used up. `profile`: the bank's name."""
+    bank_profile = PROFILES[profile]
+    wanted = wanted_counts(bank_profile, family, scale)
+    bank = Bank(bank_profile, wanted, bank_profile.tries * sum(wanted.values()), batch_of(scale))
+    bank.seen |= evaluated_forms(bank_profile.excluded)
+    return _fill(bank, bank_profile.makers[family][0], random.Random(derive_seed(seed, family)), false=False)
 
 
-def fill_false(family: str, scale: float, seed: int) -> list[BankItem]:
+def fill_false(family: str, scale: float, seed: int, profile: str = POCKET.name) -> list[BankItem]:
     """False statements for the train split."""
-    wanted = round(scale * SPLITS["train"] * FALSE_SHARE / (1 - FALSE_SHARE) / len(FALSE_MAKERS))
-    bank = Bank({"train": wanted}, TRIES * wanted, batch_of(scale))
-    return _fill(bank, FALSE_MAKERS[family], random.Random(derive_seed(seed, "false", family)), false=True)
+    bank_profile = PROFILES[profile]
+    share, makers = bank_profile.false_share, bank_profile.false_makers
+    wanted = round(scale * bank_profile.splits["train"] * share / (1 - share) / len(makers))
+    bank = Bank(bank_profile, {"train": wanted}, bank_profile.tries * wanted, batch_of(scale))
+    return _fill(bank, makers[family], random.Random(derive_seed(seed, "false", family)), false=True)
 
 
 def _fill(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[BankItem]:
@@ -277,7 +260,7 @@ def write(items: list[BankItem], out: Path, seed: int) -> None:
     """Statements by split, truth, transitions."""
     out.mkdir(parents=True, exist_ok=True)
     truth, transitions = [], []
-    for split in SPLITS:
+    for split in POCKET.splits:
         chosen = [item for item in items if item.split == split]
         random.Random(derive_seed(seed, "order", split)).shuffle(chosen)
         rows = []
@@ -328,33 +311,41 @@ def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def build(
-    out: Path, scale: float, seed: int, report: Callable[[str], None] = print, workers: int = 2
+    out: Path,
+    scale: float,
+    seed: int,
+    report: Callable[[str], None] = print,
+    workers: int = 2,
+    profile: Profile = POCKET,
 ) -> list[BankItem]:
     """Generate a bank into a directory. The result does not depend on the number of workers."""
-    tasks = [(fill_family, family) for family in MAKERS] + [(fill_false, family) for family in FALSE_MAKERS]
+    tasks = [(fill_family, family) for family in profile.makers]
+    tasks += [(fill_false, family) for family in profile.false_makers]
     with ProcessPoolExecutor(workers) as pool:
-        futures = [pool.submit(task, family, scale, seed) for task, family in tasks]
+        futures = [pool.submit(task, family, scale, seed, profile.name) for task, family in tasks]
         for (task, family), future in zip(tasks, futures, strict=True):
             report(f"{task.__name__} {family}: {len(future.result())}")
     items = thin(merge(future.result() for future in futures), seed)
     write(items, out, seed)
-    said = manifest_of(scale, seed)
-    manifest.write(out, said)  # the digest is of the choice of the warm start, too
-    manifest.write(out, msgspec.structs.replace(said, digest=digest(out)))
+    description = manifest_of(scale, seed, profile)
+    manifest.write(out, description)  # the digest is of the choice of the warm start, too
+    manifest.write(out, msgspec.structs.replace(description, digest=digest(out)))
     return items
 
 
-def manifest_of(scale: float, seed: int) -> Manifest:
-    """What the bank says of itself."""
-    return Manifest({"pocket": f"python -m scripts.bank.build --scale {scale:g} --seed {seed}"}, WARM_START)
+def manifest_of(scale: float, seed: int, profile: Profile = POCKET) -> Manifest:
+    """What the bank's manifest says: the command that makes it, and the transitions of the warm start."""
+    named = "" if profile is POCKET else f" --profile {profile.name}"
+    command = f"python -m scripts.bank.build --scale {scale:g} --seed {seed}{named}"
+    return Manifest({profile.name: command}, profile.warm_start)
 
 
-def table(items: list[BankItem]) -> str:
+def table(items: list[BankItem], profile: Profile = POCKET) -> str:
     """Counts by family and level, for each split."""
     counts = Counter((item.draft.family, item.split, item.level) for item in items)
-    lines = [f"{'family':<24}" + "".join(f"{split:>24}" for split in SPLITS)]
+    lines = [f"{'family':<24}" + "".join(f"{split:>24}" for split in profile.splits)]
     for family in sorted({key[0] for key in counts}):
-        cells = ["".join(f"{counts[family, split, level]:6d}" for level in LEVEL_SHARES) for split in SPLITS]
+        cells = ["".join(f"{counts[family, split, level]:6d}" for level in profile.levels) for split in profile.splits]
         lines.append(f"{family:<24}" + "".join(f"{cell:>24}" for cell in cells))
     return "\n".join(lines)
 
@@ -362,11 +353,14 @@ def table(items: list[BankItem]) -> str:
 def main() -> int:
     """Entry point of `python -m scripts.bank.build`."""
     parser = argparse.ArgumentParser(description="Generate the theorem bank.")
-    parser.add_argument("--out", type=Path, default=Path("data/pocket"))
+    parser.add_argument("--profile", choices=PROFILES, default=POCKET.name, help="what the bank consists of")
+    parser.add_argument("--out", type=Path, help="folder of the bank (default: data/PROFILE)")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the full size")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    print(table(build(arguments.out, arguments.scale, arguments.seed)))
+    profile = PROFILES[arguments.profile]
+    out = arguments.out or Path("data") / profile.name
+    print(table(build(out, arguments.scale, arguments.seed, profile=profile), profile))
     return 0
 
 

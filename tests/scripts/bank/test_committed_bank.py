@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from node.bank.bank import SPLITS, digest, load_statements, load_transitions, manifest_of
-from scripts.bank.build import WARM_START
 from scripts.bank.build import manifest_of as manifest_built
 from scripts.bank.fixed_search import local_requests
 from scripts.bank.floors import MOST_BY_ANY, MOST_BY_ONE, floors
 from scripts.bank.normal_form import normal_form, skeleton
+from scripts.bank.profiles import POCKET
 from scripts.bank.replay import replay
 from scripts.bank.score import load_truth, refused
 
@@ -93,10 +93,10 @@ def test_there_are_enough_transitions_of_train_theorems_only(statements, transit
 
 def test_the_warm_start_is_a_part_of_the_low_levels(transitions):
     warm = load_transitions(warm_start=True)
-    low = [row for row in transitions if row.level in WARM_START.levels]
+    low = [row for row in transitions if row.level in POCKET.warm_start.levels]
     assert 0 < len(warm) < len(low)
-    assert not any(text in row.tactic for row in warm for text in WARM_START.held_out)
-    assert all(any(text in row.tactic for row in transitions) for text in WARM_START.held_out)
+    assert not any(text in row.tactic for row in warm for text in POCKET.warm_start.held_out)
+    assert all(any(text in row.tactic for row in transitions) for text in POCKET.warm_start.held_out)
 
 
 def test_states_and_tactics_fit_the_demo_model(transitions):

@@ -9,6 +9,7 @@ from scripts.bank import build, families, lean_check, rewriting
 from scripts.bank.draft import chain, render_binders, step
 from scripts.bank.logic import countermodels, show
 from scripts.bank.normal_form import normal_form, skeleton
+from scripts.bank.profiles import POCKET
 from scripts.bank.prover import BankProver, GaveUp, Sequent
 from scripts.bank.terms import (
     add,
@@ -156,7 +157,7 @@ def test_binders_share_their_type():
 def test_a_chain_is_a_tree_of_single_goals():
     proof = chain(["intro h", "exact h"])
     assert (proof.tactic, proof.layout, proof.remaining_steps) == ("intro h", ((0,),), 2)
-    assert build.level_of(proof) == 1 and build.level_of(chain(["skip"] * 5)) == 3
+    assert POCKET.level_of(proof) == 1 and POCKET.level_of(chain(["skip"] * 5)) == 3
 
 
 def test_values_of_closed_terms():
