@@ -25,8 +25,11 @@ from node.bank import manifest
 from node.bank.manifest import Manifest
 
 DIRECTORY = bundled_bank()
-BUNDLED = {"pocket": DIRECTORY, "textbook": bundled_bank("textbook")}
-"""Banks that come with proofmesh, by name: `pocket` for learning, and what is only evaluated on."""
+BUNDLED = {name: bundled_bank(name) for name in ("pocket", "witness", "textbook")}
+"""Banks that come with proofmesh, by name: `pocket` and `witness` for learning, `textbook` for evaluations only."""
+
+MADE_BY = {"pocket": "build", "witness": "build --profile witness", "textbook": "textbook"}
+"""The module of `scripts.bank`, with its flags, that writes each of them."""
 
 SPLITS = ("train", "valid", "test")
 TRANSITIONS = "transitions"
@@ -201,7 +204,7 @@ def _file(directory: Path, name: str) -> Path:
 
 def _remedy(directory: Path) -> str:
     """What to do about a file that is missing or damaged."""
-    for name, script in (("pocket", "build"), ("textbook", "textbook")):
+    for name, script in MADE_BY.items():
         if directory.resolve() == BUNDLED[name].resolve():
             anew = f"make it anew with `python -m scripts.bank.{script}`"
             return f"restore it with `git checkout -- data/{name}`, or {anew}"

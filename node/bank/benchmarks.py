@@ -91,8 +91,8 @@ class Benchmark:
 def load_benchmark(
     spec: str, *, data: Sequence[Path] = (), toolchain: LeanToolchain | None = None, revision: str = ""
 ) -> Benchmark:
-    """Read a benchmark: `pocket[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a known data set,
-    or `FILE[,FILE]`.
+    """Read a benchmark: `pocket[:SPLIT]`, `witness[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a
+    known data set, or `FILE[,FILE]`.
 
     SPLIT is `test` where none is given. `data`: folders with local copies of data sets; `revision`: of the hub's copy.
     With a toolchain, a bank whose statements were tried under another Lean is refused. Raises BenchmarkError.

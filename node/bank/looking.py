@@ -39,7 +39,7 @@ class StatsSettings:
     """Say what a theorem bank holds."""
 
     bank: Annotated[str, tyro.conf.Positional]
-    """Its folder, or `pocket` or `textbook`, which come with proofmesh."""
+    """Its folder, or `pocket`, `witness` or `textbook`, which come with proofmesh."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class CheckSettings:
     """Check that a theorem bank is whole, and belongs to the Lean at hand."""
 
     bank: Annotated[str, tyro.conf.Positional]
-    """Its folder, or `pocket` or `textbook`, which come with proofmesh."""
+    """Its folder, or `pocket`, `witness` or `textbook`, which come with proofmesh."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
     """The Lean to compare with the one under which its statements were tried (--lean.project)."""

@@ -30,12 +30,12 @@ class BankPart:
     """One bank of a mixture."""
 
     where: str
-    """Its folder, or `pocket` for the one that comes with proofmesh."""
+    """Its folder, or the name of a bank that comes with proofmesh (`pocket`, `witness`)."""
     weight: float = 1.0
 
     @property
     def directory(self) -> Path:
-        return bank.DIRECTORY if self.where == POCKET else Path(self.where)
+        return bank.BUNDLED.get(self.where) or Path(self.where)
 
 
 def parse(text: str) -> BankPart:

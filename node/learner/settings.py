@@ -160,7 +160,7 @@ class LearnerSettings:
     bank: str = ""
     """Folder of the theorem bank; empty: the one that comes with proofmesh."""
     banks: list[str] = field(default_factory=list)
-    """Several banks in place of one, each FOLDER*WEIGHT (`pocket`: the one that comes with proofmesh). New theorems are
+    """Several banks in place of one, each FOLDER*WEIGHT (`pocket` and `witness` come with proofmesh). New theorems are
     attempted in the proportion of the weights; evaluations draw from all."""
     statements: Natural = 0
     """Train statements to use, chosen by seed; 0: all."""

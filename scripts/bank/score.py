@@ -1,6 +1,6 @@
 """The truth about the bank's statements, for scoring and checking only: no node reads it.
 
-python -m scripts.bank.score     # checks every proof in it with Lean
+python -m scripts.bank.score [FOLDER]     # checks every proof of the bank with Lean
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ def refused(items: list[tuple[Theorem, str]]) -> list[str]:
 
 def main() -> int:
     """Entry point of `python -m scripts.bank.score`."""
-    truth = load_truth()
-    statements = [statement.theorem for split in SPLITS for statement in load_statements(split)]
+    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else DIRECTORY
+    truth = load_truth(directory)
+    statements = [statement.theorem for split in SPLITS for statement in load_statements(split, directory)]
     bad = refused([(truth[theorem.name].goal(theorem), truth[theorem.name].script) for theorem in statements])
     false = sum(not row.true for row in truth.values())
     print(f"{len(statements)} statements, {false} of them false; proofs that Lean refuses: {len(bad)} {bad[:5]}")
