@@ -1,14 +1,17 @@
 """What an hour of reinforcement learning on two cores is worth, beside its controls (`just rl-pocket`).
 
-    python -m scripts.studies.rl_pocket [--seeds 0 1 2] [--minutes 60] [--limit 0] [--only CELL]
+    python -m scripts.studies.rl_pocket [--seeds 0 1 2] [--minutes 60] [--limit 0] [--only CELL] [--bank witness]
 
 For each seed three runs from the same warm start: `rl` (an hour of the mesh), `control` (as many supervised steps on
 the warm start's proofs) and `expert` (an hour of expert iteration: best-first search, no values). Then their networks,
 and the fixed list of tactics alone and by turns with them, are evaluated at equal Lean attempts on every test
-statement, and on statements that no generator made (`textbook`). Two cells have ten times the Lean attempts: what is
-proved by none of them, and by the hour's network and list, is beyond the list.
+statement, and on statements that no generator made (`textbook`). Two cells have ten times the Lean attempts: statements
+that neither of them proves, but the hour's network and list do, are beyond the list.
 
-Runs and evaluations that are finished are passed over, and unfinished ones go on: start it again as often as needed.
+`--bank witness` learns from the bank `witness` as well, whose statements ask for witnesses that the list does not
+propose, and evaluates on its test statements.
+
+Finished runs and evaluations are skipped, and unfinished ones continue: start it again as often as needed.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from scripts.studies.methods import networks
 RUNS: tuple[Literal["rl", "control", "expert"], ...] = ("rl", "control", "expert")
 
 BENCHES = {"test": "pocket:test", "textbook": "textbook"}
+WITNESS_BENCHES = {"test": "witness:test"}
 
 MORE = 10
 """Times as many Lean attempts for what is to be beaten."""
@@ -59,7 +63,14 @@ class StudySettings(CellSettings):
     kinds: tuple[Literal["rl", "control", "expert"], ...] = RUNS
     """Runs to do and to evaluate."""
     only: str = ""
-    """Play the cells alone whose names contain this."""
+    """Only evaluate the cells whose names contain this."""
+    bank: Literal["pocket", "witness"] = "pocket"
+    """Bank to learn from and to evaluate on."""
+
+    @property
+    def benches(self) -> dict[str, str]:
+        """Benchmarks of the evaluations, by the first part of the names of their cells."""
+        return BENCHES if self.bank == "pocket" else WITNESS_BENCHES
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,7 @@ class Cell:
 
 def folder(settings: StudySettings, kind: str, seed: int) -> Path:
     """The folder of a run."""
-    return settings.runs / f"rl-pocket-{kind}-{seed}"
+    return settings.runs / f"rl-{settings.bank}-{kind}-{seed}"
 
 
 def learn(settings: StudySettings, kind: str, seed: int) -> int:
@@ -93,7 +104,7 @@ def learn(settings: StudySettings, kind: str, seed: int) -> int:
     if (where / "summary.json").exists():
         return 0
     arguments = ["--run", where.name, "--directory", str(settings.runs), "--seed", str(seed), "--port", "0"]
-    content = config.read(recipe("rl-pocket"))
+    content = config.read(recipe(f"rl-{settings.bank}"))
     if kind == "control":
         steps = json.loads((folder(settings, "rl", seed) / "summary.json").read_text())["train_steps"]
         arguments += ["--control", "--steps", str(steps)]
@@ -121,7 +132,7 @@ def cells(settings: StudySettings) -> Iterator[Cell]:
             policies["learned and list"] = f"{ends['learned']},tactics"
         if seed != first:
             del policies["list"]  # it draws nothing
-        for bench in BENCHES:
+        for bench in settings.benches:
             for policy, spec in policies.items():
                 yield Cell(policy, spec, "best-first" if policy == "expert" else "mcts", bench, seed)
         yield Cell("warm", warm, "best-first", "test", seed)
@@ -146,7 +157,7 @@ def main() -> int:
         return 2
     for number, cell in enumerate(chosen, 1):
         print(f"{number} of {len(chosen)}: {cell.name}", flush=True)
-        budget = replace(settings, bench=BENCHES[cell.bench], lean_attempts=settings.lean_attempts * cell.more)
+        budget = replace(settings, bench=settings.benches[cell.bench], lean_attempts=settings.lean_attempts * cell.more)
         if code := play(budget, cell.name, cell.spec, cell.method, "--seed", str(cell.seed)):
             return code
     return 0
