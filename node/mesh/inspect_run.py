@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from common.run_proofs import DATABASE, UnreadableRecords
-from common.run_theorems import Level, Order, TheoremFound, found
+from common.run_theorems import Level, Order, TheoremRecord, read_theorems
 from common.words import printable
 
 STATEMENT = 60
@@ -28,7 +28,7 @@ def show_run(folder: Path, limit: int, order: Order, console: Console) -> None:
     path = folder / DATABASE
     if not path.is_file():
         raise UnreadableRecords(f"{folder} is no run directory: it has no {DATABASE}")
-    levels, theorems = found(path, limit, order)
+    levels, theorems = read_theorems(path, limit, order)
     console.print(_levels(levels))
     console.print(_theorems(theorems, order))
 
@@ -42,7 +42,7 @@ def _levels(levels: Sequence[Level]) -> Table:
     return table
 
 
-def _theorems(theorems: Sequence[TheoremFound], order: Order) -> Table:
+def _theorems(theorems: Sequence[TheoremRecord], order: Order) -> Table:
     columns = ("theorem", "level", "result", "attempts", "failed", "steps", "budget", "expansions", "Lean", "weights")
     table = Table(*columns, "statement", title=TITLES[order], title_justify="left")
     for each in theorems:
