@@ -40,7 +40,7 @@ def die_with_parent(parent: int | None = None) -> None:
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
     if parent is not None and os.getppid() != parent:
-        raise OrphanedError(f"parent {parent} has gone")
+        raise OrphanedError(f"the parent process {parent} has ended")
 
 
 def kept() -> list[str]:

@@ -306,4 +306,4 @@ def test_the_start_script_refuses_an_old_python_with_advice() -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert "PYTHON=/bin/false is not a Python 3.11 or later" in done.stderr
+    assert "PYTHON=/bin/false is not Python 3.11 or later" in done.stderr
