@@ -181,7 +181,7 @@ def test_bad_input_gets_a_line_and_code_2(calling, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("ELAN_HOME", str(tmp_path / "elan"))
     refused = {
-        (): "name repositories: folders, or URL@COMMIT",
+        (): "no repository given: name folders, or URL@COMMIT",
         ("nowhere",): "nowhere: no such file or folder",
         ("empty",): "empty: no .lean file in it",
         (f"file://{origin}",): "name the commit, too",

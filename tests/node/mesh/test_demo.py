@@ -135,7 +135,7 @@ async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_contro
             await asyncio.sleep(0.2)
     process.send_signal(signal.SIGINT)
     _, err = await reading
-    assert process.returncode == 130 and "goes on where it was" in err
+    assert process.returncode == 130 and "resumes the run" in err
     before = _ids(database)
 
     process = await start(tmp_path, *flags)

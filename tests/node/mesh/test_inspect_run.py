@@ -59,7 +59,7 @@ def test_inspect_says_what_a_folder_without_statistics_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path)]) == USAGE_ERROR
-    assert "is no run directory" in capsys.readouterr().err
+    assert "is not a run directory" in capsys.readouterr().err
     database = sqlite3.connect(tmp_path / DATABASE, isolation_level=None)
     migrate(database, "x", MIGRATIONS[:BEFORE_STATISTICS])
     database.close()

@@ -205,7 +205,7 @@ async def test_a_node_that_always_dies_ends_up_with_its_last_lines(up: Up, tmp_p
     process = await up(mesh_file(tmp_path, extra=extra), "--restarts", "1")
     _, errors = await process.communicate()
     assert process.returncode == 1
-    assert "died 2 times" in errors.decode()
+    assert "crashed 2 times" in errors.decode()
     assert "192.0.2.1" in errors.decode()
 
 
