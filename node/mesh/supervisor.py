@@ -91,9 +91,8 @@ class Child:
         """The last lines of the log of its last process."""
         try:
             with self.spec.log.open("rb") as file:
-                start = (
-                    self._log_start if self._log_start <= self.spec.log.stat().st_size else 0
-                )  # a rotation emptied it
+                # A rotation may have emptied the log since this process started.
+                start = self._log_start if self._log_start <= self.spec.log.stat().st_size else 0
                 file.seek(start)
                 text = file.read().decode(errors="replace")
         except OSError:
