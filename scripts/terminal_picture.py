@@ -1,4 +1,4 @@
-"""A picture of a command in a terminal: what it prints, as an SVG file.
+"""Runs a command and draws its terminal output as an SVG file.
 
     python -m scripts.terminal_picture docs/pictures/fill.svg './start fill docs/examples/Trees.lean' --run \\
         '.venv/bin/proofmesh fill docs/examples/Trees.lean --again'
@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
-"""The picture is to load nothing from elsewhere: any monospaced font will do."""
+"""Font declarations, which are removed so that the picture loads no files from the network."""
 
 
 @dataclass
@@ -29,9 +29,9 @@ class PictureSettings:
     out: Annotated[Path, tyro.conf.Positional]
     """The SVG file."""
     shown: Annotated[str, tyro.conf.Positional]
-    """The command as a person types it."""
+    """The command line to show."""
     run: str = ""
-    """The command that is run; empty: the one that is shown."""
+    """The command to run; empty: the shown one."""
     width: int = 110
     """Columns."""
 
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def styled(line: str) -> Text:
-    """A line in the colours that a terminal gives a diff."""
+    """A line in the colours of a diff."""
     colours = {"+": "green", "-": "red", "@": "cyan"}
     return Text.from_ansi(line, style="" if line.startswith(("+++", "---")) else colours.get(line[:1], ""))
 

@@ -1,4 +1,4 @@
-"""Generate the theorem bank: propose, check with Lean, sort into splits, trace, write.
+"""Generates the theorem bank: proposes statements, checks them with Lean, splits them, traces proofs, writes files.
 
 python -m scripts.bank.build --out data/pocket [--scale 1.0] [--seed 1]
 
@@ -33,7 +33,7 @@ from scripts.bank.families import FALSE_MAKERS, MAKERS, TEST_ONLY, Maker
 from scripts.bank.normal_form import normal_form, skeleton
 
 SPLITS = {"train": 6600, "valid": 460, "test": 460}
-"""Statements wanted; what the families cannot fill is left out."""
+"""Target numbers of statements. The bank may have fewer if a family cannot produce enough."""
 
 WARM_START = WarmStartRule(
     levels=(1, 2),
@@ -48,35 +48,36 @@ WARM_START = WarmStartRule(
         "rw [← h",
     ),
 )
-"""The warm start sees neither the longer proofs nor this part of the vocabulary; reinforcement learning has to find
-them."""
+"""The warm start sees no longer proofs and no tactics with these names; reinforcement learning must discover them."""
 
 LEVEL_SHARES = {1: 0.28, 2: 0.30, 3: 0.23, 4: 0.19}
 FALSE_SHARE = 0.1
-"""False statements among those for training."""
+"""Share of false statements in the train split."""
 
 EASY_SHARE = 0.12
-"""Of a split's statements may be closed by a single tactic of FLOOR_TACTICS after `intros`; of levels 1 and 2 only."""
+"""Largest share of easy statements in a split while it is filled. Easy statements are closed by a single tactic of
+FLOOR_TACTICS after `intros`; only levels 1 and 2 may have them."""
 
 EASY_MOST = {"valid": 0.16, "test": 0.13}
-"""Of these splits at the end; the promise is that no one tactic closes more than 15% of test."""
+"""Largest share of easy statements in the final splits. We promise that no single tactic closes more than 15% of
+test."""
 
 MAX_DEPTH = 8
 MAX_TACTIC = 60
-"""Characters of a tactic; about 24 tokens."""
+"""Most characters of a tactic; about 24 tokens."""
 MAX_SIZE = 12
 MAX_STATE = 420
-"""Characters of a state; about 200 tokens."""
+"""Most characters of a state; about 200 tokens."""
 
 FLOOR_TACTICS = ("assumption", "contradiction", "rfl", "trivial", "decide", "simp", "simp_all")
 BATCH = 250
-"""Candidates that go to Lean together."""
+"""Candidates that are checked by Lean together."""
 
 TRIES = 14
-"""Statements tried for each one wanted, before a family gives up on what it has not filled."""
+"""Most generated statements of a family per target statement. After that, the family stays incomplete."""
 
 LEVEL_SLACK = 1.6
-"""A level may take this much more than its share, where another cannot be filled."""
+"""A level may exceed its share by this factor, to make up for levels that cannot be filled."""
 
 
 @dataclass
@@ -98,27 +99,27 @@ class BankItem:
 
 @dataclass
 class Bank:
-    """What has been accepted so far of one family."""
+    """The accepted statements of one family so far."""
 
-    wanted: dict[str, int]
-    """Statements by split."""
+    targets: dict[str, int]
+    """Target number of statements by split."""
     tries: int
     batch: int = BATCH
     items: list[BankItem] = field(default_factory=list)
     counts: Counter[Any] = field(default_factory=Counter)
-    """Accepted by split, by split and level, and easy ones by split."""
+    """Numbers of accepted statements by split, by split and level, and easy ones by split."""
     seen: set[str] = field(default_factory=set)
 
     def wants(self, split: str, level: int) -> bool:
-        """Is there room in the split, and for the level?"""
-        wanted = self.wanted.get(split, 0)
-        return self.counts[split] < wanted and self.counts[split, level] < max(
-            2, wanted * LEVEL_SHARES[level] * LEVEL_SLACK
+        """Whether the split needs more statements of this level."""
+        target = self.targets.get(split, 0)
+        return self.counts[split] < target and self.counts[split, level] < max(
+            2, target * LEVEL_SHARES[level] * LEVEL_SLACK
         )
 
     def takes_easy(self, item: BankItem) -> bool:
-        """Is there room for one that a single tactic closes?"""
-        return item.true and item.level <= 2 and self.counts[item.split, "easy"] < EASY_SHARE * self.wanted[item.split]
+        """Whether the bank can accept this statement even if a single tactic closes it."""
+        return item.true and item.level <= 2 and self.counts[item.split, "easy"] < EASY_SHARE * self.targets[item.split]
 
     def keep(self, item: BankItem, easy: bool) -> None:
         self.items.append(item)
@@ -126,22 +127,22 @@ class Bank:
 
     @property
     def full(self) -> bool:
-        return self.tries <= 0 or all(self.counts[split] >= wanted for split, wanted in self.wanted.items())
+        return self.tries <= 0 or all(self.counts[split] >= target for split, target in self.targets.items())
 
 
 def level_of(proof: ProofTree) -> int:
-    """1-4 by the number of tactics of the generator's proof: up to 2, 4, 6, more."""
+    """The level from 1 to 4, by the number of tactics in the generator's proof: up to 2, 4, 6, or more."""
     return min(4, (size(proof) + 1) // 2)
 
 
 def split_of(template: str) -> str:
-    """The split of a template: fixed by its text, so no template is in two splits."""
+    """The split of a template. It depends only on the text, so no template is in two splits."""
     share = derive_seed("split", template) % 100
     return "test" if share < 11 else "valid" if share < 22 else "train"
 
 
-def wanted_counts(family: str, scale: float) -> dict[str, int]:
-    """Statements wanted of a family in each split."""
+def target_counts(family: str, scale: float) -> dict[str, int]:
+    """The target number of statements of a family in each split."""
     share = scale * MAKERS[family][1] / sum(weight for _, weight in MAKERS.values())
     return {
         split: round(count * share) for split, count in SPLITS.items() if split == "test" or family not in TEST_ONLY
@@ -149,7 +150,7 @@ def wanted_counts(family: str, scale: float) -> dict[str, int]:
 
 
 def admissible(draft: Draft) -> bool:
-    """Short enough for the demo's model: steps, tactics, names."""
+    """Whether a proof is short enough for the demo's model: its size, depth and tactics."""
     if draft.proof is None:
         return True
     nodes = list(lean_check.preorder(draft.proof))
@@ -161,7 +162,7 @@ def admissible(draft: Draft) -> bool:
 
 
 def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[BankItem]:
-    """Candidates that are still wanted and have not been seen."""
+    """Generate new candidates that the bank still needs."""
     candidates: list[BankItem] = []
     while len(candidates) < bank.batch and bank.tries > 0:
         bank.tries -= 1
@@ -182,7 +183,7 @@ def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[B
 
 
 def accept(bank: Bank, candidates: list[BankItem]) -> None:
-    """Keep what Lean accepts and no single tactic closes."""
+    """Keep the candidates that Lean accepts and that no single tactic closes (except for a share of easy ones)."""
     easy = easily_closed([item.theorem for item in candidates])
     open_items = [
         (item, is_easy) for item, is_easy in zip(candidates, easy, strict=True) if bank.takes_easy(item) or not is_easy
@@ -201,43 +202,43 @@ def accept(bank: Bank, candidates: list[BankItem]) -> None:
 
 
 def easily_closed(theorems: list[Theorem]) -> list[bool]:
-    """A quick filter: is each statement closed by the first floor tactic that does anything, after `intros`?
+    """A quick filter: whether the first floor tactic that succeeds closes the statement, after `intros`.
 
-    It lets through what `simp` changes and only `simp_all` closes; `thin` counts exactly.
+    It misses statements that `simp` changes and that only `simp_all` closes; `thin` counts exactly.
     """
     return lean_check.closed_by(theorems, f"first | {' | '.join(FLOOR_TACTICS)}")
 
 
 def thin(items: list[BankItem], seed: int) -> list[BankItem]:
-    """Of the valid and test statements that some floor tactic closes, keep EASY_MOST."""
+    """Drop valid and test statements that a floor tactic closes, until their share is EASY_MOST."""
     exact = f"first | {' | '.join(f'({tactic}; done)' for tactic in FLOOR_TACTICS)}"
     dropped: set[int] = set()
     for split, most in EASY_MOST.items():
-        mine = [item for item in items if item.split == split]
-        closed = lean_check.closed_by([item.theorem for item in mine], exact)
-        easy = [item for item, is_closed in zip(mine, closed, strict=True) if is_closed]
+        in_split = [item for item in items if item.split == split]
+        closed = lean_check.closed_by([item.theorem for item in in_split], exact)
+        easy = [item for item, is_closed in zip(in_split, closed, strict=True) if is_closed]
         easy.sort(key=lambda item: derive_seed(seed, "thin", normal_form(item.theorem)))
-        kept = int((len(mine) - len(easy)) * most / (1 - most))
-        dropped |= {id(item) for item in easy[kept:]}
+        remaining = int((len(in_split) - len(easy)) * most / (1 - most))
+        dropped |= {id(item) for item in easy[remaining:]}
     return [item for item in items if id(item) not in dropped]
 
 
 def batch_of(scale: float) -> int:
-    """Candidates that go to Lean together: fewer where few are wanted."""
+    """The number of candidates that are checked by Lean together; smaller for small banks."""
     return min(BATCH, max(10, round(BATCH * scale * 5)))
 
 
 def fill_family(family: str, scale: float, seed: int) -> list[BankItem]:
-    """True statements of a family, until the splits are full or its tries are used up."""
-    wanted = wanted_counts(family, scale)
-    bank = Bank(wanted, TRIES * sum(wanted.values()), batch_of(scale))
+    """Generate true statements of a family until the splits are full or its tries are used up."""
+    targets = target_counts(family, scale)
+    bank = Bank(targets, TRIES * sum(targets.values()), batch_of(scale))
     return _fill(bank, MAKERS[family][0], random.Random(derive_seed(seed, family)), false=False)
 
 
 def fill_false(family: str, scale: float, seed: int) -> list[BankItem]:
-    """False statements for the train split."""
-    wanted = round(scale * SPLITS["train"] * FALSE_SHARE / (1 - FALSE_SHARE) / len(FALSE_MAKERS))
-    bank = Bank({"train": wanted}, TRIES * wanted, batch_of(scale))
+    """Generate false statements for the train split."""
+    target = round(scale * SPLITS["train"] * FALSE_SHARE / (1 - FALSE_SHARE) / len(FALSE_MAKERS))
+    bank = Bank({"train": target}, TRIES * target, batch_of(scale))
     return _fill(bank, FALSE_MAKERS[family], random.Random(derive_seed(seed, "false", family)), false=True)
 
 
@@ -248,7 +249,8 @@ def _fill(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[Ban
 
 
 def merge(parts: Iterable[list[BankItem]]) -> list[BankItem]:
-    """All families together: no statement twice, no shape of a family in two splits, no label that tells truth."""
+    """Merge all families. Drops repeated statements, and shapes of a family that are in two splits. Levels do not
+    reveal which statements are false."""
     seen: set[str] = set()
     split_by_shape: dict[tuple[str, str], str] = {}
     merged = []
@@ -263,7 +265,7 @@ def merge(parts: Iterable[list[BankItem]]) -> list[BankItem]:
 
 
 def level_false(items: list[BankItem]) -> None:
-    """Give false statements levels that true ones of their family have: the label must not say which they are."""
+    """Give false statements levels that true ones of their family have, so that a level does not reveal truth."""
     levels: dict[str, set[int]] = defaultdict(set)
     for item in items:
         if item.true and item.split == "train":
@@ -274,7 +276,7 @@ def level_false(items: list[BankItem]) -> None:
 
 
 def write(items: list[BankItem], out: Path, seed: int) -> None:
-    """Statements by split, truth, transitions."""
+    """Write the files of the bank: statements by split, truth, transitions."""
     out.mkdir(parents=True, exist_ok=True)
     truth, transitions = [], []
     for split in SPLITS:
@@ -323,7 +325,7 @@ def _transition_rows(name: str, item: BankItem) -> list[dict[str, Any]]:
 
 def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    # No time stamp and no file name inside: equal text gives equal bytes.
+    # The archive has no time stamp and no file name, so equal text gives equal bytes.
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
@@ -338,14 +340,14 @@ def build(
             report(f"{task.__name__} {family}: {len(future.result())}")
     items = thin(merge(future.result() for future in futures), seed)
     write(items, out, seed)
-    said = manifest_of(scale, seed)
-    manifest.write(out, said)  # the digest is of the choice of the warm start, too
-    manifest.write(out, msgspec.structs.replace(said, digest=digest(out)))
+    without_digest = manifest_of(scale, seed)
+    manifest.write(out, without_digest)  # written first, because the digest also covers the warm-start rule
+    manifest.write(out, msgspec.structs.replace(without_digest, digest=digest(out)))
     return items
 
 
 def manifest_of(scale: float, seed: int) -> Manifest:
-    """What the bank says of itself."""
+    """The manifest of the bank, without its digest."""
     return Manifest({"pocket": f"python -m scripts.bank.build --scale {scale:g} --seed {seed}"}, WARM_START)
 
 

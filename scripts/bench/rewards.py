@@ -4,8 +4,8 @@
 
 Completions are the bank's recorded proofs, all different, in the form of a model's completions; a share of them is
 wrong. The same completions go to `LeanReward` in this process, to `LeanReward` over `proofmesh serve`, and to one Lean
-process each, which only checks for errors and `sorry`. The three take turns batch by batch, so that other load slows all
-of them. CPU seconds include all processes, also Python's.
+process each, which only checks for errors and `sorry`. The three take turns batch by batch, so that other load slows
+all of them. CPU seconds include all processes, also Python's.
 """
 
 from __future__ import annotations
