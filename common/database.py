@@ -71,8 +71,8 @@ def version_of(connection: sqlite3.Connection, name: str, known: int, advice: Ad
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > known:
         raise advice.error(
-            f"{name} has schema version {version}; this version of proofmesh knows up to {known}. "
-            f"Use the version that wrote it, or {advice.newer}"
+            f"{name} has schema version {version}; this version of proofmesh knows up to {known}; "
+            f"use the version that wrote it, or {advice.newer}"
         )
     return version
 

@@ -37,7 +37,7 @@ FILE_BYTES = 32 * 1024 * 1024
 """Size at which a log file is rotated: some 100,000 lines, which an editor can still open."""
 
 FILE_BACKUPS = 3
-"""Older log files that are kept."""
+"""Number of rotated log files that are not deleted."""
 
 _unwritten = metrics.counter("log_lines_unwritten", "Log lines that standard error or the log file did not take")
 _dropped = metrics.counter("log_records_dropped", "Log records that were not sent as telemetry: the queue was full")

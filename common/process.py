@@ -67,7 +67,7 @@ async def spawn_child(
     """
     program = str(argv[0])
     if os.sep in program and not Path(program).exists():
-        raise FileNotFoundError(f"no such program: {program}")
+        raise FileNotFoundError(f"no such program: {program}; check its path")
     keeper = keeper or kept()
     starting = asyncio.create_task(
         asyncio.create_subprocess_exec(

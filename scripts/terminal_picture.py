@@ -39,15 +39,15 @@ class PictureSettings:
 def main() -> int:
     settings = tyro.cli(PictureSettings, description=__doc__)
     command = shlex.split(settings.run or settings.shown)
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    completed = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     with Path("/dev/null").open("w", encoding="utf-8") as nowhere:
         console = Console(record=True, width=settings.width, file=nowhere, force_terminal=True)
         console.print(Text(f"$ {settings.shown}", style="bold"))
-        for line in done.stdout.splitlines():
+        for line in completed.stdout.splitlines():
             console.print(styled(line))
     picture = FONTS.sub("", console.export_svg(title="proofmesh"))
     settings.out.write_text(picture, encoding="utf-8")
-    return done.returncode
+    return completed.returncode
 
 
 def styled(line: str) -> Text:

@@ -156,8 +156,8 @@ def _consumer(spec: ConsumerSpec) -> ConsumerConfig:
         filter_subject=spec.subject,
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=spec.ack_wait,
-        # No limit: the node that gets an attempt for the n-th time records it as poisoned. With a limit here, nobody
-        # would get it.
+        # No limit: the node that gets an attempt for the n-th time records it as poisoned. With a limit here, the
+        # broker would stop delivering it, and its outcome would never be recorded.
         max_deliver=-1,
         max_ack_pending=spec.max_ack_pending,
         max_waiting=spec.max_waiting,

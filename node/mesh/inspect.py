@@ -85,7 +85,9 @@ def show(explanation: Explanation, settings: InspectSettings, console: Console) 
 
     searches = explanation.searches
     if settings.search >= max(1, len(searches)) or (settings.state is not None and not searches):
-        raise BadExplanation(f"{settings.file}: no search {settings.search}; it has {len(searches)}, counted from 0")
+        raise BadExplanation(
+            f"{settings.file}: no search {settings.search}; it has {len(searches)} (--search counts from 0)"
+        )
     if settings.state is not None:
         states = searches[settings.search].states
         if not 0 <= settings.state < len(states):

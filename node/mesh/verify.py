@@ -63,7 +63,7 @@ class VerifySettings:
     """Memory limit for each Lean process."""
 
     sandbox: bool = True
-    """Confine Lean processes as far as the system allows: no network, files read-only, no processes of their own."""
+    """Confine Lean processes as far as the system allows: no network, read-only files, no child processes."""
 
 
 def main(argv: Sequence[str]) -> int:

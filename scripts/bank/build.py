@@ -48,7 +48,8 @@ WARM_START = WarmStartRule(
         "rw [← h",
     ),
 )
-"""The warm start sees no longer proofs and no tactics with these names; reinforcement learning must discover them."""
+"""The warm start trains on short proofs only (levels 1 and 2), without tactics that have these names. Reinforcement
+learning must discover longer proofs and these tactics."""
 
 LEVEL_SHARES = {1: 0.28, 2: 0.30, 3: 0.23, 4: 0.19}
 FALSE_SHARE = 0.1

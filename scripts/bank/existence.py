@@ -62,7 +62,7 @@ def multiples(rng: random.Random) -> Draft | None:
     """Statements that sums and products of multiples of c are multiples of c."""
     statement = Statement(rng)
     factor: Term = num(rng.choice((2, 3, 4, 5, 7))) if rng.random() < 0.6 else var(statement.variable("Nat"))
-    given: list[tuple[str, Term, Term, str]] = []
+    quotients: list[tuple[str, Term, Term, str]] = []
     front: list[str] = []
     rules: list[Rule] = []
     left = rng.random() < 0.7
@@ -79,9 +79,9 @@ def multiples(rng: random.Random) -> Draft | None:
         front.append(f"rcases {name} with ⟨{value_name}, {equation_name}⟩")
         product = mul(factor, var(value_name)) if left else mul(var(value_name), factor)
         rules.append(Rule(equation_name, var(number), product))
-        given.append((name, var(number), var(value_name), equation_name))
+        quotients.append((name, var(number), var(value_name), equation_name))
     other = var(statement.variable("Nat"))
-    expression, inner = _combine(rng, given, other, factor)
+    expression, inner = _combine(rng, quotients, other, factor)
     goal = f"∃ {bound}, {show(expression)} = {show(mul(factor, var(bound)) if left else mul(var(bound), factor))}"
     equation = (expression, mul(factor, inner) if left else mul(inner, factor))
     lemmas = ("Nat.mul_add", "Nat.add_mul", "Nat.mul_assoc", "Nat.mul_left_comm", "Nat.mul_comm", "Nat.add_comm")
@@ -93,14 +93,14 @@ def multiples(rng: random.Random) -> Draft | None:
 
 
 def _combine(
-    rng: random.Random, given: list[tuple[str, Term, Term, str]], other: Term, factor: Term
+    rng: random.Random, quotients: list[tuple[str, Term, Term, str]], other: Term, factor: Term
 ) -> tuple[Term, Term]:
     """An expression in the given multiples of c, and its quotient by c."""
-    expression, inner = given[0][1], given[0][2]
-    for _, number, quotient, _ in given[1:]:
+    expression, inner = quotients[0][1], quotients[0][2]
+    for _, number, quotient, _ in quotients[1:]:
         expression, inner = add(expression, number), add(inner, quotient)
     shape = rng.choice(("plain", "plain", "times", "times", "plus factor", "double"))
-    if shape == "times" or (shape == "plain" and len(given) == 1):
+    if shape == "times" or (shape == "plain" and len(quotients) == 1):
         return (
             (mul(expression, other), mul(inner, other))
             if rng.random() < 0.5

@@ -98,11 +98,13 @@ async def bench_file(settings: FillBenchSettings, file: Path, folder: Path, veri
     command = [sys.executable, "-m", "node.mesh.cli", "fill", str(copy), "--json", "--write", "--again"]
     command += ["--seconds", str(settings.seconds), *settings.flags]
     started = time.monotonic()
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
+    completed = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
     wall = time.monotonic() - started
-    if not done.stdout.startswith("{"):
-        raise SystemExit(f"proofmesh bench fill: {file}: fill ended with code {done.returncode}: {done.stderr[-500:]}")
-    gaps = json.loads(done.stdout)["files"][0]["gaps"]
+    if not completed.stdout.startswith("{"):
+        raise SystemExit(
+            f"proofmesh bench fill: {file}: fill ended with code {completed.returncode}: {completed.stderr[-500:]}"
+        )
+    gaps = json.loads(completed.stdout)["files"][0]["gaps"]
     written = copy.read_text(encoding="utf-8")
     verdicts = (await verifier.verify_text(written)).declarations
     refused = [verdict for verdict in verdicts if not verdict.accepted and "uses sorry" not in verdict.reason]

@@ -161,10 +161,10 @@ def one_process_each(
         async with gate:
             command = [*toolchain.command, "--json", file.name]
             try:
-                done = await run_fresh(command, environment=toolchain.environment, folder=folder, limits=limits)
+                completed = await run_fresh(command, environment=toolchain.environment, folder=folder, limits=limits)
             except OutOfLimits:
                 return 0.0
-        return float('"severity":"error"' not in done.output and "declaration uses" not in done.output)
+        return float('"severity":"error"' not in completed.output and "declaration uses" not in completed.output)
 
     async def pay(batch: Sequence[Asked]) -> list[float | None]:
         return list(await asyncio.gather(*(one(each) for each in batch)))

@@ -134,7 +134,7 @@ async def _first_results(database: Path, count: int) -> None:
     deadline = time.monotonic() + PATIENCE
     while len(recorded(database)) < count:
         if time.monotonic() > deadline:
-            raise NoProgress(f"fewer than {count} results within {PATIENCE:g} s")
+            raise NoProgress(f"fewer than {count} results within {PATIENCE:g} s: use fewer --provers")
         await asyncio.sleep(0.5)
 
 

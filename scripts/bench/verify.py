@@ -257,8 +257,8 @@ async def one_process_each(settings: VerifyBenchSettings, made: Sequence[Text], 
             started, output, timeout = time.monotonic(), "", False
             try:
                 command = [*toolchain.command, "--json", file.name]
-                done = await run_fresh(command, environment=toolchain.environment, folder=folder, limits=limits)
-                output = done.output
+                completed = await run_fresh(command, environment=toolchain.environment, folder=folder, limits=limits)
+                output = completed.output
             except OutOfLimits:
                 timeout = True
             clean = not timeout and '"severity":"error"' not in output and "declaration uses" not in output

@@ -40,8 +40,8 @@ def main(argv: Sequence[str]) -> int:
                 file=sys.stderr,
             )
             return 2
-    done = subprocess.run([sys.executable, "-m", "mkdocs", *COMMANDS[command], *argv[1:]], cwd=ROOT, check=False)
-    return done.returncode
+    completed = subprocess.run([sys.executable, "-m", "mkdocs", *COMMANDS[command], *argv[1:]], cwd=ROOT, check=False)
+    return completed.returncode
 
 
 if __name__ == "__main__":

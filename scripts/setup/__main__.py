@@ -118,12 +118,12 @@ def _install_packages(kind: str, stamp: steps.Stamp) -> None:
 
 def _module(name: str) -> str:
     """Run a module of the project in the new environment; returns its output. Raises RuntimeError if it fails."""
-    done = subprocess.run([PYTHON, "-m", name], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    completed = subprocess.run([PYTHON, "-m", name], cwd=ROOT, capture_output=True, text=True, check=False)
+    if completed.returncode:
+        lines = (completed.stderr.strip() or completed.stdout.strip()).splitlines()
         crashed = bool(lines) and lines[0].startswith("Traceback")
         raise RuntimeError("\n".join(lines[-8:] if crashed else lines[:8]))
-    return done.stdout.strip()
+    return completed.stdout.strip()
 
 
 @contextmanager

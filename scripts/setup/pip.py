@@ -98,7 +98,7 @@ def _explain(lines: Sequence[str], log: Path) -> str:
 def python_version(python: Path) -> str:
     """Version of an interpreter, or an empty string if it does not run."""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [str(python), "-I", "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"],
             capture_output=True,
             text=True,
@@ -107,14 +107,14 @@ def python_version(python: Path) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return completed.stdout.strip() if completed.returncode == 0 else ""
 
 
 def installed_version(python: Path, package: str) -> str:
     """Version of a package in the environment of an interpreter, from its metadata; empty if it is not installed."""
     code = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
-    done = subprocess.run([str(python), "-c", code, package], capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""
+    completed = subprocess.run([str(python), "-c", code, package], capture_output=True, text=True, check=False)
+    return completed.stdout.strip() if completed.returncode == 0 else ""
 
 
 def base_python() -> str:

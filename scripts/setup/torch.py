@@ -128,12 +128,12 @@ def find_cuda_torch(python_version: str) -> dict[str, str] | None:
         if not candidate:
             continue
         try:
-            done = subprocess.run([candidate, "-c", _TORCH_FACTS], capture_output=True, text=True, check=False)
+            completed = subprocess.run([candidate, "-c", _TORCH_FACTS], capture_output=True, text=True, check=False)
         except OSError:
             continue
-        if done.returncode:
+        if completed.returncode:
             continue
-        facts: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+        facts: dict[str, str] = json.loads(completed.stdout.splitlines()[-1])
         if facts["minor"] == minor and facts["cuda"] and is_supported(facts["version"]):
             return facts
     return None

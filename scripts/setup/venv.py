@@ -20,8 +20,8 @@ def works(directory: Path) -> bool:
     python = directory / "bin" / "python"
     if not python.exists():
         return False
-    done = subprocess.run([python, "-I", "-c", "import pip, encodings"], capture_output=True, check=False)
-    return done.returncode == 0
+    completed = subprocess.run([python, "-I", "-c", "import pip, encodings"], capture_output=True, check=False)
+    return completed.returncode == 0
 
 
 def ways(directory: Path, base: str) -> Iterator[list[list[str]]]:
@@ -86,12 +86,12 @@ def _run_all(commands: list[list[str]]) -> str | None:
     """Run commands until one fails. Returns its last line of output, or None if all succeed."""
     for command in commands:
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
-        if done.returncode:
-            output = (done.stderr + done.stdout).strip().splitlines()
-            return output[-1].strip() if output else f"exit code {done.returncode}"
+        if completed.returncode:
+            output = (completed.stderr + completed.stdout).strip().splitlines()
+            return output[-1].strip() if output else f"exit code {completed.returncode}"
     return None

@@ -154,7 +154,7 @@ async def test_an_evaluation_that_is_killed_again_and_again_comes_out_as_without
         )
         await kill_group(process, grace=0)
     assert len(told(killed)) < len(told(whole))
-    assert "going on" in await finished(rows, killed)
+    assert "resuming" in await finished(rows, killed)
     assert told(killed) == told(whole)
 
 
