@@ -86,7 +86,7 @@ def test_what_does_not_go_together_is_a_clear_line(called: Run, tmp_path: Path) 
         ((*bench, "--policy", "proofs:proofs.jsonl"), "they go with --method whole-proof"),
         ((*bench, "--policy", "proofs:none.jsonl", "--method", "whole-proof"), "none.jsonl: "),
         ((*bench, "--policy", "proofs:bad.jsonl", "--method", "whole-proof"), "bad.jsonl, line 1: "),
-        ((*bench, "--policy", "tactics", "--correct", "2"), "--correct is of whole proofs"),
+        ((*bench, "--policy", "tactics", "--correct", "2"), "--correct is for whole proofs only"),
         ((*WHOLE, "--correct", "1"), "a file corrects nothing"),
         ((*WHOLE, "--simulations", "0", "--seconds", "5", "--passes", "2"), "need --simulations"),
     ]:

@@ -224,7 +224,7 @@ def test_one_gap_of_many_is_filled_when_it_is_named(fill, tmp_path):
     assert fill(file, "--only", "2", "--write").returncode == 0
     assert file.read_text().startswith("theorem a : True := sorry\ntheorem b : True := by ")
     nothing = fill(file, "--only", "b")
-    assert nothing.returncode == 2 and "what --only b means" in nothing.stderr
+    assert nothing.returncode == 2 and "matches --only b" in nothing.stderr
 
 
 LONG = ("--write", "--seconds", "600", "--simulations", "1000000")

@@ -262,7 +262,7 @@ def test_a_submission_is_compared_with_a_reference_file_and_with_a_statement(tmp
     assert verify(good, "--against", "theorem t (p : Prop) (h : p) : p").returncode == 0
     assert verify(good, "--against", "theorem t (p q : Prop) (h : p) : p").returncode == 1
     senseless = verify(good, "--against", "nothing.lean")
-    assert senseless.returncode == 2 and "no file, no folder and no statement" in senseless.stderr
+    assert senseless.returncode == 2 and "not an existing file or folder, and not a statement" in senseless.stderr
 
 
 def test_each_theorem_is_compared_within_its_own_file_and_what_that_imports(tmp_path):
