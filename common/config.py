@@ -55,6 +55,7 @@ def resolve(cls: type[T], section: str, argv: Sequence[str], *, prog: str | None
     file = config_file(argv)
     settings, node = load(cls, file, section), load_node(file)
     arg = tyro.conf.arg
+    # The file's values are the defaults of the flags, so that flags override the file.
     options = dataclasses.make_dataclass(
         "Options",
         [

@@ -141,6 +141,7 @@ class Descriptor:
 def classify(name: tuple[str, ...]) -> str | None:
     """Category of the parser with this name; None for an auxiliary one. Raises LookupError for excluded parsers."""
     last = name[-1]
+    # The order matters: the first matching case wins, and excluded names come before the general ones.
     match name:
         case ("Lean", "Parser", "Tactic", "Grind" | "withAnnotateState", *_):
             raise LookupError(last)

@@ -107,7 +107,7 @@ class EvalSettings:
     """How predicted steps are used."""
 
     models: ModelSettings = field(default_factory=ModelSettings)
-    """How language models are run and requested."""
+    """Settings of language models and of the requests to them."""
 
     out: Path | None = None
     """Folder of the evaluation; default: a folder in `evals`, named after benchmark, policy and method."""

@@ -126,6 +126,7 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
         ) as venue:
             yield venue
         return
+    # Imported only here, because with a mesh (--url) this process needs no Lean and no policy.
     from node.eval.alone import LoneVenue
     from node.lean.settings import LeanProcessSettings
     from node.prover.guided import open_guide

@@ -1,4 +1,4 @@
-"""`proofmesh fill PATH...`: searches a proof for each `sorry` in Lean files, and prints the changes as a diff.
+"""`proofmesh fill PATH...`: searches for a proof of each `sorry` in Lean files, and prints the changes as a diff.
 
 A `sorry` (gap) is searched at its place in the file, so local hypotheses, variables, notation and namespaces are in
 scope. The whole file is verified with the new proofs before any of them is shown. `--write` writes them atomically,
@@ -148,7 +148,7 @@ async def _fill(settings: FillSettings) -> int:
         print(f"proofmesh fill: {error}", file=sys.stderr)
         return NO_SEARCH
     except asyncio.CancelledError:
-        if not stopping.is_set():
+        if not stopping.is_set():  # cancelled by something other than a second Ctrl-C
             raise
         return INTERRUPTED
     if settings.only and not report.interrupted and not any(row.done for row in report.files):

@@ -1,4 +1,4 @@
-"""`proofmesh prove`: searches a proof of a statement, or at a place in a Lean file, that Lean accepts.
+"""`proofmesh prove`: searches for a proof of a statement, or of a gap in a Lean file, that Lean accepts.
 
     prove STATEMENT                    'theorem t (p q : Prop) : p ∧ q → q ∧ p'
     prove FILE:LINE                    the `sorry` on that line, or the theorem on that line
@@ -72,7 +72,7 @@ class ProveSettings:
     """Concurrent statements with --from; 0: one for each Lean worker."""
 
     disprove: bool = False
-    """Also search a proof of the negation at the same time. The first proof ends both searches."""
+    """Also search for a proof of the negation at the same time. The first proof ends both searches."""
 
     explain: Path | None = None
     """Write the search to FILE.json and FILE.html: states, tactics, priors, visits, values, Lean's messages."""

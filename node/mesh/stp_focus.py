@@ -59,6 +59,7 @@ def main_focus(argv: Sequence[str]) -> int:
 
     try:
         config.check_flags(options)
+        # The focused run is a new run; the source run is only read.
         source = plan_of(options.run)
         records = StpStore(source.directory / FILE, read_only=True)
         try:

@@ -118,6 +118,7 @@ def bounds(rng: random.Random) -> Draft | None:
     statement = Statement(rng)
     a, b = (statement.variable("Nat") for _ in range(2))
     x = statement.names.introduced(("x", "y", "z", "n"))
+    # Each shape has a fixed proof: the witness, then lemmas about the order.
     shape = rng.choice(("above", "above-two", "between", "strict", "sum", "function"))
     if shape == "above":
         return statement.draft("existence", shape, f"∃ {x}, {a} < {x} ∧ {b} ≤ {x}", _above(rng, a, b))

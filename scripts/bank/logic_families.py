@@ -142,6 +142,7 @@ def sequent_draft(
         or any(map(vacuous, [*hypotheses, goal]))
     ):
         return None
+    # The last `moved` hypotheses become premises of the conclusion, so that proofs begin with `intro`.
     moved = rng.choice((0, 0, 0, 1, 2, len(hypotheses)))
     in_binders = hypotheses[: max(len(hypotheses) - moved, 0)]
     for formula in reversed(hypotheses[len(in_binders) :]):

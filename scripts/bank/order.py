@@ -248,6 +248,7 @@ def false_order(rng: random.Random) -> Draft | None:
     ]
     if any(left == right for left, _, right in relations) or not used:
         return None
+    # Random values, until some satisfy all relations but the last one, which is the conclusion.
     for _ in range(30):
         values = {name: rng.randint(0, 4) for name in used}
         truth = [_holds(relation, values) for relation in relations]

@@ -110,6 +110,7 @@ def linear(rng: random.Random) -> Draft | None:
         else add(product, start)
     )
     claim: Equation = ((f.name, var(n)), closed)
+    # Two variations of the closed form: one step of the recursion, and a shifted argument.
     if rng.random() < 0.25:
         claim = (add((f.name, var(n)), slope), (f.name, add(var(n), ONE)))
     elif rng.random() < 0.3:
@@ -152,6 +153,7 @@ def sums(rng: random.Random) -> Draft | None:
     kind = rng.choice(("add", "scale", "scale", "twice", "shift"))
     n = statement.names.variable("Nat")
     extra: Term = num(rng.randint(2, 5)) if rng.random() < 0.5 else var(statement.variable("Nat"))
+    # Each kind relates the first sum to a second function with its own recursion equations.
     first = define_nat(statement, num(0), add(call, here) if rng.random() < 0.7 else add(here, call))
     f = (first.name, var(n))
     if kind == "add":
@@ -247,6 +249,7 @@ def mutual(rng: random.Random) -> Draft | None:
     count = rng.randint(2, 5)
     symbolic = rng.random() < 0.4
     n = statement.variable("Nat")
+    # Unfold the start term by the equations to get the right side of the claim.
     term: Term = (f, add(var(n), num(count)) if symbolic else num(count))
     start = term
     for _ in range(count + (0 if symbolic else 1)):
@@ -349,6 +352,7 @@ def predicates(rng: random.Random) -> Draft | None:
     bound = bound_name(statement, ("k", "m", "i"))
     induct = f"induction {n} with | zero => ?_ | succ {n} ih => ?_"
     kind = rng.choice(("plain", "pair", "rule", "function", "bound", "grow", "constant"))
+    # The first four kinds are about a predicate, the others about the order of a function's values.
     if kind in ("plain", "pair", "rule", "function"):
         p = statement.names.pick(("P", "Q", "R", "S"))
         statement.variables.append((p, "Nat → Prop"))

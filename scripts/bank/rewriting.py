@@ -233,6 +233,7 @@ def equations(rng: random.Random) -> Draft | None:
     equation: Equation = (start, term)
     if rng.random() < 0.3:
         equation = (term, start)
+    # The walk itself is a proof, but a shorter one may exist, and Lean's `rw` may rewrite in other places.
     closing = solve(equation, rules, 7, max_nodes=400, explicit=False)
     second = _second_equation(rng, maker, rules) if rng.random() < 0.35 else None
     goals = [equation, *([second[0]] if second else [])]

@@ -1,6 +1,6 @@
 """First-order terms with their Lean text, and a simulation of Lean's `rw` on equations between them.
 
-`rw [h]` searches the first subterm that matches the left side of `h` (outermost first, left to right, left side of the
+`rw [h]` finds the first subterm that matches the left side of `h` (outermost first, left to right, left side of the
 goal first), and replaces every occurrence of that instance. Then it tries `rfl`. Lean checks all results of the
 simulation.
 """

@@ -155,6 +155,7 @@ def measure(
     start, cpu_start = time.perf_counter(), time.process_time()
     while (elapsed := time.perf_counter() - start) < settings.seconds or not engine.counters.states:
         for _ in range(waiting):
+            # Fresh state numbers, so that the cache of states does not help; a share `again` repeats an earlier one.
             old = submitted > first and rng.random() < settings.again
             state = state_number(rng.randrange(first, submitted) if old else submitted, shape)
             engine.submit(Job(submitted, state, settings.samples, submitted))

@@ -105,6 +105,7 @@ async def bench_file(settings: FillBenchSettings, file: Path, folder: Path, veri
             f"proofmesh bench fill: {file}: fill ended with code {completed.returncode}: {completed.stderr[-500:]}"
         )
     gaps = json.loads(completed.stdout)["files"][0]["gaps"]
+    # Checked independently of what `fill` reports.
     written = copy.read_text(encoding="utf-8")
     verdicts = (await verifier.verify_text(written)).declarations
     refused = [verdict for verdict in verdicts if not verdict.accepted and "uses sorry" not in verdict.reason]

@@ -144,6 +144,7 @@ def measure(settings: MatchmakerBenchSettings, folder: Path) -> dict[str, Any]:
         matchmaker.dispatched(choice.theorem_id)
         assign.append((time.perf_counter() - began) * 1e3)
         waiting.append((choice.theorem_id, choice.disproof))
+        # Results come in the order of the choices, so that the number of outstanding attempts is constant.
         if len(waiting) > OUTSTANDING:
             theorem_id, disproof = waiting.pop(0)
             began = time.perf_counter()

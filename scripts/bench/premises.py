@@ -130,7 +130,7 @@ def asked_index(settings: PremisesBenchSettings, folder: Path) -> dict[str, Any]
 
     began = time.perf_counter()
     index = PremiseIndex(folder)
-    index.encode(["⊢ True"])
+    index.encode(["⊢ True"])  # warm-up: loads the encoder
     opened = time.perf_counter() - began
     rng = random.Random(settings.seed + 1)
     cases = list(_cases(index.corpus, rng, settings.queries))

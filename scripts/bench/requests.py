@@ -110,6 +110,7 @@ async def measure(url: str, clients: int, seconds: float, node: int) -> dict[str
 
     bus = await Bus.connect(BusSettings(url=url), run="bench", name="client", wait=30)
     request = TacticRequest(state=STATE, samples=len(TACTICS), seed=1)
+    # The node may still be starting.
     await bus.request_patiently(TACTIC_REQUEST, request, TacticReply, timeout=10, deadline=60)
     times: list[float] = []
     process, client_before = psutil.Process(node), time.process_time()
@@ -155,6 +156,7 @@ async def with_node(seconds: float, repeats: int) -> dict[str, Any]:
         node = await spawn_child(
             [sys.executable, "-m", "scripts.bench.requests", "--serve", url], stdout=subprocess.DEVNULL
         )
+        # A separate process, so that its CPU time is measured apart from the clients'.
         try:
             for clients in CLIENTS:
                 runs = [await measure(url, clients, seconds, node.pid) for _ in range(repeats)]

@@ -170,6 +170,7 @@ def _numbers(
     from node.learner.store.store import Store
     from scripts.bench._scale_numbers import cores, extrapolated, memory, percentiles
 
+    # Only results within the measured span count: the mesh was still starting before it, and stopping after it.
     published = {attempt: when for part in parts for attempt, when in part.published.items()}
     rows = [row for row in recorded(database) if span[0] <= row[2] <= span[1]]
     rate = len(rows) / (span[1] - span[0])

@@ -161,7 +161,7 @@ def bench(settings: TrainBenchSettings) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for case in settings.cases:
         made = batches(case, settings, config.vocab_size)
-        measure(work, made)
+        measure(work, made)  # warm-up
         used = sum(batch.used for batch in made)
         runs = []
         for number in pace.runs(settings.repeats, case):

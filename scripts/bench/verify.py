@@ -220,6 +220,7 @@ async def service(settings: VerifyBenchSettings, made: Sequence[Text]) -> dict[s
             wall = time.monotonic() - started
             async with http.get(f"{url}/metrics") as page:
                 stages = stage_seconds(await page.text())
+        # Children's CPU time is known only after they have ended and were waited for.
         own = psutil.Process(child.pid).cpu_times()
         child.terminate()
         await child.wait()

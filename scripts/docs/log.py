@@ -121,6 +121,7 @@ def _wrapped(lines: tuple[str, ...] | list[str]) -> list[str]:
 
     def finish() -> None:
         if paragraph:
+            # A NUL in place of a space keeps `textwrap` from breaking the line there.
             text = _MARKER.sub("\0", " ".join(line.strip() for line in paragraph)[len(marker) :])
             wrapped = textwrap.wrap(
                 marker + text if marker else text,

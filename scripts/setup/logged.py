@@ -44,6 +44,7 @@ def run(
                 too_late.set()
                 process.kill()
 
+            # A timer, because reading the output blocks.
             timer = threading.Timer(seconds or 0, kill)
             if seconds is not None:
                 timer.start()
