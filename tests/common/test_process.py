@@ -1,4 +1,4 @@
-"""Children die with their parent, and take their own children along."""
+"""Child processes end with their parent, together with their own children."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STUBBORN = """
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended (a zombie that nobody has waited for counts)."""
+    """Whether a process has ended (zombies count as ended)."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

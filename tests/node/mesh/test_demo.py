@@ -98,7 +98,7 @@ async def finish(process: asyncio.subprocess.Process, seconds: float) -> tuple[s
 
 
 def check(summary: dict[str, Any]) -> None:
-    """What every finished run has to say."""
+    """Check the output of a finished run."""
     assert set(WANTED.split()) <= summary.keys()
     assert summary["test_total"] == 6 and summary["records_sound"]
     assert summary["both_solved"] <= min(summary["solved_before"], summary["solved_after"])

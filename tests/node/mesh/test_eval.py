@@ -50,7 +50,7 @@ def rows(tmp_path: Path) -> Path:
 
 
 def told(folder: Path) -> dict[tuple[str, int], tuple[object, ...]]:
-    """What an evaluation came to, but for its clock."""
+    """The results of an evaluation, without times."""
     return {
         (each.name, each.number): (
             each.standing,
@@ -133,7 +133,7 @@ def command(rows: Path, out: Path) -> list[str]:
 
 
 async def finished(rows: Path, out: Path) -> str:
-    """Evaluate to the end; what is said for people."""
+    """Evaluate to the end; returns the messages to the user."""
     process = await asyncio.create_subprocess_exec(
         *command(rows, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )

@@ -1,4 +1,4 @@
-"""`proofmesh eval --method whole-proof`: proofs that somebody else's prover has written, checked and counted."""
+"""`proofmesh eval --method whole-proof`: proofs of another prover are checked and counted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROOFS = {
     "sum": ["rfl", "", "omega", "simp"],
     "false": ["theorem false : True := by\n  trivial", "intro h\nexact h", "intro h\nexact h", "exact false _ _"],
 }
-"""Two of four are right, one of four, none. Of the last statement there is none at all."""
+"""Two of four proofs are correct, then one of four, then none. The last statement has no proofs."""
 
 PASS_AT = {"1": (2 / 4 + 1 / 4) / 4, "2": ((1 - 1 / 6) + (1 - 3 / 6)) / 4, "4": 2 / 4}
 """1 - C(n-c, k) / C(n, k) with n = 4, by hand."""
@@ -37,7 +37,7 @@ PASS_AT = {"1": (2 / 4 + 1 / 4) / 4, "2": ((1 - 1 / 6) + (1 - 3 / 6)) / 4, "4": 
 
 @pytest.fixture
 def called(calling: Callable[[Command], Run], tmp_path: Path) -> Run:
-    """`eval` in this process, beside a benchmark and proofs of it."""
+    """`eval` in this process, in a folder with a benchmark and its proofs."""
     rows = [{"name": name, "statement": text} for name, text in STATEMENTS.items()]
     proofs = [{"name": name, "proof": proof} for name, given in PROOFS.items() for proof in given]
     for file, content in (("rows.jsonl", rows), ("proofs.jsonl", proofs)):
@@ -47,7 +47,7 @@ def called(calling: Callable[[Command], Run], tmp_path: Path) -> Run:
 
 @pytest.fixture
 def proves(called: Run, calling: Callable[[Command], Run]) -> Run:
-    """`prove` beside the same files."""
+    """`prove` in the same folder."""
     return calling(prove.main)
 
 

@@ -77,7 +77,7 @@ def nodes_of(up: asyncio.subprocess.Process, role: str) -> list[psutil.Process]:
 
 
 async def registered(url: str, count: int) -> None:
-    """Wait until so many nodes are running."""
+    """Wait until this number of nodes is running."""
     bus = await Bus.connect(BusSettings(url=url), run=RUN, name="test", wait=60)
 
     async def are_running() -> bool:

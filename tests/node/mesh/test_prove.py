@@ -37,7 +37,7 @@ end Foo
 
 
 def prove(*arguments: str, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """The command as a user runs it, in a folder of its own."""
+    """The command as a user runs it, in a separate folder."""
     command = [sys.executable, "-m", "node.mesh.cli", "prove", *arguments]
     run = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, text=True, timeout=120, check=False)
     assert "Traceback" not in run.stderr, run.stderr

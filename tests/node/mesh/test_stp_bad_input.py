@@ -1,4 +1,4 @@
-"""What `proofmesh stp` says of what it cannot use: one line, before anything starts."""
+"""Bad input to `proofmesh stp` gives a one-line error before anything starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Supervised processes, real ones: started again, given up, stopped in order, gone with their parent."""
+"""Supervised real processes: restarted, failed for good, stopped in order, killed with their parent."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_what_cannot_be_read_exits_with_2(tmp_path, text, says):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Files that import each other, and what has no business among them."""
+    """Files that import each other, and unrelated files."""
     root = tmp_path / "root"
     (root / "Lib").mkdir(parents=True)
     (root / "Lib" / "Basic.lean").write_text("def two : Nat := 2\ntheorem two_eq : two = 2 := rfl\n")

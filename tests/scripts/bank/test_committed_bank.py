@@ -1,4 +1,4 @@
-"""What the committed bank promises, read off its files; Lean checks a sample, and all of it in the slow tier."""
+"""The promised properties of the committed bank; Lean checks a sample, and the whole bank in slow tests."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""A small Llama from scratch: a folder that transformers reads, that knows what it was shown."""
+"""A small Llama from scratch: transformers can read its folder, and it has learned its examples."""
 
 import json
 from pathlib import Path
