@@ -1,4 +1,4 @@
-# `just` lists the recipes. Without just: `./start RECIPE` (it puts just into .venv first).
+# `just` lists the recipes. Without just, use `./start RECIPE`, which installs just into .venv first.
 
 set positional-arguments
 
@@ -9,7 +9,7 @@ python := ".venv/bin/python"
 _default:
     @"{{ just_executable() }}" --justfile "{{ justfile() }}" --list --unsorted
 
-# Everything that is needed, in .venv: packages, nats-server, pocket Lean (`just setup gpu`: torch with CUDA)
+# Install everything into .venv: packages, nats-server, pocket Lean (`just setup gpu`: torch with CUDA)
 [no-exit-message]
 setup *kind:
     @./start --setup "$@"
@@ -19,35 +19,35 @@ setup *kind:
 demo *args: setup
     @{{ proofmesh }} demo "$@"
 
-# Style, types and the default tests, several at once; with arguments, pytest alone with these
+# Style, types and the default tests, in parallel; with arguments: only pytest, with these arguments
 [no-exit-message]
 test *args: setup
     @if [ $# -eq 0 ]; then "{{ just_executable() }}" lint; fi
     @if [ $# -eq 0 ]; then set -- --numprocesses logical --maxprocesses 4 --dist worksteal; fi; {{ python }} -m pytest "$@"
 
-# The tests that start no broker, no Lean and no other program, and compute little
+# Only fast tests, which start no broker, no Lean and no other program
 [no-exit-message]
 unit *args: setup
     @{{ python }} -m pytest -m "not slow and not broker and not lean and not process and not compute" --numprocesses logical --maxprocesses 4 --dist worksteal "$@"
 
-# The tests that take long or need much of the machine
+# Only slow tests, which take long or need many resources
 [no-exit-message]
 test-slow *args: setup
     @{{ python }} -m pytest -m slow --timeout 900 "$@"
 
-# Style and types
+# Check style and types
 [no-exit-message]
 lint: setup
     .venv/bin/ruff check .
     .venv/bin/ruff format --check .
     .venv/bin/mypy
 
-# Write the generated pages of docs/ anew: protocol, configuration, metrics
+# Regenerate the generated pages of docs/: protocol, configuration, metrics
 [no-exit-message]
 docs-generate *args: setup
     @{{ python }} -m scripts.docs "$@"
 
-# Build the documentation as a site, in build/site (`just docs serve` shows it while you write)
+# Build the documentation site in build/site (`just docs serve`: a live preview)
 [no-exit-message]
 docs *args: setup
     @{{ python }} -m scripts.docs.site "$@"
@@ -57,7 +57,7 @@ docs *args: setup
 prove *args: setup
     @{{ proofmesh }} prove "$@"
 
-# Prove what is `sorry` in Lean files, folders and projects: just fill FILE --write
+# Replace `sorry` by proofs in Lean files, folders and projects: just fill FILE --write
 [no-exit-message]
 fill *args: setup
     @{{ proofmesh }} fill "$@"
@@ -67,84 +67,84 @@ fill *args: setup
 verify *args: setup
     @{{ proofmesh }} verify "$@"
 
-# The verification service with Kimina Lean Server's API: just serve --port 8000
+# Run a verification service with Kimina Lean Server's API: just serve --port 8000
 [no-exit-message]
 serve *args: setup
     @{{ proofmesh }} serve "$@"
 
-# All roles as child processes, from one file: just up scripts/recipes/laptop.toml
+# Run all roles as child processes, configured by one file: just up scripts/recipes/laptop.toml
 [no-exit-message]
 up *args: setup
     @{{ proofmesh }} up "$@"
 
-# One node: the broker
+# Run one node: the broker
 [no-exit-message]
 run-broker *args: setup
     @exec {{ proofmesh }} broker "$@"
 
-# One node: matchmaker, replay, training, checkpoints, evaluation
+# Run one node: matchmaker, replay buffer, training, checkpoints, evaluation
 [no-exit-message]
 run-learner *args: setup
     @exec {{ proofmesh }} learner "$@"
 
-# One node: samples tactics from the policy
+# Run one node that samples tactics from the policy
 [no-exit-message]
 run-inference *args: setup
     @exec {{ proofmesh }} inference "$@"
 
-# One node: searches for proofs
+# Run one node that searches for proofs
 [no-exit-message]
 run-prover *args: setup
     @exec {{ proofmesh }} prover "$@"
 
-# One node: runs tactics in Lean, verifies proofs
+# Run one node that runs tactics in Lean and verifies proofs
 [no-exit-message]
 run-lean-proxy *args: setup
     @exec {{ proofmesh }} lean-proxy "$@"
 
-# One node: the web monitor; waits for the broker
+# Run one node: the web monitor; it waits for the broker
 [no-exit-message]
 run-ui *args: setup
     @exec {{ proofmesh }} ui --patience None "$@"
 
-# Measurements of the parts, for LOG.md; `just bench` lists them, `just bench NAME` runs one
+# Benchmarks, with reports for LOG.md; `just bench` lists them, `just bench NAME` runs one
 [no-exit-message]
 bench *args: setup
     @{{ proofmesh }} bench "$@"
 
-# Generate the theorem bank anew (minutes; --scale 0.1 for a small one, --out FOLDER to leave ours alone)
+# Regenerate the theorem bank (takes minutes; --scale 0.1: a small one; --out FOLDER: do not overwrite ours)
 [no-exit-message]
 bank *args: setup
     @{{ python }} -m scripts.bank.build "$@"
 
-# What single tactics and a search without a model prove of the test split
+# Baselines: the solve rates of single tactics and of a search without a model on the test split
 [no-exit-message]
 floors *args: setup
     @{{ python }} -m scripts.bank.floors "$@"
 
-# An hour of reinforcement learning beside its controls (--seeds 0 1 2; goes on where it stopped), and its tables
+# Study: an hour of reinforcement learning and its controls, with tables (--seeds 0 1 2; resumes where it stopped)
 [no-exit-message]
 rl-pocket *args: setup
     @{{ python }} -m scripts.studies.rl_pocket "$@"
     @{{ python }} -m scripts.studies.rl_pocket_page
 
-# Reinforcement learning without one of its parts at a time: eight runs of 15 minutes on one core; goes on where it stopped
+# Study: what the parts of reinforcement learning are worth, in eight runs of 15 minutes on one core (resumes where it stopped)
 [no-exit-message]
 rl-ablations *args: setup
     @{{ python }} -m scripts.studies.rl_ablations "$@"
 
-# Self-play beside expert iteration (--seeds 0 1; goes on where it stopped), and their picture
+# Study: self-play and expert iteration, with a picture (--seeds 0 1; resumes where it stopped)
 [no-exit-message]
 stp-pocket *args: setup
     @{{ python }} -m scripts.studies.stp_pocket "$@"
     @{{ python }} -m scripts.studies.stp_pocket_page self-play=runs/stp-pocket-0 'expert iteration=runs/ei-pocket-0'
 
-# Self-play without one of its parts at a time: four short runs, about 15 minutes each on one core; goes on where it stopped
+# Study: self-play without one of its parts, four runs of about 15 minutes on one core (resumes where it stopped)
 [no-exit-message]
 stp-ablations *args: setup
     @{{ python }} -m scripts.studies.stp_ablations "$@"
 
-# Train a small Llama in Hugging Face's format on the bank's proofs, in minutes: just small-llama FOLDER (--lora BASE)
+# Train a small Llama on the bank's proofs in minutes, in Hugging Face format: just small-llama FOLDER (--lora BASE)
 [no-exit-message]
 small-llama *args: setup
     @{{ python }} -m scripts.models.small_llama "$@"

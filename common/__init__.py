@@ -1,2 +1,2 @@
-"""What every node shares, and nothing heavier: messages, the bus, lifecycle, configuration, Lean text types. Never
+"""Code that every node shares: messages, the bus, lifecycle, configuration, Lean text types. It never imports
 torch."""

@@ -1,4 +1,5 @@
-"""Attempts at theorems, and their results: what learners, evaluations and people ask provers for."""
+"""Messages for attempts at theorems and for their results. Learners, evaluations and people send attempts to
+provers."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ from common.messages import Count, Message, Seconds
 from common.sampling import SAMPLES, Sampling
 
 MAX_PARTS = 4096
-"""Parts of one result: 2 GiB, far beyond any attempt."""
+"""Most parts of one result: 2 GiB, far more than any attempt needs."""
 
 
 class Purpose(enum.StrEnum):
     """What an attempt is for. Provers take attempts in the order of this list."""
 
     INTERACTIVE = "interactive"
-    """Somebody waits for it (`proofmesh prove`)."""
+    """A person waits for the result (`proofmesh prove`)."""
     EVAL = "eval"
     """Scores a pinned weight version; never trains."""
     DISPROVE = "disprove"
@@ -29,7 +30,8 @@ class Purpose(enum.StrEnum):
 
 
 TRAINED_PURPOSES = (Purpose.TRAIN, Purpose.DISPROVE)
-"""Attempts whose transitions train. Those of `eval` are about test statements: they score and never train."""
+"""Purposes whose transitions are training data. Evaluations try test statements: they give scores, never training
+data."""
 
 
 class AttemptOutcome(enum.StrEnum):
@@ -38,19 +40,19 @@ class AttemptOutcome(enum.StrEnum):
     PROVED = "proved"
     """Reported: the search found a proof. Recorded: Lean verified it."""
     FAILED = "failed"
-    """The search was exhausted, or its budget of simulations or Lean attempts: this says something about theorem and
-    policy."""
+    """The search tried every tactic, or used up its budget of simulations or Lean attempts. This says something about
+    the theorem and the policy."""
     BAD_STATEMENT = "bad-statement"
     """Lean refuses the statement."""
     UNDECIDED = "undecided"
-    """The search found no proof, and infrastructure lost some of its expansions, or its time was over: this says
+    """The search found no proof, but infrastructure lost some of its expansions, or its time ran out. This says
     nothing about the theorem."""
     ERROR = "error"
-    """Infrastructure failed: this says nothing about the theorem."""
+    """Infrastructure failed. This says nothing about the theorem."""
     POISONED = "poisoned"
-    """Delivered again and again without a result: the attempt is given up."""
+    """Delivered too many times without a result. It is not delivered again."""
     REJECTED = "rejected"
-    """Recorded: a proof was reported, and Lean's verification refused it."""
+    """Recorded: a prover reported a proof, and Lean's verification refused it."""
 
     @property
     def decided(self) -> bool:
@@ -64,30 +66,30 @@ class Method(enum.StrEnum):
     MCTS = "mcts"
     """Monte Carlo tree search, as AlphaProof's."""
     BEST_FIRST = "best-first"
-    """The likeliest path first, as GPT-f's, ReProver's and BFS-Prover's."""
+    """Best-first search: the most probable path first, as in GPT-f, ReProver and BFS-Prover."""
     RANDOM = "random"
-    """Any open state, each with equal probability."""
+    """Expands a random open state; all have equal probability."""
     WHOLE_PROOF = "whole-proof"
-    """No search: whole proofs are sampled, and each is tried (`node.prover.whole_proof`)."""
+    """No search: the policy samples whole proofs, and Lean checks each (`node.prover.whole_proof`)."""
 
 
 class Ended(enum.StrEnum):
-    """What ended a search that found no proof."""
+    """Why a search ended without a proof."""
 
     SIMULATIONS = "simulations"
     """Its budget of simulations was used up."""
     LEAN_ATTEMPTS = "lean-attempts"
     """Its budget of tactics for Lean was used up."""
     SECONDS = "seconds"
-    """Its time was over. How far a search comes in its time depends on the machines and on what else they do: alone,
-    this says nothing about the theorem."""
+    """Its time ran out. How far a search comes in that time depends on the machines and their load, so this says
+    nothing about the theorem."""
     EXHAUSTED = "exhausted"
     """No tactic was left to try."""
 
 
 class Transition(msgspec.Struct, frozen=True):
-    """One training example: at `state`, play `tactic`; `remaining_steps` tactics were left on the longest branch,
-    this one included."""
+    """One training example: the proof plays `tactic` at `state`. The longest branch from there has `remaining_steps`
+    tactics, this one included."""
 
     state: str
     tactic: str
@@ -95,78 +97,79 @@ class Transition(msgspec.Struct, frozen=True):
 
 
 class Attempt(Message, frozen=True):
-    """One attempt to prove (or disprove) a theorem. It is leased, not given: the lease of a prover that died runs out,
+    """One attempt to prove (or disprove) a theorem. Provers lease attempts: when a prover crashes, its lease expires,
     and the attempt is delivered again."""
 
     attempt_id: str
     theorem_id: str
     theorem: Theorem
-    """What is to be proved: for a disproof, already the negation."""
+    """The statement to prove. For a disproof, this is already the negation."""
     purpose: Purpose
     simulations: Count
-    """Budget: expansions that may be backed up, or whole proofs that may be sampled; 0: no limit. The search ends with
-    whichever budget ends first."""
+    """Budget: most expansions that are backed up, or most whole proofs that are sampled; 0: no limit. The search ends
+    when the first of its budgets is used up."""
     seed: int
     weights: int | None = None
     """Pinned weight version (evaluation); None is the latest."""
     samples: int = SAMPLES
-    """K: tactics sampled per expansion, or whole proofs that are asked for at once. Every prover keeps to it, so that
-    evaluations can be compared."""
+    """K: tactics sampled per expansion, or whole proofs per request. Every prover uses this number, so that evaluations
+    can be compared."""
     explore: int = 0
-    """Candidates of the prover's fixed list that join the samples of an expansion."""
+    """Candidates of the prover's fixed list that are added to the samples of an expansion."""
     method: str = Method.MCTS
-    """How to search. A name, so that a prover that does not know it can say so: the attempt ends in an error."""
+    """How to search. A plain string, so that a prover that does not know the method can end the attempt with an
+    error."""
     lean_attempts: Count = 0
-    """Budget: tactics, or whole proofs, that may be sent to Lean; 0: no limit."""
+    """Budget: most tactics, or whole proofs, that are sent to Lean; 0: no limit."""
     seconds: Seconds = 0.0
-    """Budget: time from opening the theorem on, final verification not counted; 0: no limit."""
+    """Budget: time since the theorem was opened, without final verification; 0: no limit."""
     correct: Count = 0
-    """Of `whole-proof`: how often a proof that Lean refuses goes back to its author, with Lean's errors. Attempts from
-    before this field ask for none, and provers from before it do not see it."""
+    """For `whole-proof`: how many times a refused proof goes back to the policy with Lean's errors, to be corrected.
+    Attempts from before this field ask for none, and provers from before it ignore it."""
     then: str = ""
-    """Of `whole-proof`: the search that goes on with the second half of the budget, from where the proofs that failed
-    were still right; empty: none. A method's name. Attempts from before this field ask for none."""
+    """For `whole-proof`: the search method that uses the second half of the budget. It starts from the correct
+    beginnings of the failed proofs. Empty: no search. Attempts from before this field ask for none."""
     first: Count = 0
-    """Of `whole-proof`: proofs of this theorem that earlier attempts have asked for. A source with a fixed stock of
-    them goes on behind these. Attempts and provers from before this field begin at the first."""
+    """For `whole-proof`: how many proofs of this theorem earlier attempts have requested. A source with a fixed list of
+    proofs continues after these. Attempts and provers from before this field begin at the first."""
     policy: str = ""
-    """What proposes tactics or writes proofs: `inference`, `openai:MODEL@TEMPLATE` or `hf:ID_OR_FOLDER@TEMPLATE` (a
-    model that inference nodes serve), `tactics`, a mixture such as `inference+tactics`, or policies that take turns,
-    `inference,tactics`; empty: what the prover is configured with. A name, so that a prover that does not know it can
-    say so: the attempt ends in an error. Attempts from before this field have none, and provers from before it do not
-    see it."""
+    """The policy that proposes tactics or writes proofs: `inference`, `openai:MODEL@TEMPLATE` or
+    `hf:ID_OR_FOLDER@TEMPLATE` (a model that inference nodes serve), `tactics`, a mixture such as `inference+tactics`,
+    or policies that take turns, `inference,tactics`; empty: the policy of the prover's configuration. A plain string,
+    so that a prover that does not know the policy can end the attempt with an error. Attempts from before this field
+    have none, and provers from before it ignore it."""
     verify: bool = False
-    """Have the lean-proxies verify every proof that is found before it is reported; after a refusal the search goes on
-    within its budget. Attempts from before this field do not ask for it, and provers from before it do not see it."""
+    """Have lean-proxies verify every proof before it is reported. After a refusal the search goes on within its budget.
+    Attempts from before this field do not ask for it, and provers from before it ignore it."""
     every_proof: bool = False
-    """Of `whole-proof`: do not end with the first proof. Every sample that the budget allows is tried, and the result
-    tells all different proofs that Lean's workers have accepted (`AttemptResult.proofs`). Whoever asks verifies them:
-    this goes with none of `verify`, `correct` and `then`. Attempts from before this field end with the first proof, and
-    so do provers from before it: their result is `proved` without `proofs`."""
+    """For `whole-proof`: do not stop at the first proof. Every sample that the budget allows is tried, and the result
+    lists all different proofs that Lean's workers have accepted (`AttemptResult.proofs`). The sender of the attempt
+    verifies them, so this cannot be combined with `verify`, `correct` or `then`. Attempts and provers from before this
+    field stop at the first proof: their result is `proved` without `proofs`."""
     sampling: Sampling | None = None
-    """How tactics and proofs are drawn; None: as the prover is configured. Attempts from before this field have none,
-    and provers from before it do not see it."""
+    """How tactics and proofs are sampled; None: as the prover is configured. Attempts from before this field have none,
+    and provers from before it ignore it."""
 
 
 class AttemptStatistics(msgspec.Struct, frozen=True):
-    """What an attempt has cost, and after how much of it the proof was known.
+    """The cost of an attempt: in total, and until the proof was known.
 
-    Of `whole-proof`, a simulation is a proof that was sampled, and a Lean attempt one that was sent to Lean.
+    For `whole-proof`, a simulation is a proof that was sampled, and a Lean attempt is a proof that was sent to Lean.
 
-    Expansions are counted in the order in which they were selected, not in which they came back; those in flight behind
-    the one that completed the proof are not among `simulations` and `solved_at_...`. So an attempt that was solved at n
-    simulations is solved with every budget of n or more, and unsolved with every smaller one (as long as nothing is
-    lost and as many expansions may be in flight); the same holds of Lean attempts.
+    Expansions are counted in the order in which they were selected, not in which they came back. Expansions that were
+    selected after the one that completed the proof do not count in `simulations` and `solved_at_...`. So an attempt
+    that was solved at n simulations is solved with every budget of n or more, and unsolved with every smaller one, if
+    nothing is lost and the same number of expansions may be in flight. The same holds for Lean attempts.
     """
 
     simulations: Count = 0
     """Expansions that were backed up."""
     expansions: Count = 0
-    """Expansions that were asked for, repeated ones included."""
+    """Expansions that were requested, repeated ones included."""
     expansions_lost: Count = 0
-    """Expansions given up because infrastructure lost all their outcomes, again and again."""
+    """Expansions that failed for good because infrastructure lost all their outcomes several times."""
     nodes: Count = 0
-    """States of the search's tree."""
+    """Nodes of the search tree."""
     tactics_tried: Count = 0
     tactics_failed: Count = 0
     seconds: Seconds = 0.0
@@ -174,53 +177,57 @@ class AttemptStatistics(msgspec.Struct, frozen=True):
     """Waiting for inference, summed over expansions (expansions overlap)."""
     seconds_lean: Seconds = 0.0
     weights_first: Count = 0
-    """Weight version of the first answer of inference; 0: none has answered."""
+    """Weight version of the first reply of inference; 0: no reply."""
     weights_last: Count = 0
     ended: Ended | None = None
-    """What ended the search; None: a proof or an error did, or there was no search. No proof ends an attempt with
-    `every_proof`."""
+    """Why the search ended without a proof; None: it ended with a proof or an error, or there was no search. An attempt
+    with `every_proof` does not end with a proof."""
     solved_at_simulations: Count = 0
     """Simulations until the proof was known, the last one included; 0: not proved."""
     solved_at_lean_attempts: Count = 0
-    """Tactics tried until then; of the last expansion those up to the one that completed the proof."""
+    """Tactics tried until the proof was known. Of the last expansion, only those up to the one that completed the
+    proof."""
     solved_at_seconds: Seconds = 0.0
-    """Time until then, verification of proofs not counted."""
+    """Time until the proof was known, without the verification of proofs."""
     proofs_rejected: Count = 0
     """Proofs that final verification refused before the search went on."""
     lean_attempts: Count = 0
-    """Tactics that were sent to Lean, those of expansions that nobody waited for included. Lost ones are sent again
-    and count once."""
+    """Tactics that were sent to Lean, also those of expansions whose result was not needed in the end. Lost ones are
+    sent again and count once."""
     samples: Count = 0
-    """Tactics that the policy drew, duplicates and incomplete ones included."""
+    """Tactics that the policy sampled, duplicates and incomplete ones included."""
     tokens: Count = 0
-    """Tokens of these samples; 0: the policy does not tell."""
+    """Tokens of these samples; 0: the policy does not report them."""
     seconds_verify: Seconds = 0.0
     """Waiting for final verification; part of `seconds`."""
     corrections: Count = 0
-    """Of the simulations of `whole-proof`: proofs that were written to correct an earlier one."""
+    """Simulations of `whole-proof`: proofs that were written to correct an earlier one."""
     duplicates: Count = 0
-    """Of the same: proofs that had been tried before in the attempt. They do not reach Lean again."""
+    """Simulations of `whole-proof`: proofs that the attempt had tried before. They are not sent to Lean again."""
     without_proof: Count = 0
-    """Of the same: outputs without a proof, and proofs that the text rules forbid. They do not reach Lean."""
+    """Simulations of `whole-proof`: completions without a proof, and proofs that the text rules forbid. They are not
+    sent to Lean."""
     correct: Count = 0
-    """Of `every_proof`: samples that are proofs, those that repeat one included."""
+    """For `every_proof`: samples that are proofs, repeated ones included."""
 
 
 class SampledProof(msgspec.Struct, frozen=True):
-    """A proof that an attempt with `every_proof` has sampled, and that Lean's workers have accepted."""
+    """A sampled proof of an attempt with `every_proof`. Lean's workers have accepted it."""
 
     script: str
-    """The block of tactics, from column 0 on, without comments and empty lines."""
+    """The block of tactics, without indentation, comments and empty lines."""
     count: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
-    """Samples that wrote it, up to comments and empty lines."""
+    """Samples with this proof; they may differ in comments and empty lines."""
     first: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
-    """Number of the first of these among the attempt's samples, from 1 on."""
+    """Number of the first sample with this proof, counted from 1 in the attempt."""
     seconds: Seconds = 0.0
-    """That Lean took for it; 0: not known. Workers run many proofs in one document and do not tell."""
+    """Seconds that Lean needed for it; 0: not known. Workers check many proofs in one document and do not report times
+    of single ones."""
 
 
 class AttemptResult(Message, frozen=True):
-    """The outcome of an attempt. One that is too large for a message travels as `ResultPart`s (`common.parts`)."""
+    """The outcome of an attempt. A result that is too large for a message is sent as several `ResultPart`s
+    (`common.parts`)."""
 
     attempt_id: str
     theorem_id: str
@@ -232,8 +239,8 @@ class AttemptResult(Message, frozen=True):
     """The script to verify and the transitions to train on are derived from it (`common.proofs`)."""
     statistics: AttemptStatistics = AttemptStatistics()
     proofs: tuple[SampledProof, ...] = ()
-    """Of an attempt with `every_proof`: all different proofs, in the order of their first samples, as far as they have
-    room (`node.prover.every_proof`). Results from before this field have none."""
+    """For an attempt with `every_proof`: all different proofs, in the order of their first samples, up to a size limit
+    (`node.prover.every_proof`). Results from before this field have none."""
 
 
 class ResultPart(Message, frozen=True):
@@ -242,7 +249,8 @@ class ResultPart(Message, frozen=True):
     attempt_id: str
     prover_id: str
     digest: str
-    """blake2b of the whole encoded result, hex: an attempt that is played again gives other parts."""
+    """blake2b of the whole encoded result, hex. It tells apart the parts of two results of the same attempt, which may
+    be delivered twice."""
     part: Annotated[int, msgspec.Meta(ge=0, lt=MAX_PARTS)]
     parts: Annotated[int, msgspec.Meta(ge=1, le=MAX_PARTS)]
     payload: bytes

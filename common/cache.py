@@ -1,4 +1,5 @@
-"""Where proofmesh keeps what it can make or fetch again: nats-server, Lean's library, warm starts, whitelists."""
+"""The cache folder, for files that can be made or downloaded again: nats-server, Lean's library, warm starts,
+whitelists."""
 
 from __future__ import annotations
 
@@ -6,10 +7,10 @@ import os
 from pathlib import Path
 
 VARIABLE = "PROOFMESH_CACHE"
-"""Names another folder for all of it."""
+"""Environment variable that names another cache folder."""
 
 
 def cache_directory() -> Path:
-    """$PROOFMESH_CACHE, or `~/.cache/proofmesh`. It may not be there yet."""
-    named = os.environ.get(VARIABLE)
-    return Path(named) if named else Path.home() / ".cache" / "proofmesh"
+    """$PROOFMESH_CACHE, or `~/.cache/proofmesh`. The folder may not exist yet."""
+    from_environment = os.environ.get(VARIABLE)
+    return Path(from_environment) if from_environment else Path.home() / ".cache" / "proofmesh"

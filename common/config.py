@@ -1,7 +1,7 @@
-"""Configuration: defaults of a dataclass, then a TOML file, then flags; every error says file, section and key.
+"""Reads a configuration: defaults of a dataclass, then a TOML file, then flags. Errors name the file, section and key.
 
-A file has the sections [run], [bus], [node] and one for each role; one file serves a whole mesh. Flags of a role
-stand alone (`--searches 8`); those that all roles share are `--run`, `--bus.url`, `--node.log-level` and so on.
+A file has the sections [run], [bus], [node] and one for each role, so one file configures a whole mesh. Flags of a role
+have no prefix (`--searches 8`). Flags that all roles share are `--run`, `--bus.url`, `--node.log-level` and so on.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ SECTIONS = (
 
 
 class ConfigError(ValueError):
-    """A mistake in a configuration file. The message says where, and suggests the name that was probably meant."""
+    """A mistake in a configuration file. The message says where, and suggests the closest valid name."""
 
 
 @dataclass
 class Resolved(Generic[T]):
-    """A role's configuration, from all its sources."""
+    """A role's configuration, merged from defaults, file and flags."""
 
     settings: T
     node: NodeSettings
@@ -48,13 +48,14 @@ class Resolved(Generic[T]):
 def resolve(cls: type[T], section: str, argv: Sequence[str], *, prog: str | None = None) -> Resolved[T]:
     """A role's configuration from a command line with `--config FILE`, `--dry-run` and flags.
 
-    Raises ConfigError; flags that are wrong end the process with code 2 and say why, `--help` with 0.
+    Raises ConfigError. Invalid flags print an error and exit with code 2; `--help` exits with 0.
     """
     import tyro
 
     file = config_file(argv)
     settings, node = load(cls, file, section), load_node(file)
     arg = tyro.conf.arg
+    # The file's values are the defaults of the flags, so that flags override the file.
     options = dataclasses.make_dataclass(
         "Options",
         [
@@ -81,11 +82,11 @@ def resolve(cls: type[T], section: str, argv: Sequence[str], *, prog: str | None
 
 
 def config_file(argv: Sequence[str]) -> Path | None:
-    """The file that `--config` names: it gives the defaults of all other flags, so it is looked for first."""
+    """The file that `--config` names. It is read before all other flags, because it sets their defaults."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config", type=Path)
-    known, _ = parser.parse_known_args(argv)
-    return known.config if isinstance(known.config, Path) else None
+    flags, _ = parser.parse_known_args(argv)
+    return flags.config if isinstance(flags.config, Path) else None
 
 
 def load(cls: type[T], file: Path | None, section: str, flags: Sequence[str] | None = None) -> T:
@@ -108,15 +109,15 @@ def load(cls: type[T], file: Path | None, section: str, flags: Sequence[str] | N
 
 
 def check_flags(settings: Any, prefix: str = "") -> None:
-    """Whether values that came from flags make sense, as `convert` asks of those in files. Raises ConfigError."""
+    """Check values from flags as `convert` checks values from files. Raises ConfigError."""
     try:
         _validated(type(settings), msgspec.to_builtins(settings, enc_hook=str))
-    except _Senseless as error:
+    except _InvalidValue as error:
         raise ConfigError(f"--{prefix.replace('_', '-')}{error.args[0].replace('_', '-')}{error.args[1]}") from error
 
 
 def load_node(file: Path | None) -> NodeSettings:
-    """What every role reads: [run], [bus] and [node]. Raises ConfigError."""
+    """The sections that every role reads: [run], [bus] and [node]. Raises ConfigError."""
     content = read(file)
     run = convert(RunSettings, content.get("run", {}), _where(file, "run"))
     bus = convert(BusSettings, content.get("bus", {}), _where(file, "bus"))
@@ -130,7 +131,10 @@ def load_lean(file: Path | None) -> LeanSettings:
 
 
 def read(file: Path | None) -> dict[str, Any]:
-    """A file's tables, by section; nothing for no file. Raises ConfigError: no such file, no TOML, unknown section."""
+    """A file's tables by section; an empty dict without a file.
+
+    Raises ConfigError if the file does not exist, is not TOML or has an unknown section.
+    """
     if file is None:
         return {}
     content = read_toml(file)
@@ -143,7 +147,7 @@ def read(file: Path | None) -> dict[str, Any]:
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """What a TOML file holds. Raises ConfigError: no such file, no TOML."""
+    """The content of a TOML file. Raises ConfigError if it does not exist or is not TOML."""
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -153,33 +157,33 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def convert(cls: type[T], table: Mapping[str, Any], where: str) -> T:
-    """A table as a dataclass. Raises ConfigError: unknown key, wrong type, a value that makes no sense. `where` begins
-    its message."""
+    """A table as a dataclass. Raises ConfigError for an unknown key, a wrong type or an invalid value; its message
+    begins with `where`."""
     _check_keys(cls, table, where)
     try:
         return _validated(cls, table)
-    except _Senseless as error:
+    except _InvalidValue as error:
         raise ConfigError(f"{where} {error.args[0]}{error.args[1]}") from error
 
 
-class _Senseless(ValueError):
-    """(key, what is wrong with it), the key being empty when it is about the table as a whole."""
+class _InvalidValue(ValueError):
+    """Arguments: the key and the problem. The key is empty if the problem concerns the whole table."""
 
 
 def _validated(cls: type[T], table: Mapping[str, Any]) -> T:
-    """A table as a dataclass: types, limits (`common.limits`), and the `check` of parts that have one."""
+    """A table as a dataclass. Checks types, limits (`common.limits`), and the `check` methods of its parts."""
     try:
         settings = msgspec.convert(table, cls, strict=True, dec_hook=_decode)
     except msgspec.ValidationError as error:
         key, text = _in_words(str(error))
-        found = _limits(cls, key, table)
-        raise _Senseless(key, found or (f": {text}" if key else text)) from error
+        limits = _limits(cls, key, table)
+        raise _InvalidValue(key, limits or (f": {text}" if key else text)) from error
     _check_parts(settings)
     return settings
 
 
 def _limits(cls: Any, key: str, table: Any) -> str:
-    """` = VALUE: must be RANGE` for the dotted key of a number that is out of its limits, else nothing."""
+    """` = VALUE: must be RANGE` for the dotted key of a number outside its limits, else an empty string."""
     kind: Any = cls
     for name in key.split("."):
         if not dataclasses.is_dataclass(kind) or not isinstance(table, Mapping) or name not in table:
@@ -198,7 +202,7 @@ def _range(limits: Meta) -> str:
 
 
 def _check_parts(settings: Any, outer: str = "") -> None:
-    """Ask every part that has a `check` of its own, for what concerns several fields at once."""
+    """Call the `check` method of every part that has one. It checks conditions on several fields together."""
     for field in dataclasses.fields(settings):
         part = getattr(settings, field.name)
         if dataclasses.is_dataclass(part):
@@ -207,7 +211,7 @@ def _check_parts(settings: Any, outer: str = "") -> None:
         try:
             check()
         except ValueError as error:
-            raise _Senseless(outer.rstrip("."), f": {error}" if outer else str(error)) from error
+            raise _InvalidValue(outer.rstrip("."), f": {error}" if outer else str(error)) from error
 
 
 def _check_keys(cls: type, table: Mapping[str, Any], where: str, outer: str = "") -> None:
@@ -221,7 +225,7 @@ def _check_keys(cls: type, table: Mapping[str, Any], where: str, outer: str = ""
 
 
 def _place(key: str, fields: Mapping[str, Any], outer: str) -> str:
-    """Where a key belongs that was written one level too high, outside its part of the section."""
+    """A hint for a key that was written one level too high, outside its part of the section."""
     for name, part in fields.items():
         if dataclasses.is_dataclass(part) and key in _fields(typing.cast(type, part)):
             return f"; it belongs to `{outer}{name}`: write `{outer}{name}.{key}`"
@@ -262,9 +266,10 @@ def _life_of(node: NodeSettings) -> LifeSettings:
 
 
 def dump(sections: Mapping[str, Any]) -> str:
-    """A resolved configuration as TOML that `load` reads again: section name to dataclass; `node` may be NodeSettings.
+    """A resolved configuration (section name to dataclass) as TOML that `load` can read. `node` may be NodeSettings.
 
-    Passwords are left out (the environment gives them), and so are fields that are None, which TOML cannot say.
+    Passwords are left out, since they come from the environment. Fields that are None are left out, since TOML has no
+    null.
     """
     import tomli_w
 
@@ -283,7 +288,7 @@ def dump(sections: Mapping[str, Any]) -> str:
 def table_of(settings: Any) -> dict[str, Any]:
     """A dataclass of settings as a TOML table: without passwords, and without fields that are None."""
     table: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
-    return _sayable(table)
+    return _without_secrets(table)
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -295,10 +300,10 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _sayable(table: dict[str, Any]) -> dict[str, Any]:
-    """A table without passwords and without what is None, at every depth."""
+def _without_secrets(table: dict[str, Any]) -> dict[str, Any]:
+    """A table without passwords and None values, at every depth."""
     return {
-        key: _sayable(value) if isinstance(value, dict) else value
+        key: _without_secrets(value) if isinstance(value, dict) else value
         for key, value in table.items()
         if value is not None and key != "password"
     }

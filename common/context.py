@@ -1,5 +1,4 @@
-"""What a node's main function is given: its bus, its log, its health, and a way to start tasks whose crash is
-noticed."""
+"""The context that a node's main function gets: bus, log, health, and tasks whose crash stops the node."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def new_node_id(role: str) -> str:
-    """`role-host-pid-random`: made of letters, digits and hyphens, since it names subjects and keys."""
+    """`role-host-pid-random`, of letters, digits and hyphens only, since it is part of subjects and keys."""
     host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname().split(".")[0])[:24].strip("-") or "host"
     return f"{role}-{host}-{os.getpid()}-{secrets.token_hex(2)}"
 
@@ -42,12 +41,12 @@ class NodeContext:
         self.metrics: Metrics = METRICS
         self.capacity = dict(capacity or {})
         self.stopping = asyncio.Event()
-        """Set by SIGTERM, SIGINT and by a crash: finish or hand back what you hold, then return."""
+        """Set by SIGTERM, SIGINT and by a crash: `main` finishes or hands back its work, then returns."""
         self.changed = asyncio.Event()
-        """Set when the registry's entry is out of date."""
+        """Set when the node's entry in the registry is out of date."""
         self.crash: BaseException | None = None
         self.facts: dict[str, str] = {}
-        """What is lastingly so with this node and worth knowing: shown by `/healthz` and `proofmesh status`."""
+        """Properties of this node that do not change. `/healthz` and `proofmesh status` show them."""
         self.metrics_url = ""
         self.started = time.time()
         self._state = "starting"
@@ -57,7 +56,7 @@ class NodeContext:
 
     @property
     def state(self) -> str:
-        """`starting`, `running`, ... or a phase of the role's own; `unhealthy` and `draining` come before it."""
+        """`starting`, `running`, ... or another phase that the role sets. `draining` and `unhealthy` hide it."""
         if self.stopping.is_set():
             return "draining"
         return "unhealthy" if self._problems else self._state
@@ -68,22 +67,22 @@ class NodeContext:
         self.changed.set()
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        """Run a task beside `main`. If it crashes, the node stops: its error is logged, the exit code is 1."""
+        """Run a task concurrently with `main`. If it crashes, its error is logged and the node stops with exit code
+        1."""
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
         return task
 
     def fail(self, error: BaseException) -> None:
-        """Stop the node with an error, as a crash of a task does."""
+        """Stop the node with an error, as if a task had crashed."""
         if self.crash is None:
             self.crash = error
         self.stopping.set()
         self.changed.set()
 
     def health(self, key: str, problem: str | None) -> None:
-        """Report what is wrong with a part of this node (None: nothing any more). `/healthz` and the registry show
-        it."""
+        """Report a problem of one part of this node; None clears it. `/healthz` and the registry show it."""
         before = self._problems.get(key)
         if problem is None:
             self._problems.pop(key, None)
@@ -93,7 +92,7 @@ class NodeContext:
             self.changed.set()
 
     def report(self, **values: float) -> None:
-        """Set gauges and counters that the next heartbeats carry to the monitor."""
+        """Set gauges and counters that all following heartbeats carry to the monitor."""
         self._values.update(values)
 
     def info(self) -> NodeInfo:
@@ -112,11 +111,11 @@ class NodeContext:
         )
 
     def heartbeat(self) -> Heartbeat:
-        """This second's report."""
+        """The heartbeat to send now."""
         return Heartbeat(node_id=self.id, role=self.role, time=time.time(), state=self.state, values=dict(self._values))
 
     def healthz(self) -> dict[str, Any]:
-        """What `/healthz` says."""
+        """The JSON of `/healthz`."""
         return {
             "status": "unhealthy" if self._problems else "ok",
             "problems": dict(self._problems),
@@ -129,7 +128,7 @@ class NodeContext:
         }
 
     async def cancel_tasks(self) -> None:
-        """End all spawned tasks, and wait until they have."""
+        """Cancel all spawned tasks, and wait until they have ended."""
         tasks = [task for task in self._tasks if not task.done()]
         for task in tasks:
             task.cancel()

@@ -1,5 +1,5 @@
-"""What a training run leaves in its folder for whoever draws it: `training.json` says what it is, and `metrics.jsonl`
-has a line for each report, {"time", "step", "values"}. Trainers write them, the monitor reads them; neither knows the
+"""Files of a training run that the monitor draws: `training.json` describes the run, and `metrics.jsonl` has a line
+{"time", "step", "values"} for each report. Trainers write them, and the monitor reads them, without importing each
 other.
 """
 
@@ -20,14 +20,14 @@ ABOUT = "training.json"
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """A training run as `training.json` says it."""
+    """The content of `training.json`: what the training run is."""
 
     stage: str
     steps: int
-    """Of the whole stage."""
+    """Steps of the whole stage."""
     parameters: int = 0
     started: float = 0.0
-    """Unix time at which this process began or went on with it."""
+    """Unix time at which this process began or resumed the run."""
 
 
 class _Line(msgspec.Struct):
@@ -41,12 +41,12 @@ _line = msgspec.json.Decoder(_Line)
 
 
 def write_about(directory: Path, about: About) -> None:
-    """Whole or not at all. Raises OSError."""
+    """Write `training.json` atomically. Raises OSError."""
     write_whole(directory / ABOUT, msgspec.json.encode(about) + b"\n")
 
 
 def read_about(directory: Path) -> About | None:
-    """None for a folder that holds no training run."""
+    """The run's description; None for a folder without a training run."""
     try:
         return _about.decode((directory / ABOUT).read_bytes())
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -54,46 +54,46 @@ def read_about(directory: Path) -> About | None:
 
 
 def encode_line(time: float, step: int, values: dict[str, float]) -> bytes:
-    """A line with its end. Values that are no finite numbers are left out: JSON has no word for them."""
+    """One line, with its newline. Values that are not finite are left out: JSON cannot represent them."""
     finite = {name: value for name, value in values.items() if math.isfinite(value)}
     return msgspec.json.encode({"time": time, "step": step, "values": finite}) + b"\n"
 
 
 def decode_line(line: bytes) -> Point | None:
-    """None for what is no line of a metrics file."""
+    """The point of one line; None if it is not a line of a metrics file."""
     try:
-        found = _line.decode(line)
+        decoded = _line.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    values = {name: value for name, value in found.values.items() if value is not None and math.isfinite(value)}
-    return Point(time=found.time, step=found.step, values=values)
+    values = {name: value for name, value in decoded.values.items() if value is not None and math.isfinite(value)}
+    return Point(time=decoded.time, step=decoded.step, values=values)
 
 
 @dataclass(frozen=True)
 class News:
-    """What a look at a metrics file brought."""
+    """New points of a metrics file."""
 
     points: list[Point]
     again: bool
-    """The file is another one than before (a run that went on from a checkpoint took lines back): these are all."""
+    """The file was replaced (a run that resumed from a checkpoint removed lines), so these are all its points."""
 
 
 @dataclass
 class Tail:
-    """Reads what is appended to a metrics file. A last line without its end is left for the next time."""
+    """Reads the lines that are appended to a metrics file. A last line without newline is left for the next read."""
 
     path: Path
     _offset: int = field(default=0, init=False)
     _file: int = field(default=-1, init=False)
 
     def read(self) -> News:
-        """Points of the lines that are new; lines that are no points are passed over. No file: nothing new."""
+        """Points of the new lines. Lines that cannot be decoded are skipped. Without a file there are no points."""
         try:
             with self.path.open("rb") as file:
-                found = os.fstat(file.fileno())
-                again = found.st_ino != self._file or found.st_size < self._offset
+                status = os.fstat(file.fileno())
+                again = status.st_ino != self._file or status.st_size < self._offset
                 if again:
-                    self._file, self._offset = found.st_ino, 0
+                    self._file, self._offset = status.st_ino, 0
                 file.seek(self._offset)
                 content = file.read()
         except OSError:
@@ -105,9 +105,9 @@ class Tail:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append a line, which has its end, whole or not at all. Raises OSError: disk full, read-only.
+    """Append a line (with its newline) completely or not at all. Raises OSError: disk full, read-only.
 
-    A torn line that a kill left before is ended first, so that it spoils no other.
+    If a killed process left a partial last line, a newline is written first, so that this line stays readable.
     """
     with path.open("ab+", buffering=0) as file:
         end = file.seek(0, os.SEEK_END)

@@ -1,6 +1,6 @@
-"""The SQLite file that a run records itself in: opening, migrations, transactions, notes, and what errors mean.
+"""A run's SQLite file: opening, migrations, transactions, notes, and readable errors.
 
-The owner of a file gives its tables as migrations, and the words for errors that a person reads.
+The owner of a file passes its tables as migrations, and its error texts as `Advice`.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from typing import Any
 import msgspec
 
 BUSY_SECONDS = 5.0
-"""To wait for another process's transaction (SQLite's own default)."""
+"""Most seconds to wait for another process's transaction (SQLite's own default)."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """How errors about a file are worded."""
+    """Texts of the errors about a file."""
 
     error: type[Exception]
-    """What is raised, with one line."""
+    """The exception to raise, with a one-line message."""
     cannot: str
-    """What is not possible with the file."""
+    """The failed operation, such as `cannot be written`."""
     kept: str
-    """What is lost, and what is not."""
+    """Which data is lost, and which is not."""
     damaged: str
-    """What to do about a damaged file."""
+    """What to do if the file is damaged."""
     denied: str
-    """What to do where the file may not be used, and about errors of no known kind."""
+    """What to do if access is denied, and for all other errors."""
     newer: str
-    """What to use in place of a file that a newer version of proofmesh wrote, besides that version."""
+    """What to do if a newer version of proofmesh wrote the file, other than using that version."""
     failing: str = ""
-    """What to do where the disk fails; empty: as `denied`."""
+    """What to do if the disk fails; empty: as `denied`."""
     passed: tuple[type[sqlite3.Error], ...] = ()
-    """Errors that are the caller's mistakes, and are raised as they are."""
+    """Errors that are mistakes of the caller. They are raised unchanged."""
 
 
 @contextmanager
 def explained(path: Path, advice: Advice) -> Iterator[None]:
-    """Turn errors of the file system and of SQLite about `path` into one line that says what to do."""
+    """Turn errors of the file system and of SQLite about `path` into a one-line message that says what to do."""
     try:
         yield
     except advice.passed:
@@ -67,29 +67,29 @@ def _to_do(error: OSError | str, advice: Advice) -> str:
 
 
 def version_of(connection: sqlite3.Connection, name: str, known: int, advice: Advice) -> int:
-    """The schema version of a file. Raises the advice's error for one of a newer version than `known`."""
-    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > known:
+    """The schema version of a file. Raises the advice's error if it is newer than `known`."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > known:
         raise advice.error(
-            f"{name} has schema version {found}; this version of proofmesh knows up to {known}. "
-            f"Use the version that wrote it, or {advice.newer}"
+            f"{name} has schema version {version}; this version of proofmesh knows up to {known}; "
+            f"use the version that wrote it, or {advice.newer}"
         )
-    return found
+    return version
 
 
 def migrate(connection: sqlite3.Connection, name: str, migrations: tuple[str, ...], advice: Advice) -> int:
-    """Bring the file to the newest schema and return the version it had; all or nothing. migrations[n] takes version n
-    to n + 1. Raises the advice's error for a file of a newer version."""
-    found = version_of(connection, name, len(migrations), advice)
-    for version in range(found, len(migrations)):
-        # `executescript` commits what is open, so the whole migration is one script with its own transaction.
+    """Migrate the file to the newest schema and return its version before. migrations[n] takes version n to n + 1, in
+    one transaction. Raises the advice's error for a file of a newer version."""
+    version_before = version_of(connection, name, len(migrations), advice)
+    for version in range(version_before, len(migrations)):
+        # `executescript` commits an open transaction, so the whole migration is one script with its own transaction.
         connection.executescript(f"BEGIN IMMEDIATE;{migrations[version]};PRAGMA user_version = {version + 1};COMMIT;")
-    return found
+    return version_before
 
 
 class Database:
-    """One open file, which has a table `notes (key, value)`. Methods raise the advice's error where it cannot be
-    written or read."""
+    """One open file with a table `notes (key, value)`. Methods raise the advice's error if it cannot be written or
+    read."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Database:
         read_only: bool = False,
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
-        """`read_only`: for views, beside a process that writes; the file must be there."""
+        """`read_only`: for views, while another process may write; the file must exist."""
         self.path = path
         self._advice = advice
         with self._explained():
@@ -115,16 +115,16 @@ class Database:
                 raise
 
     def _prepare(self, migrations: tuple[str, ...], *, read_only: bool) -> None:
-        # First, so that a file of a newer version stays exactly as it is.
+        # Check the version first, so that a file of a newer version is not changed.
         version = version_of(self._db, str(self.path), len(migrations), self._advice)
         if read_only:
             if version < len(migrations):
                 raise self._advice.error(
-                    f"{self.path} is from an older version of proofmesh; go on with the run once to read it"
+                    f"{self.path} is from an older version of proofmesh; resume the run once to migrate it"
                 )
             return
         self._db.execute("PRAGMA journal_mode = WAL")
-        # FULL: what is recorded is not asked for again, so it must survive a power cut. A commit costs some
+        # FULL: recorded results are never requested again, so they must survive a power cut. A commit costs some
         # milliseconds.
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("PRAGMA foreign_keys = ON")
@@ -138,7 +138,7 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, and on the disk when the block has ended."""
+        """A transaction: committed to the disk when the block ends, rolled back if it raises."""
         with self._explained():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -154,11 +154,11 @@ class Database:
             return self._db.execute(query, values).fetchall()
 
     def note(self, key: str, value: Any) -> None:
-        """Keep a small JSON value in place of the one that is there."""
+        """Store a small JSON value under a key; an old value is replaced."""
         with self._transaction() as db:
             db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (key, msgspec.json.encode(value).decode()))
 
     def noted(self, key: str, default: Any = None) -> Any:
-        """A kept value."""
+        """The value that was stored under a key."""
         rows = self._rows("SELECT value FROM notes WHERE key = ?", key)
         return msgspec.json.decode(rows[0][0]) if rows else default

@@ -1,4 +1,4 @@
-"""`/metrics` and `/healthz` of a node, on a port of its own."""
+"""The HTTP server of a node, with `/metrics` and `/healthz`."""
 
 from __future__ import annotations
 

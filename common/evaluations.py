@@ -1,5 +1,5 @@
-"""A run's evaluations as `evaluations.jsonl` in its directory has them: a line for each that was finished. The learner
-writes them, the monitor reads them; neither knows the other.
+"""The file `evaluations.jsonl` of a run's directory: a line for each finished evaluation. The learner writes it and the
+monitor reads it, without importing each other.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     solved: int
     undecided: int
     share: float
-    """Solved, of those that were decided; 0 when none was."""
+    """Share of the decided statements that were solved; 0 if none was decided."""
 
 
 class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     """One evaluation of a weight version."""
 
     label: str
-    """`before`, `before-again` or `after` learning; `step-N` beside it."""
+    """`before`, `before-again` or `after` learning; `step-N` for one during learning."""
     beside: bool
-    """It took place beside learning, on a share of the search slots."""
+    """It ran during learning, on a share of the search slots."""
     step: int
     """Training step of the weights."""
     weights: int
-    """Their version."""
+    """Version of the weights."""
     time: float
     """Unix time of its end."""
     worked: float | None = None
-    """Seconds that the run had been at work by then; None: a run of an older version of proofmesh."""
+    """Seconds that the run had worked by then; None: an older version of proofmesh wrote the line."""
     statements: int
     solved: int
     undecided: int
-    """Statements that were left undecided by infrastructure: neither solved nor unsolved."""
+    """Statements that count as neither solved nor unsolved, because infrastructure failed."""
     simulations: int
-    """Budget of a statement."""
+    """Budget per statement."""
     simulations_used: int
     lean_attempts: int
     """Tactics that were sent to Lean."""
     tokens: int | None = None
-    """Sampled by the policy; None: not told."""
+    """Tokens that the policy sampled; None: not known."""
     levels: dict[str, Part] = {}
     families: dict[str, Part] = {}
 
@@ -60,25 +60,25 @@ _decoder = msgspec.json.Decoder(Evaluated)
 
 
 def encode_line(evaluated: Evaluated) -> bytes:
-    """A line with its end."""
+    """One line, with its newline."""
     return msgspec.json.encode(evaluated) + b"\n"
 
 
 def read(path: Path) -> list[Evaluated]:
-    """Every evaluation of a file, each label once; what is no line of one (torn by a kill) is passed over. No file:
-    none.
+    """Every evaluation of a file, each label once. Lines that cannot be decoded (cut off by a kill) are skipped. A
+    missing file gives an empty list.
 
-    Raises OSError for a file that is there and cannot be read.
+    Raises OSError if the file exists and cannot be read.
     """
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return []
-    found: dict[str, Evaluated] = {}
+    by_label: dict[str, Evaluated] = {}
     for line in content.splitlines():
         try:
             evaluated = _decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
-        found.setdefault(evaluated.label, evaluated)
-    return list(found.values())
+        by_label.setdefault(evaluated.label, evaluated)
+    return list(by_label.values())

@@ -1,8 +1,8 @@
-"""Named points at which a test may kill the process, to see what a crash just there leaves behind.
+"""Named points at which a test can kill the process, to test recovery from a crash at that point.
 
-`PROOFMESH_FAULT="prover:published-not-acked"` kills the process with SIGKILL the first time it reaches that point:
-nothing is flushed, closed or handed back, as in a power cut. `PROOFMESH_FAULT="NAME#3"` waits for the third time.
-Without the variable, a point costs a dictionary look-up.
+`PROOFMESH_FAULT="prover:published-not-acked"` kills the process with SIGKILL when it first reaches that point. As in a
+power cut, nothing is flushed, closed or handed back. `PROOFMESH_FAULT="NAME#3"` kills it at the third time. Without the
+variable, a point costs one dictionary look-up.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _reached: dict[str, int] = {}
 
 
 def reach(name: str) -> None:
-    """Say that the process is at the point `name`; does not return when the environment asks for its death here."""
-    wanted = os.environ.get(VARIABLE)
-    if wanted is None:
+    """Mark the point `name`. Kills the process here if the environment variable says so."""
+    fault = os.environ.get(VARIABLE)
+    if fault is None:
         return
     _reached[name] = _reached.get(name, 0) + 1
-    point, _, turn = wanted.partition("#")
+    point, _, turn = fault.partition("#")
     if name == point and _reached[name] == int(turn or 1):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all: written beside their place, then renamed into it."""
+"""Atomic writes of files and folders: to a temporary path in the same folder, which is then renamed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path in the folder of `path`; what the block wrote there replaces `path` when it ends well.
+    """Yield a temporary path in the folder of `path`. When the block ends without an exception, the file that it wrote
+    there replaces `path`.
 
-    The content is on the disk before the rename, so that not even a power cut leaves half a file under the name. A
-    block that raises leaves `path` as it was. Raises OSError: disk full, read-only.
+    The content is flushed to the disk before the rename, so a power cut cannot leave half a file at `path`. A block
+    that raises leaves `path` unchanged. Raises OSError: disk full, read-only.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -32,14 +33,14 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def copy_folder_whole(source: Path, target: Path) -> None:
-    """Copy a folder; `target` appears complete, or not at all. One that is there already stays as it is.
+    """Copy a folder atomically: `target` appears complete, or not at all. An existing `target` is not changed.
 
     Raises OSError.
     """
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        shutil.rmtree(temporary, ignore_errors=True)  # of a process with this id that was killed
+        shutil.rmtree(temporary, ignore_errors=True)  # left by a killed process with the same process id
         shutil.copytree(source, temporary)
         if not target.exists():
             temporary.rename(target)
@@ -48,7 +49,7 @@ def copy_folder_whole(source: Path, target: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Flush a file or folder to the disk, so that a rename that follows cannot survive without it. Raises OSError."""
+    """Flush a file or folder to the disk, so that a later rename cannot reach the disk before it. Raises OSError."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

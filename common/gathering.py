@@ -1,4 +1,4 @@
-"""Lets proofs that are found one after another go on together: a lean-proxy verifies these in one batch."""
+"""Collects proofs that are found shortly after each other, so that a lean-proxy verifies them in one batch."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from common.waiting import wait_first
 
 
 class Gathering:
-    """The first who waits opens a window; when it closes, all who have come go on."""
+    """The first caller of `wait` opens a time window. When the window closes, all waiting callers go on together."""
 
     def __init__(self, seconds: float, stopping: asyncio.Event) -> None:
-        """`seconds`: length of a window; 0: nobody waits. While `stopping` is set, nobody waits."""
+        """`seconds`: length of a window; 0: `wait` returns at once, as it does while `stopping` is set."""
         self._seconds = seconds
         self._stopping = stopping
         self._window: asyncio.Event | None = None
 
     async def wait(self) -> None:
-        """Wait until the window closes that is open now, or that this opens."""
+        """Wait until the open window closes. Opens one if there is none."""
         if self._seconds <= 0 or self._stopping.is_set():
             return
         if self._window is not None:
@@ -32,7 +32,7 @@ class Gathering:
                 self._window = None
 
     def close(self) -> None:
-        """Close the window that is open, if one is: nobody else can come."""
+        """Close the open window, if there is one: no further caller will come."""
         if self._window is not None:
             self._window.set()
             self._window = None

@@ -1,11 +1,11 @@
 """Lean text types: theorems, proof states as paths, outcomes of tactics, proofs as trees.
 
 A proof state has no handle. It is a *path*: the steps that lead to it from the root, each a tactic and the branch
-that was followed. So any lean-proxy can answer any request, and a session that is warm is only a cache.
+that was followed. So any lean-proxy can answer any request, and an open Lean session is only a cache.
 
-Goals that share no metavariable are independent *branches* of a state (an AND node of the search); goals that share
+Goals that share no metavariable are independent *branches* of a state (an AND node of the search). Goals that share
 one stay together in one branch. A `layout` records which of Lean's goals went into which branch, so that a path or a
-finished proof can be written down again as Lean text without asking Lean (`node.lean.text.script`).
+finished proof can be written as Lean text without running Lean (`node.lean.text.script`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import msgspec
 from common.places import Place
 
 Layout = tuple[tuple[int, ...], ...]
-"""Goal positions (0-based, in Lean's order) of each branch. `((0,),)` is the common case: one goal. `()` is no goal:
-closed. At most one branch holds more than one goal, and it comes last (see `node.lean.text.script`)."""
+"""Goal positions (0-based, in Lean's order) of each branch. `((0,),)` is the common case: one goal. `()` means no goals
+are left. At most one branch has more than one goal, and it comes last (see `node.lean.text.script`)."""
 
 
 class BadStatement(ValueError):
-    """Lean refuses the theorem's header or statement; the text is Lean's own message."""
+    """Lean refuses the theorem's header or statement. The text is Lean's own message."""
 
 
 class Theorem(msgspec.Struct, frozen=True):
@@ -35,10 +35,10 @@ class Theorem(msgspec.Struct, frozen=True):
     """Lean binders as written, e.g. `(p q : Prop) [Decidable p]`; may be empty."""
     conclusion: str
     header: str = ""
-    """Commands that stand before the theorem (imports, opens). Empty: the lean-proxy's own default header."""
+    """Commands before the theorem (imports, opens). Empty: the lean-proxy's default header."""
     place: Place | None = None
-    """Where in a Lean file its proof is missing. Lean elaborates it there, and `binders` and `conclusion` only describe
-    it to people. None: the theorem stands by itself."""
+    """The place in a Lean file where its proof is missing. Lean elaborates it there; `binders` and `conclusion` only
+    describe it to people. None: the theorem is not part of a file."""
 
     @property
     def proposition(self) -> str:
@@ -53,22 +53,22 @@ class Theorem(msgspec.Struct, frozen=True):
 
     @property
     def stated(self) -> tuple[object, ...]:
-        """What it states, in its own words: equal where two theorems differ in their names alone (or their headers).
-        The words of a theorem in a file are those around its gap, and above it."""
+        """A key of the statement: equal for theorems that differ only in their names or headers. For a theorem in a
+        file, the key is the text around its gap and the file above it."""
         return (self.binders, self.conclusion) if self.place is None else self.place.key
 
     def renamed(self) -> Theorem:
-        """The same under a name that nothing else has. A proof that a search has found does not know the theorem's own
-        name: what it calls `Nat.add_comm` is the library's."""
+        """The same theorem under a name that nothing else has. A proof from a search does not refer to the theorem
+        itself: if it uses `Nat.add_comm`, it means the library's."""
         return msgspec.structs.replace(self, name="proofmesh_theorem")
 
     def negation(self) -> Theorem:
-        """The disproof of this theorem is a proof of its negation, implicit and instance binders included."""
+        """The negation of this theorem, all binders included. A proof of it is a disproof of this theorem."""
         return Theorem(f"{self.name}_neg", "", f"¬ ({self.proposition})", self.header)
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One step of a path: run `tactic`, then go on with branch number `branch` of what it leaves."""
+    """One step of a path: run `tactic`, then go on with branch number `branch` of the remaining goals."""
 
     tactic: str
     branch: int = 0
@@ -76,7 +76,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Branch(msgspec.Struct, frozen=True):
-    """One independent part of what a tactic leaves to be proved."""
+    """One independent part of the goals that remain after a tactic."""
 
     state: str
     """The goals as Lean prints them, separated by blank lines, without case tags: the text that the policy reads."""
@@ -85,31 +85,32 @@ class Branch(msgspec.Struct, frozen=True):
 
 
 class OutcomeKind(enum.StrEnum):
-    """What became of a candidate tactic. Only the first three say something about the tactic (`is_tactic_outcome`)."""
+    """The outcome of a candidate tactic. All kinds but `lost` say something about the tactic (`is_tactic_outcome`)."""
 
     PROVED = "proved"
-    """No goal is left in the state. A candidate only: a proof counts after verification in fresh processes."""
+    """The state has no goals left. A proof counts only after verification in fresh processes."""
     GOALS = "goals"
-    """The tactic ran and left goals."""
+    """The tactic succeeded, and goals remain."""
     ERROR = "error"
     """Lean rejected the tactic: it does not parse, fails, or leaves an error."""
     REFUSED = "refused"
-    """The text rules forbid it (`sorry`, `exact?`, options, ...): never shown to Lean."""
+    """The text rules forbid it (`sorry`, `exact?`, options, ...). It is never sent to Lean."""
     TIMEOUT = "timeout"
-    """Heartbeats or the wall clock ran out while it ran alone."""
+    """It exceeded the limit of heartbeats or wall-clock time while it ran alone."""
     MEMORY = "memory"
-    """The worker passed its memory limit while it ran alone."""
+    """The worker exceeded its memory limit while it ran alone."""
     CRASHED = "crashed"
-    """The Lean process died while it ran alone."""
+    """The Lean process crashed while it ran alone."""
     LOST = "lost"
-    """Infrastructure failed (proxy or worker gone, path did not replay); says nothing about the tactic."""
+    """Infrastructure failed (the proxy or worker is gone, or the path did not replay). This says nothing about the
+    tactic."""
 
 
 _ABOUT_THE_TACTIC = frozenset(OutcomeKind) - {OutcomeKind.LOST}
 
 
 def outcome_values(counts: Mapping[OutcomeKind, int]) -> dict[str, int]:
-    """Counts of outcomes by kind as the values of a heartbeat: every kind has one, also at 0."""
+    """Counts of outcomes by kind as the values of a heartbeat. Every kind has a value, also if it is 0."""
     return {f"outcome_{kind}": counts.get(kind, 0) for kind in OutcomeKind}
 
 
@@ -118,11 +119,12 @@ class Outcome(msgspec.Struct, frozen=True):
 
     kind: OutcomeKind
     branches: tuple[Branch, ...] = ()
-    """Independent branches, for kind `goals`. Single-goal branches first, in Lean's order; a shared branch last."""
+    """Independent branches, for kind `goals`: first those with one goal, in Lean's order; a branch of several goals
+    last."""
     message: str = ""
     """Lean's own message for errors; the reason for refusals and failures."""
     line: int | None = None
-    """The candidate's line (from 0) that the message is about; None: of the whole, or not known."""
+    """The candidate's line (from 0) that the message refers to; None: the whole candidate, or not known."""
 
     @property
     def layout(self) -> Layout:
@@ -130,32 +132,35 @@ class Outcome(msgspec.Struct, frozen=True):
 
     @property
     def is_tactic_outcome(self) -> bool:
-        """True when this says something about the tactic, so that search may count it."""
+        """True if this says something about the tactic, so that the search may count it."""
         return self.kind in _ABOUT_THE_TACTIC
 
 
 class ProofTree(msgspec.Struct, frozen=True):
-    """A finished proof: the tactic at a state and the proofs of the branches it left (none: it closed the state)."""
+    """A finished proof: the tactic at a state, and the proofs of the branches that remained after it (none: it closed
+    the state)."""
 
     tactic: str
     layout: Layout = ()
     children: tuple[ProofTree, ...] = ()
     state: str = ""
-    """The state that the tactic was run on, as the policy reads it; empty where nobody has recorded it."""
+    """The state that the tactic was run on, as the policy reads it; empty: not recorded."""
     source: str = ""
-    """Which parts of a mixture of policies proposed the tactic; empty: the policy is no mixture, or does not tell."""
+    """The policies of a mixture that proposed the tactic; empty: the policy is not a mixture, or does not report it."""
 
     @property
     def remaining_steps(self) -> int:
-        """Tactics on the longest branch, this one included: minus the return of the state (AlphaProof, environment)."""
+        """Tactics on the longest branch, this one included. In AlphaProof's environment, the return of the state is
+        minus this number."""
         return sum(1 for _ in self._levels())
 
     def sources(self) -> dict[str, int]:
-        """How many of the proof's tactics each source proposed, those that nobody told left out."""
+        """The number of tactics that each source proposed. Tactics without a source are left out."""
         return dict(Counter(node.source for level in self._levels() for node in level if node.source))
 
     def _levels(self) -> Iterator[list[ProofTree]]:
-        """From the root down. Not by recursion, since a proof may be deeper than Python's calls may nest."""
+        """The nodes of each level, from the root down. Not recursive, since a proof may be deeper than Python's
+        recursion limit."""
         level = [self]
         while level:
             yield level

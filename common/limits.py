@@ -1,4 +1,4 @@
-"""Types of settings that say which values make sense. msgspec checks them, in files and (`common.config`) in flags."""
+"""Types of settings with their valid ranges. msgspec checks them, in files and (`common.config`) in flags."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated
 from msgspec import Meta
 
 LARGEST = 2**53 - 1
-"""Whole numbers up to this are exact in every number format on the way (TOML, JSON, floats)."""
+"""Integers up to this are exact in all number formats that are used (TOML, JSON, floats)."""
 
 LONGEST = 1e9
-"""Seconds: 30 years. Larger ones, infinity among them, overflow in timers; what has no end is `none`."""
+"""Seconds: 30 years. Larger values and infinity overflow in timers. Settings without a limit are `none`."""
 
 Natural = Annotated[int, Meta(ge=0, le=LARGEST)]
 """A count that may be 0."""
@@ -19,20 +19,20 @@ Positive = Annotated[int, Meta(ge=1, le=LARGEST)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 """A TCP port; 0 takes a free one."""
 Megabytes = Annotated[int, Meta(ge=64, le=2**40)]
-"""A limit of memory, in MiB: a Lean process needs more than 64 to start."""
+"""A memory limit in MiB. A Lean process needs more than 64 to start."""
 Ratio = Annotated[float, Meta(gt=0.0, le=LONGEST)]
 """A finite factor that must be more than 0."""
 Growth = Annotated[float, Meta(ge=1.0, le=1000.0)]
 """A factor that does not shrink what it multiplies."""
 Temperature = Annotated[float, Meta(ge=0.0, le=100.0)]
-"""Of sampling; 0 takes the likeliest."""
+"""Sampling temperature; 0 takes the most probable token."""
 Nucleus = Annotated[float, Meta(gt=0.0, le=1.0)]
-"""Of sampling: the probability that the tokens sampled from have together; 1 takes all."""
+"""Top-p of nucleus sampling: the total probability of the tokens that are sampled from; 1 takes all tokens."""
 MOST_STOPS = 3
 StopTexts = Annotated[tuple[Annotated[str, Meta(min_length=1)], ...], Meta(max_length=MOST_STOPS)]
-"""Texts that end a sample: few, because each is looked for behind every token."""
+"""Texts that end a sample. Only a few, because each is searched for after every token."""
 Discount = Annotated[float, Meta(gt=0.0, le=1.0)]
-"""Of a value, for each step that it lies ahead."""
+"""Discount of a value for each step until it is reached."""
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 """A part of a whole, or a probability."""
 Chance = Annotated[float, Meta(gt=0.0, lt=1.0)]
@@ -40,8 +40,8 @@ Chance = Annotated[float, Meta(gt=0.0, lt=1.0)]
 Factor = Annotated[float, Meta(ge=0.0, le=LONGEST)]
 """A finite weight, rate or ratio that may be 0."""
 Loss = Annotated[float, Meta(ge=-LONGEST, le=0.0)]
-"""A finite value that is no gain."""
+"""A finite value of at most 0."""
 Duration = Annotated[float, Meta(ge=0.0, le=LONGEST)]
-"""Seconds (or minutes, where it says so) that may be 0."""
+"""Seconds (or minutes, where the field says so) that may be 0."""
 Timeout = Annotated[float, Meta(gt=0.0, le=LONGEST)]
-"""Seconds that must be more than 0: nothing is done in none."""
+"""Seconds that must be more than 0."""

@@ -1,4 +1,4 @@
-"""Logs of a node: readable on standard error, JSON lines in a file, and as telemetry for the monitor."""
+"""Logs of a node: readable lines on standard error, JSON lines in a file, and telemetry for the monitor."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from common.messages import LogRecord
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 FORWARD_QUEUE = 1_000
-"""Records that wait for the broker, at most: some minutes of a chatty node. Beyond that the oldest go, and are
+"""Most records that wait for the broker: some minutes of a node that logs much. Beyond that the oldest are dropped and
 counted."""
 
 FIELD_CHARACTERS = 2_000
-"""Longest text of one field in telemetry: a traceback's useful end. Files keep everything."""
+"""Longest text of one field in telemetry: the useful end of a traceback. Files get the whole text."""
 
 FIELDS = 24
-"""Fields of one record in telemetry, at most: with the length above a record stays far below the largest message."""
+"""Most fields of one record in telemetry. With the limit above, a record is far smaller than the largest message."""
 
 FILE_BYTES = 32 * 1024 * 1024
-"""Size at which a log file is put aside and a new one begun: some 100,000 lines, which an editor still opens."""
+"""Size at which a log file is rotated: some 100,000 lines, which an editor can still open."""
 
 FILE_BACKUPS = 3
-"""Log files that are kept beside the current one."""
+"""Number of rotated log files that are not deleted."""
 
 _unwritten = metrics.counter("log_lines_unwritten", "Log lines that standard error or the log file did not take")
 _dropped = metrics.counter("log_records_dropped", "Log records that were not sent as telemetry: the queue was full")
@@ -76,7 +76,8 @@ class Forwarder:
 
 @contextmanager
 def _not_fatal() -> Iterator[None]:
-    """A line that cannot be written (a full disk, a closed pipe) is counted: no node dies of its log."""
+    """Count lines that cannot be written (a full disk, a closed pipe), so that a node does not crash because of its
+    log."""
     try:
         yield
     except (OSError, ValueError):
@@ -95,7 +96,7 @@ class _Printer(structlog.PrintLogger):
 
 
 class _File(logging.handlers.RotatingFileHandler):
-    """A log file of this process. A line that it does not take is counted: no node dies of its log."""
+    """A log file of this process. Lines that cannot be written are counted and do not crash the node."""
 
     def write(self, line: str) -> None:
         """Append a line, to a new file when this one is full."""
@@ -106,12 +107,12 @@ class _File(logging.handlers.RotatingFileHandler):
 
 
 def keep_small(path: Path, limit: int | None = None) -> bool:
-    """Put aside what a log file of another process holds, if it has more than `limit` bytes (FILE_BYTES); returns
-    whether it did.
+    """Rotate a log file of another process if it has more than `limit` bytes (default FILE_BYTES). Returns whether it
+    was rotated.
 
-    For a child's standard error, which the child cannot reopen: the content is copied to `NAME.1` (what was there to
-    `NAME.2`, and so on) and the file is emptied. The child must have opened it for appending. A line that is written
-    between the copy and the emptying is lost. Does nothing where there is no such file, or it cannot be done.
+    This is for a child's standard error, which the child cannot reopen. The content is copied to `NAME.1` (the old
+    `NAME.1` moves to `NAME.2`, and so on) and the file is emptied. The child must have opened it for appending. Lines
+    that are written between the copy and the emptying are lost. Does nothing if there is no such file, or on errors.
     """
     with _not_fatal():
         if not path.exists() or path.stat().st_size <= (FILE_BYTES if limit is None else limit):
@@ -144,7 +145,7 @@ class _Tee:
 
 
 class _FromLibraries(logging.Handler):
-    """What libraries log with the standard library comes out like our own."""
+    """Formats log records of libraries, which use the standard library's logging, like our own."""
 
     def emit(self, record: logging.LogRecord) -> None:
         structlog.get_logger(record.name).log(
@@ -183,6 +184,6 @@ def configure(
     )
     root = logging.getLogger()
     root.handlers[:] = [_FromLibraries()]
-    # Libraries are quiet below warning: the connection's own story is told by `common.bus`.
+    # Libraries log warnings and errors only: `common.bus` logs the state of the connection itself.
     root.setLevel(logging.WARNING)
     logging.getLogger("nats").setLevel(logging.ERROR)

@@ -1,8 +1,7 @@
-"""Every message that crosses the broker, as a typed struct: msgpack on the wire, validated when it is decoded.
+"""All messages that are sent over the broker, as typed structs: msgpack on the wire, validated when they are decoded.
 
-Each message is a msgpack map with a `type` (which struct), a `v` (schema version) and its fields, so `msgpack` alone
-can read any of them. `decode` raises MalformedMessage or UnknownVersion and nothing else; what a node does about
-them is the bus's business.
+Each message is a msgpack map with a `type` (which struct), a `v` (schema version) and its fields. Any msgpack library
+can read it. `decode` raises only subclasses of MessageError; the bus decides what happens then.
 
 Attempts and their results are in `common.attempts`, samples of language models in `common.model_messages`. Subjects
 are listed in `common.subjects`.
@@ -19,14 +18,15 @@ from common.lean import Outcome, Step, Theorem
 from common.sampling import PLAIN, Sampling
 
 SCHEMA_VERSION = 2
-"""Raised whenever a field changes its meaning or a required field is added. Nodes refuse versions they do not know."""
+"""Version of all messages. It increases when a field changes its meaning or a required field is added. Nodes refuse
+versions they do not know."""
 
 MAX_MESSAGE_BYTES = 512 * 1024
-"""Nothing larger goes through a subject (the broker's own limit is 1 MiB): weights and long logs go by object store."""
+"""Largest message (the broker's own limit is 1 MiB). Weights and long logs go through the object store."""
 
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-"""How many: also JSON, SQLite and floats can hold it. A message with another number is malformed."""
+"""A count that JSON, SQLite and floats can also represent. A message with a count out of this range is malformed."""
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 """A duration."""
@@ -42,11 +42,11 @@ class FailureKind(enum.StrEnum):
     BAD_STATEMENT = "bad-statement"
     """Lean refuses the statement."""
     UNKNOWN_WEIGHTS = "unknown-weights"
-    """This node cannot serve the weight version that was asked for."""
+    """This node cannot serve the requested weight version."""
     TOO_LONG = "too-long"
     """The prompt does not fit into the language model's context; a shorter one might."""
     MODEL = "model"
-    """The language model gave no samples, and that says nothing about the theorem."""
+    """The language model returned no samples. This says nothing about the theorem."""
 
 
 class MessageError(ValueError):
@@ -71,18 +71,18 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="ty
     v: int = SCHEMA_VERSION
 
 
-# --- answers that any request may get -------------------------------------------------------------------------------
+# --- replies that any request may get -------------------------------------------------------------------------------
 
 
 class Busy(Message, frozen=True):
-    """The queue is full (or the service is paused): ask again after `retry_after` seconds, here or anywhere."""
+    """The queue is full, or the service is paused: retry after `retry_after` seconds, at this node or another."""
 
     retry_after: float
     reason: str = "busy"
 
 
 class Failure(Message, frozen=True):
-    """The request cannot be answered, and asking again will not help."""
+    """The request cannot be answered, and a retry will not help."""
 
     reason: str
     kind: FailureKind = FailureKind.ERROR
@@ -92,23 +92,24 @@ class Failure(Message, frozen=True):
 
 
 class TacticRequest(Message, frozen=True):
-    """Sample tactics for a proof state and estimate its value; or whole proofs of a statement; or conjectures."""
+    """A request for samples: tactics at a proof state together with its value, or whole proofs of a statement, or
+    conjectures."""
 
     state: str
     """A proof state; with `proof` a statement, `theorem NAME BINDERS : CONCLUSION`; with `conjecture` the prompt's text
     (`node.model.conjectures.conjecture_prompt`)."""
     samples: int
     seed: int
-    """Sampling depends on (seed, sample index) alone, never on which rows shared the batch."""
+    """Sampling depends only on (seed, sample index), never on the other rows of the batch."""
     weights: int | None = None
-    """Wanted weight version; None is the latest. A node that cannot serve it answers with a Failure of kind
+    """Requested weight version; None is the latest. A node that cannot serve it answers with a Failure of kind
     `unknown-weights`."""
     sampling: Sampling = PLAIN
     proof: bool = False
-    """Sample whole proofs of the statement. Requests from before this field ask for tactics; a node from before it
-    would answer with some, and without their `tokens`."""
+    """Sample whole proofs of the statement. Requests from before this field ask for tactics. A node from before it
+    answers with tactics, without their `tokens`."""
     conjecture: bool = False
-    """Sample conjectures. Older requests and nodes as with `proof`."""
+    """Sample conjectures. Requests and nodes from before this field behave as with `proof`."""
 
 
 class SampledTactic(msgspec.Struct, frozen=True):
@@ -120,21 +121,21 @@ class SampledTactic(msgspec.Struct, frozen=True):
     complete: bool = True
     """False: the completion was cut off. It is never sent to Lean."""
     sampled: float | None = None
-    """Sum of the tokens' log-probabilities under the distributions that they were drawn from, where the request's
-    `sampling` makes these others than the policy's; None: the policy's."""
+    """Sum of the tokens' log-probabilities under the distributions that they were sampled from, if the request's
+    `sampling` makes these differ from the policy's; None: the same as `log_probability`."""
     tokens: Count | None = None
-    """Of a whole proof or a conjecture: its tokens, its end included. None: a tactic."""
+    """Tokens of a whole proof or a conjecture, its end included. None: a tactic."""
 
 
 class TacticReply(Message, frozen=True):
-    """Samples in order (duplicates are kept: their count is the prior) and the value of the state. Empty for whole
-    proofs and conjectures if the prompt is longer than the network's context."""
+    """Samples in order, and the value of the state. Duplicates stay, since their count is the prior. Without samples if
+    the prompt of whole proofs or conjectures is longer than the network's context."""
 
     tactics: tuple[SampledTactic, ...]
     value: float
-    """V: minus the expected number of remaining tactics (<= 0); 0 beside whole proofs and conjectures."""
+    """V: minus the expected number of remaining tactics (<= 0); 0 for whole proofs and conjectures."""
     weights: int
-    """The version that answered."""
+    """The weight version that gave the samples."""
     tokens: Count | None = None
     """Tokens of these samples, their ends included; None: not counted."""
 
@@ -143,8 +144,8 @@ class TacticReply(Message, frozen=True):
 
 
 class LeanRunRequest(Message, frozen=True):
-    """Run candidate tactics on the state that `path` leads to. With no tactics: open the theorem (path empty) or
-    show the state."""
+    """Run candidate tactics on the state that `path` leads to. Without tactics: open the theorem (if the path is empty)
+    or return the state's text."""
 
     theorem: Theorem
     path: tuple[Step, ...] = ()
@@ -164,38 +165,39 @@ class LeanRunReply(Message, frozen=True):
 
 
 class LeanVerifyRequest(Message, frozen=True):
-    """Check a proof in fresh processes (three files, axioms). Asked for by the learner: a prover's word is no proof."""
+    """Check a proof in fresh processes (three files, axioms). The learner sends this, because it does not trust the
+    proofs that provers report."""
 
     theorem: Theorem
     script: str
-    """The tactic block that stands after `:= by`."""
+    """The tactic block after `:= by`."""
 
 
 class LeanVerifyReply(Message, frozen=True):
     accepted: bool
     reason: str = ""
-    """Why not, for the person who reads it."""
+    """Why the proof is not accepted, for people to read."""
     axioms: tuple[str, ...] = ()
     lean_version: str = ""
     elapsed: float = 0.0
     rechecked: bool = False
-    """Whether the toolchain's `leanchecker` has checked the compiled proof once more."""
+    """Whether the toolchain's `leanchecker` has also checked the compiled proof."""
 
 
 # --- snippets: serve -> lean-proxy ----------------------------------------------------------------------------------
 
 
 class LeanCheckRequest(Message, frozen=True):
-    """Check a snippet: any Lean text. The sender publishes LeanCheckGone when it no longer needs the answer."""
+    """Check a snippet: any Lean text. The sender publishes LeanCheckGone when it does not need the reply any more."""
 
     check_id: str
     code: str
     seconds: Seconds
-    """Limit of its elaboration."""
+    """Time limit of its elaboration."""
     infotree: str = ""
-    """Which info trees the answer is to show, as the community REPL names them; empty: none."""
+    """The info trees to include in the reply, in the community REPL's terms; empty: none."""
     fresh: bool = False
-    """Whether it needs a Lean process that has run nothing else."""
+    """Whether it needs a Lean process that has not run anything else."""
 
 
 class LeanCheckReply(Message, frozen=True):
@@ -203,22 +205,22 @@ class LeanCheckReply(Message, frozen=True):
 
     seconds: Seconds
     accepted: bool
-    """Whether everything that it claims to prove is proved."""
+    """Whether everything that the snippet claims to prove is proved."""
     axioms: tuple[str, ...] = ()
     reason: str = ""
-    """Why it is not accepted, for the person who reads it."""
+    """Why the snippet is not accepted, for people to read."""
     error: str = ""
     """Why Lean did not finish."""
     response: bytes = b""
-    """The community REPL's answer, as JSON; empty: none."""
+    """The community REPL's response, as JSON; empty: none."""
     worker: str = ""
-    """Names the worker, for diagnostics."""
+    """Name of the worker, for diagnostics."""
     cpu_max: float | None = None
     memory_max: float | None = None
 
 
 class LeanCheckGone(Message, frozen=True):
-    """Nobody waits for the answer to a LeanCheckRequest any more."""
+    """The reply to a LeanCheckRequest is not needed any more."""
 
     check_id: str
 
@@ -227,8 +229,8 @@ class LeanCheckGone(Message, frozen=True):
 
 
 class WeightsState(Message, frozen=True):
-    """Key `weights`: the version that inference serves, and where it is. Named by version, never by a path from a
-    message."""
+    """Key `weights`: the weight version that inference serves, and its object. Nodes find weights by version, never by
+    a path from a message."""
 
     version: int
     digest: str
@@ -237,7 +239,7 @@ class WeightsState(Message, frozen=True):
     """Name in the object store of the run."""
     step: int = 0
     pinned: tuple[PinnedWeights, ...] = ()
-    """Versions that must stay available (evaluation), each with its object."""
+    """Versions that must stay available (for evaluations), each with its object."""
 
 
 class PinnedWeights(msgspec.Struct, frozen=True):
@@ -247,8 +249,8 @@ class PinnedWeights(msgspec.Struct, frozen=True):
 
 
 class PauseHold(Message, frozen=True):
-    """Key `pause`: the learner's hold on the compute until `until`; inference goes on when it runs out or is
-    released."""
+    """Key `pause`: the learner has the GPU until `until`. Inference resumes when this time is over, or when the learner
+    releases it."""
 
     epoch: int
     until: float
@@ -261,7 +263,7 @@ class PauseRequest(Message, frozen=True):
 
 
 class PauseAcknowledged(Message, frozen=True):
-    """An inference node has parked its batch for this epoch (or resumed, with `paused=False`)."""
+    """An inference node has paused its batch for this epoch (or resumed it, with `paused=False`)."""
 
     epoch: int
     node_id: str
@@ -272,7 +274,7 @@ class PauseAcknowledged(Message, frozen=True):
 
 
 class NodeInfo(Message, frozen=True):
-    """A node's entry in the registry, renewed while it lives (the bucket has a time-to-live)."""
+    """A node's entry in the registry. It expires unless the node renews it."""
 
     node_id: str
     role: str
@@ -336,7 +338,7 @@ _decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 
 
 class _Envelope(msgspec.Struct):
-    """What is read of a payload that did not decode, to say why."""
+    """The fields of a payload that could not be decoded, to explain the error."""
 
     type: str = ""
     v: int = 0
@@ -347,8 +349,8 @@ def encode(message: Message) -> bytes:
     payload = _encoder.encode(message)
     if len(payload) > MAX_MESSAGE_BYTES:
         raise OversizedMessage(
-            f"{type(message).__name__} of {len(payload)} bytes; a message may have {MAX_MESSAGE_BYTES}. "
-            "Split it in parts or send it through the object store"
+            f"{type(message).__name__} of {len(payload)} bytes; a message may have {MAX_MESSAGE_BYTES}: "
+            "split it into parts or send it through the object store"
         )
     return payload
 

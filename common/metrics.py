@@ -1,6 +1,6 @@
-"""Counters, gauges and histograms of this process, as `/metrics` shows them. Names start with `proofmesh_`.
+"""Counters, gauges and histograms of this process, for `/metrics`. Names start with `proofmesh_`.
 
-Asking twice for a name gives the same metric, so any module may declare what it counts where it counts it.
+Declaring the same name twice returns the same metric, so each module can declare the metrics that it uses.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from prometheus_client.metrics import MetricWrapperBase
 PREFIX = "proofmesh_"
 
 LATENCY_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""Seconds: from a request to the broker (0.2 ms) to a Lean candidate that times out (10 s and more)."""
+"""Bucket limits in seconds: from a request to the broker (0.2 ms) to a Lean candidate that times out (10 s and
+more)."""
 
 M = TypeVar("M", bound=MetricWrapperBase)
 
 
 class Metrics:
-    """A set of metrics with one page. Processes use the one below; tests may have their own."""
+    """A set of metrics with one page. A process uses `METRICS`; tests may have their own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._metrics: dict[str, MetricWrapperBase] = {}
 
     def counter(self, name: str, help: str, labels: Sequence[str] = ()) -> Counter:
-        """A number that only grows. Prometheus adds `_total` to its name."""
+        """A number that only increases. Prometheus adds `_total` to its name."""
         return self._get(Counter, name, help, labels)
 
     def gauge(self, name: str, help: str, labels: Sequence[str] = ()) -> Gauge:
@@ -37,7 +38,7 @@ class Metrics:
     def histogram(
         self, name: str, help: str, labels: Sequence[str] = (), buckets: Sequence[float] = LATENCY_BUCKETS
     ) -> Histogram:
-        """A distribution, in seconds unless `buckets` say otherwise."""
+        """A distribution of values, by default of seconds."""
         return self._get(Histogram, name, help, labels, buckets=tuple(buckets))
 
     def render(self) -> bytes:
@@ -50,7 +51,7 @@ class Metrics:
         if metric is None:
             metric = self._metrics[name] = kind(name, help, labels, registry=self.registry, **options)
         if not isinstance(metric, kind):
-            raise ValueError(f"metric {name} is a {type(metric).__name__}, asked for as a {kind.__name__}")
+            raise ValueError(f"metric {name} is a {type(metric).__name__}, but was requested as a {kind.__name__}")
         return metric
 
 

@@ -1,8 +1,8 @@
-"""Samples of language models: prover -> inference nodes that serve a model of other people.
+"""Messages for samples of language models: from provers to inference nodes that serve a pretrained model.
 
-A request is answered within `HOLD` seconds: with its samples, or with the node that is at work on it, which is then
-asked on a subject of its own until it has them. So a node that dies is noticed within seconds, however long its model
-writes. Work that nobody waits for is given up.
+A request gets a reply within `HOLD` seconds: its samples, or the id of the node that works on it. In the second case
+the sender polls that node on the node's own subject until it has the samples. So a crash of the node is noticed within
+seconds, however long its model samples. A node cancels work whose sender has stopped polling.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import msgspec
 from common.messages import Count, Message
 
 HOLD = 2.0
-"""Seconds after which a request that is still at work is answered with "at work"."""
+"""Seconds until a request that is not finished gets the reply "at work"."""
 
 ANSWER = 4 * HOLD
-"""Seconds without any answer after which the sender treats the node as gone."""
+"""Seconds without any reply after which the sender treats the node as crashed."""
 
 MOST_SAMPLES = 4096
-"""Of one request; far more than an answer has room for."""
+"""Most samples of one request; far more than fit into a reply."""
 
 Size = Annotated[int, msgspec.Meta(ge=0, le=2**20)]
 
@@ -33,11 +33,11 @@ class ChatTurn(msgspec.Struct, frozen=True):
 
 
 class SampleRequest(Message, frozen=True):
-    """Sample texts from a language model. The same request may come again, here or elsewhere; it keeps its id."""
+    """A request to sample texts from a language model. A retry, at the same node or another, has the same id."""
 
     request_id: str
     model: str
-    """As `node.llm.served` writes it: `openai:MODEL` or `hf:ID_OR_FOLDER+ADAPTER`."""
+    """The model's name in the form of `node.llm.served`: `openai:MODEL` or `hf:ID_OR_FOLDER+ADAPTER`."""
     text: str = ""
     """Text to complete; empty if `messages` are given."""
     messages: tuple[ChatTurn, ...] = ()
@@ -51,19 +51,19 @@ class SampleRequest(Message, frozen=True):
 
 
 class SampleWait(Message, frozen=True):
-    """Ask the node that is at work on a request for its samples."""
+    """Polls the node that works on a request for its samples."""
 
     request_id: str
 
 
 class ModelState(Message, frozen=True):
-    """Key `model` of a run's state: the language model that inference nodes serve which follow the run."""
+    """Key `model` of a run's state: the language model that the run's inference nodes serve (those with `follow`)."""
 
     version: int
-    """Counts up."""
+    """Increases with each model."""
     model: str
-    """As of SampleRequest. A node takes nothing but a model of the servers that it knows, or a folder below the one
-    that it was told to follow."""
+    """The name, as in SampleRequest. A node accepts only models of its configured servers, and folders below its
+    `follow` folder."""
 
 
 class TextSample(msgspec.Struct, frozen=True):
@@ -71,18 +71,18 @@ class TextSample(msgspec.Struct, frozen=True):
 
     text: str
     cut: bool = False
-    """The text ended because it was too long: the rest is missing."""
+    """The text was cut off at the token limit."""
     token_count: Count = 0
     lengths: tuple[Size, ...] = ()
-    """Of its tokens, in characters; where the text ended at a stop text they go on behind it. Empty: the model does not
-    tell."""
+    """Lengths of its tokens, in characters. If the text ended at a stop text, they may also cover text after it. Empty:
+    the model does not report them."""
     log_probabilities: tuple[float, ...] = ()
-    """Of the same tokens."""
+    """Log-probabilities of the same tokens."""
 
 
 class SampleReply(Message, frozen=True):
-    """Samples, or who is at work on them."""
+    """Samples, or the node that works on them."""
 
     samples: tuple[TextSample, ...] = ()
     at_work: str = ""
-    """The node to ask (`SampleWait`); empty: here are the samples."""
+    """The node to poll with `SampleWait`; empty: `samples` is the result."""

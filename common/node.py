@@ -1,4 +1,4 @@
-"""One life for every node: read configuration, connect, announce itself, work, drain on SIGTERM, leave."""
+"""Runs a node of any role: connects to the broker, registers, runs the role's main function, drains on SIGTERM."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Main = Callable[[NodeContext], Awaitable[None]]
 Around = Callable[[NodeContext], AbstractAsyncContextManager[BusSettings | None]]
 
 DRAIN_SECONDS = 60.0
-"""Time for `main` to return after it was told to stop: a Lean candidate may take 10 s, a verification more. Then it is
-cancelled, and the exit code is 1."""
+"""Seconds for `main` to return after a stop signal: a Lean candidate may take 10 s, a verification longer. After that
+`main` is cancelled, and the exit code is 1."""
 
 FAREWELL_SECONDS = 2.0
-"""Time to leave the registry and send the last log records; without a broker there is nobody to tell."""
+"""Most seconds to leave the registry and send the last log records. The broker may be gone."""
 
 
 class NodeFailure(Exception):
-    """The node cannot go on, for a reason that the person who started it can act on: shown without a traceback.
+    """The node cannot go on, for a reason that the user can fix. It is logged without a traceback.
 
-    `exit_code`: 2 where its configuration is wrong, 1 for all else.
+    `exit_code`: 2 for a wrong configuration, 1 for everything else.
     """
 
     def __init__(self, reason: str, exit_code: int = 1) -> None:
@@ -53,11 +53,12 @@ def run_node(
     capacity: dict[str, int] | None = None,
     around: Around | None = None,
 ) -> int:
-    """Run a node until it is done or told to stop; returns the exit code (0 done or drained, 1 failed, 2 bad settings).
+    """Run a node until its work is done or it is stopped. Returns the exit code: 0 done or drained, 1 failed, 2 invalid
+    settings.
 
-    `main(ctx)` starts when the node is connected; it returns when its work is done, or drained after `ctx.stopping`
-    is set (SIGTERM, SIGINT). A second signal ends the process at once. `around(ctx)` is entered before connecting
-    and left after disconnecting; it may give the address of the broker to use.
+    `main(ctx)` starts when the node is connected. It returns when its work is done, or when it has drained after
+    `ctx.stopping` was set (SIGTERM, SIGINT). A second signal ends the process at once. The context manager
+    `around(ctx)` is entered before connecting and left after disconnecting; it may yield the broker's address.
     """
     try:
         check_run_name(settings.run)
@@ -102,15 +103,15 @@ async def _life(
                 stack.push_async_callback(ctx.bus.close)
                 await _work(ctx, main, forwarder)
     except Exception as error:
-        _tell(ctx, error)
+        _log_failure(ctx, error)
         return 1
     code = 0 if ctx.crash is None else getattr(ctx.crash, "exit_code", 1)
     ctx.log.info("node left", exit_code=code)
     return code
 
 
-def _tell(ctx: NodeContext, error: Exception) -> None:
-    """Log why the node ends; with a traceback only where it helps."""
+def _log_failure(ctx: NodeContext, error: Exception) -> None:
+    """Log why the node ends, with a traceback only for unexpected errors."""
     from common.bus import BusError
 
     if isinstance(error, (NodeFailure, BusError)):
@@ -140,8 +141,8 @@ async def _endpoints(ctx: NodeContext) -> AsyncIterator[None]:
         await endpoints.start(host, port)
     except OSError as error:
         raise NodeFailure(
-            f"cannot serve /metrics on {host}:{port} ({error.strerror}); choose another with --node.metrics-port, "
-            "0 for a free one"
+            f"cannot serve /metrics on {host}:{port} ({error.strerror}); choose another port with "
+            "--node.metrics-port (0 takes a free one)"
         ) from error
     ctx.metrics_url = f"{endpoints.url}/metrics"
     try:
@@ -151,7 +152,7 @@ async def _endpoints(ctx: NodeContext) -> AsyncIterator[None]:
 
 
 async def _connect(ctx: NodeContext, settings: BusSettings) -> bool:
-    """Connect to the broker; False if the node was told to stop meanwhile. Raises BusUnavailable."""
+    """Connect to the broker. False if the node was stopped meanwhile. Raises BusUnavailable."""
     from common.bus import Bus
 
     ctx.health("broker", f"not connected to {settings.url} yet")
@@ -168,7 +169,7 @@ async def _connect(ctx: NodeContext, settings: BusSettings) -> bool:
 async def _work(ctx: NodeContext, main: Main, forwarder: Forwarder) -> None:
     from common import pulse
 
-    beside = [
+    background_tasks = [
         ctx.spawn(pulse.measure_lag(ctx), "loop lag"),
         ctx.spawn(pulse.beat(ctx), "heartbeat"),
         ctx.spawn(pulse.stay_registered(ctx), "registry"),
@@ -179,24 +180,24 @@ async def _work(ctx: NodeContext, main: Main, forwarder: Forwarder) -> None:
     try:
         await _run_main(ctx, main)
     except Exception as error:
-        _tell(ctx, error)  # here, while the monitor can still be told
+        _log_failure(ctx, error)  # here, because the log still reaches the monitor
         ctx.crash = ctx.crash or error
     finally:
-        for task in beside:
+        for task in background_tasks:
             task.cancel()
         await ctx.cancel_tasks()
         await _farewell(ctx, forwarder)
 
 
 async def _run_main(ctx: NodeContext, main: Main) -> None:
-    """Run main to its end; after `stopping`, no longer than DRAIN_SECONDS. What it raises ends the node."""
+    """Run main to its end. After `stopping` is set, it has at most DRAIN_SECONDS. Its exception ends the node."""
     work = asyncio.create_task(_guarded(ctx, main), name=f"{ctx.role} main")
     try:
         await wait_first(work, ctx.stopping)
         if not work.done():
             await asyncio.wait({work}, timeout=DRAIN_SECONDS)
         if not work.done():
-            raise NodeFailure(f"not drained after {DRAIN_SECONDS:g} s; what it held is delivered to others")
+            raise NodeFailure(f"not drained after {DRAIN_SECONDS:g} s; its leases expire and go to other nodes")
         work.result()
     finally:
         work.cancel()
@@ -205,7 +206,7 @@ async def _run_main(ctx: NodeContext, main: Main) -> None:
 
 
 async def _guarded(ctx: NodeContext, main: Main) -> None:
-    """Main, with SystemExit as the failure that it means: raised in a task it would tear the loop down."""
+    """Run main, and turn SystemExit into NodeFailure, since SystemExit in a task would stop the event loop."""
     try:
         await main(ctx)
     except SystemExit as error:
@@ -220,7 +221,7 @@ async def _farewell(ctx: NodeContext, forwarder: Forwarder) -> None:
     try:
         async with asyncio.timeout(FAREWELL_SECONDS):
             await pulse.send_logs(ctx, forwarder)
-            await pulse.send_heartbeat(ctx)  # what was counted since the last one
+            await pulse.send_heartbeat(ctx)  # with the counts since the last one
             await ctx.bus.unregister(ctx.id)
     except (TimeoutError, BusError):
-        ctx.log.info("left without telling the broker; the registry forgets this node by itself")
+        ctx.log.info("broker not reached while leaving; this node's registry entry expires")

@@ -1,7 +1,7 @@
-"""How much work this machine does right now, whatever else it does, beside what a plan was made for.
+"""Measures how fast this machine is right now, relative to a reference machine.
 
-A process for each core counts how often it gets through a fixed piece of work. So one core, slow cores, and cores that
-are shared with other programs all show, as less work in the same time.
+One process per core counts how often it finishes a fixed piece of work. Few cores, slow cores, and cores that other
+programs use all give a lower count.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from common.sizing import read_machine
 
 SECONDS = 1.5
-"""How long is counted: several turns of the scheduler's."""
+"""Seconds of counting: several time slices of the scheduler."""
 
 REFERENCE = 19_000.0
-"""Rounds a second of two idle cores of the machine that the demo's plan was measured on."""
+"""Rounds per second on two idle cores of the machine that the demo's plan was measured on."""
 
 PROGRAM = """
 import sys, time
@@ -30,28 +30,28 @@ while time.monotonic() < end:
     rounds += len(text) > 0
 print(rounds)
 """
-"""Dictionaries, sorting and text, as everything but the mathematics is made of."""
+"""The piece of work: dictionaries, sorting and text, like most of proofmesh's Python code."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """What was measured."""
+    """The result of a measurement."""
 
     cores: int
     """Cores that this process may use."""
     rounds: float
-    """Pieces of work a second, all cores together."""
+    """Rounds per second, all cores together."""
 
     @property
     def share(self) -> float:
-        """Of the reference's work: 1 on two idle cores like its own."""
+        """Speed relative to the reference: 1 on two idle cores of the same kind."""
         return self.rounds / REFERENCE
 
 
 def measure(seconds: float = SECONDS) -> Pace:
-    """Keep every core busy for a moment, and count. Raises OSError where no process can be started."""
+    """Run the piece of work on every core for some seconds. Raises OSError if no process can be started."""
     cores = read_machine().cores
     command = [sys.executable, "-I", "-S", "-c", PROGRAM, str(seconds)]
-    counting = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(cores)]
-    counted = [process.communicate()[0].strip() for process in counting]
-    return Pace(cores, sum(int(rounds) for rounds in counted if rounds.isdigit()) / seconds)
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(cores)]
+    counts = [process.communicate()[0].strip() for process in processes]
+    return Pace(cores, sum(int(rounds) for rounds in counts if rounds.isdigit()) / seconds)

@@ -1,4 +1,4 @@
-"""Two lists of outcomes of the same statements, compared: bootstrap and McNemar's test. Pure."""
+"""Compares two lists of outcomes of the same statements: bootstrap, McNemar's test, permutation test. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ RESAMPLES = 10_000
 """Bootstrap resamples: the ends of a 95% interval move by less than half a theorem of 160 between seeds."""
 
 MANY = 1000
-"""Statements above which resamples are drawn by how often each difference occurs in them: the same distribution, and
-with 100,000 statements a thousandth of the time and memory."""
+"""Above this number of statements, a resample is a multinomial draw over the distinct differences. The distribution is
+the same, and with 100,000 statements it takes a thousandth of the time and memory."""
 
 
 def bootstrap_interval(
     pairs: Sequence[tuple[float, float]], seed: int, level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Mean of second - first, and the ends of its interval: paired percentile bootstrap (Efron and Tibshirani, An
-    Introduction to the Bootstrap, chapter 13) over statements: each resample draws statements with both their outcomes.
-    Without a pair 0, -1 and 1."""
+    """Mean of second - first, and the two ends of its confidence interval. Without pairs: 0, -1 and 1.
+
+    Paired percentile bootstrap over statements (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 13):
+    each resample draws statements together with both outcomes.
+    """
     if not pairs:
         return 0.0, -1.0, 1.0
     outcomes = np.array(pairs, dtype=np.float64)  # (statements, 2)
@@ -42,12 +44,15 @@ def _resampled_means(values: NDArray[np.float64], generator: np.random.Generator
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """The exact two-sided p-value of McNemar's test (Biometrika 12, 1947): how likely at least so unequal counts of
-    statements that only one of two solves are, if either is as likely to be the one."""
+    """The exact two-sided p-value of McNemar's test (Psychometrika 12, 1947).
+
+    The arguments count the statements that only the first or only the second side solves. The p-value is the
+    probability of counts at least this unequal, if both sides are equally likely to be the one that solves.
+    """
     discordant = only_first + only_second
     if not discordant:
         return 1.0
-    # In logarithms: these binomials have thousands of digits.
+    # Logarithms, because the binomial coefficients can have thousands of digits.
     logarithms = [
         math.lgamma(discordant + 1) - math.lgamma(count + 1) - math.lgamma(discordant - count + 1)
         for count in range(min(only_first, only_second) + 1)
@@ -62,8 +67,8 @@ def permutation_test(pairs: Sequence[tuple[float, float]], seed: int) -> float:
     sizes, counts = np.unique(np.abs(differences[differences != 0]), return_counts=True)
     if not len(sizes):
         return 1.0
-    # Of the differences of one size, so many keep their sign.
-    kept = np.random.default_rng(seed).binomial(counts, 0.5, size=(RESAMPLES, len(sizes)))
-    sums = (2 * kept - counts) @ sizes
-    extreme = np.abs(sums) >= abs(differences.sum()) - 1e-9  # equal but for rounding counts
+    # For each absolute difference, a binomial draw says how many differences of that size get a positive sign.
+    positive = np.random.default_rng(seed).binomial(counts, 0.5, size=(RESAMPLES, len(sizes)))
+    sums = (2 * positive - counts) @ sizes
+    extreme = np.abs(sums) >= abs(differences.sum()) - 1e-9  # sums that differ only by rounding count as equal
     return float((1 + extreme.sum()) / (1 + RESAMPLES))

@@ -1,4 +1,4 @@
-"""Results of attempts as messages of bounded size: one message, or the bytes of one divided into parts."""
+"""Splits the result of an attempt into messages of bounded size, and joins the parts again."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from common.attempts import MAX_PARTS, AttemptOutcome, AttemptResult, ResultPart
 from common.messages import MAX_MESSAGE_BYTES, MalformedMessage, decode
 
 HEADROOM = 1024
-"""Bytes of a part besides its payload and its ids: field names, numbers, the digest."""
+"""Bytes of a part other than its payload and its ids: field names, numbers, the digest."""
 
 
 def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[AttemptResult | ResultPart]:
-    """The result itself if it has at most `limit` bytes, else parts of at most that many.
+    """The result itself if it has at most `limit` bytes, else parts of at most `limit` bytes.
 
-    A result that is too large for MAX_PARTS parts becomes an `error` that says so: it could never be delivered.
+    A result that is too large for MAX_PARTS parts cannot be delivered. It is replaced by an `error` that says so.
     """
     payload = msgspec.msgpack.encode(result)
     if len(payload) <= limit:
@@ -42,26 +42,28 @@ def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[Attemp
 
 
 def joined(payloads: Sequence[bytes], digest: str) -> AttemptResult:
-    """The result whose parts these are, in order. Raises MessageError."""
+    """The result from the payloads of its parts, in order. Raises MessageError."""
     payload = b"".join(payloads)
     if digest_of(payload) != digest:
-        raise MalformedMessage(f"{len(payloads)} parts of a result do not have the digest that they name")
+        raise MalformedMessage(f"{len(payloads)} parts of a result do not match their digest {digest!r}")
     return decode(payload, AttemptResult, limit=MAX_PARTS * MAX_MESSAGE_BYTES)
 
 
 def digest_of(payload: bytes) -> str:
-    """blake2b, hex: what tells one encoded result from another."""
+    """blake2b of an encoded result, hex."""
     return hashlib.blake2b(payload, digest_size=16).hexdigest()
 
 
 class Parts:
-    """Parts of results in memory, for one who waits for a single attempt; the learner keeps them in its database."""
+    """Collects parts of results in memory, for a client with few attempts. The learner stores them in its database."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, str, int], dict[int, bytes]] = {}
+        self._payloads: dict[tuple[str, str, str, int], dict[int, bytes]] = {}
 
     def add(self, part: ResultPart) -> AttemptResult | None:
-        """The result that this part completes; None while others are missing. Raises MessageError."""
-        kept = self._kept.setdefault((part.attempt_id, part.prover_id, part.digest, part.parts), {})
-        kept[part.part] = part.payload
-        return joined([kept[number] for number in sorted(kept)], part.digest) if len(kept) == part.parts else None
+        """The result that this part completes; None while parts are missing. Raises MessageError."""
+        payloads = self._payloads.setdefault((part.attempt_id, part.prover_id, part.digest, part.parts), {})
+        payloads[part.part] = part.payload
+        if len(payloads) < part.parts:
+            return None
+        return joined([payloads[number] for number in sorted(payloads)], part.digest)

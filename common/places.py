@@ -1,7 +1,7 @@
-"""Places in Lean files where a proof is missing, as messages carry them.
+"""Places in Lean files where a proof is missing, in the form that messages carry.
 
-A theorem of a bank is a statement by itself. A `sorry` in somebody's file is not: what it means depends on all that
-stands above it. So it is described by its place: the text above its command, once, and its command around the gap.
+The meaning of a `sorry` in a file depends on the whole file above it. So a place consists of the text above the command
+with the `sorry` (the context), and the command's text before and after the gap.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from functools import lru_cache
 import msgspec
 
 MOST_CHARACTERS = 16 * 2**20
-"""Of a context. The largest file of Mathlib has 0.3 MB; a message that unpacks to more is not believed."""
+"""Most bytes of a context. The largest file of Mathlib has 0.3 MB; a message that unpacks to more is refused."""
 
 KEPT_TEXTS = 64
-"""Contexts that a process keeps unpacked. A search asks about the same one again and again."""
+"""Unpacked contexts in the cache of a process. All requests of a search have the same one."""
 
 
 class BadContext(ValueError):
-    """A context whose packed text cannot be unpacked, or is not the one that its digest names."""
+    """A context whose packed text cannot be unpacked, is too long, or does not match its digest."""
 
 
 class Context(msgspec.Struct, frozen=True):
     """The text of a Lean file above a command: imports, definitions, `variable`s, open namespaces. Make it with `of`.
 
-    The text travels packed, because every request of a search carries it: 10,000 lines fit into a message then. Caches
-    and comparisons use the digest.
+    The text is compressed, because every request of a search carries it: so 10,000 lines fit into a message. Caches and
+    comparisons use the digest.
     """
 
     digest: str = ""
@@ -42,7 +42,7 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Raises BadContext."""
+        """The unpacked text. Raises BadContext."""
         return _unpacked(self.digest, self.packed)
 
 
@@ -50,22 +50,22 @@ class Place(msgspec.Struct, frozen=True):
     """A gap in a command of a Lean file, where a proof is missing."""
 
     context: Context
-    """All that stands above the command; empty, or with a line break at its end."""
+    """The file above the command; empty, or ends with a line break."""
     before: str
     """The command's text before the gap: `theorem t (p : Prop) (h : p) : p := by\\n  `."""
     after: str = ""
-    """The command's text behind the gap, to its end."""
+    """The command's text after the gap, to its end."""
     tactic: bool = True
-    """Whether a tactic stands in the gap; otherwise a term, in whose stead tactics stand behind `by`."""
+    """Whether the gap is for a tactic. Otherwise it is for a term, and tactics are inserted after `by`."""
 
     @property
     def column(self) -> int:
-        """Of the gap, from 0, in characters."""
+        """Column of the gap, from 0, in characters."""
         return len(self.before) - (self.before.rfind("\n") + 1)
 
     @property
     def key(self) -> tuple[str, str, str, bool]:
-        """Equal for equal places, without the context's text."""
+        """A key that is equal for equal places. It contains the context's digest instead of its text."""
         return self.context.digest, self.before, self.after, self.tactic
 
 
@@ -80,13 +80,13 @@ def _unpacked(digest: str, packed: bytes) -> str:
     try:
         text = unpacker.decompress(packed, MOST_CHARACTERS).decode(errors="surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
-        raise BadContext(f"the context {digest} cannot be unpacked: {error}") from error
+        raise BadContext(f"context {digest}: cannot be unpacked: {error}") from error
     if unpacker.unconsumed_tail:
-        raise BadContext(f"the context {digest} has more than {MOST_CHARACTERS} bytes")
+        raise BadContext(f"context {digest}: more than {MOST_CHARACTERS} bytes")
     if digest_of(text) != digest:
-        raise BadContext(f"the context {digest} has another text than its digest says")
+        raise BadContext(f"context {digest}: its text does not match the digest")
     return text
 
 
 NO_CONTEXT = Context.of("")
-"""A file that begins with the command itself."""
+"""The context of a file's first command."""

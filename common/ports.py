@@ -6,8 +6,8 @@ import socket
 
 
 def listenable(host: str, port: int) -> int:
-    """The port, if somebody could listen on it now; a free one for 0. Raises OSError."""
+    """The port, if it is free to listen on now; for 0, some free port. Raises OSError if it is not free."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was just given up is free
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was just closed counts as free
         probe.bind((host, port))
         return int(probe.getsockname()[1])

@@ -1,8 +1,8 @@
-"""Child processes that never outlive their parent, and end with everything that they started.
+"""Child processes that end with their parent, together with all processes that they started.
 
-A child gets a process group of its own, and the kernel kills it when its parent dies (PR_SET_PDEATHSIG), also on
-kill -9. The kernel ties that to the thread that forked: children are started from the main thread's event loop,
-which lives longest.
+Each child gets its own process group. The kernel kills the child when its parent ends (PR_SET_PDEATHSIG), also after
+kill -9. For the kernel, the parent is the thread that forked. So children are started from the event loop of the main
+thread, which lives longest.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ PR_SET_PDEATHSIG = 1
 """From linux/prctl.h."""
 
 _KEEPER = Path(__file__).with_name("keeper.py")
-"""Asks for the parent-death signal and then becomes the wanted program: safe in a process with threads, where code
-between fork and exec (preexec_fn) is not, and cheap for one with much memory."""
+"""A small program that sets the parent-death signal and then executes the requested program. Unlike code between fork
+and exec (preexec_fn), this is safe in a process with threads, and cheap in a process with much memory."""
 
 
 class OrphanedError(RuntimeError):
-    """The parent was gone before the child could ask to die with it."""
+    """The parent had ended before the child could set the parent-death signal."""
 
 
 def die_with_parent(parent: int | None = None) -> None:
-    """Ask the kernel to kill this process when its parent dies. `parent`: the expected parent's id, to notice a race.
+    """Ask the kernel to kill this process when its parent ends. `parent`: the expected id of the parent, to detect that
+    it has ended already.
 
-    Linux only; elsewhere it does nothing. Raises OrphanedError, OSError.
+    Linux only; does nothing on other systems. Raises OrphanedError, OSError.
     """
     if sys.platform != "linux":
         return
@@ -39,11 +40,11 @@ def die_with_parent(parent: int | None = None) -> None:
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
     if parent is not None and os.getppid() != parent:
-        raise OrphanedError(f"parent {parent} has gone")
+        raise OrphanedError(f"the parent process {parent} has ended")
 
 
 def kept() -> list[str]:
-    """What stands before a program's command line for it to die with this process."""
+    """A command-line prefix for programs that must end with this process."""
     return [sys.executable, "-I", "-S", str(_KEEPER), str(os.getpid())]
 
 
@@ -58,15 +59,15 @@ async def spawn_child(
     keeper: Sequence[str] = (),
     **options: Any,
 ) -> asyncio.subprocess.Process:
-    """Start a program in a process group of its own, which dies with this process.
+    """Start a program in its own process group. It is killed when this process ends.
 
-    `env`: the whole environment; None inherits it. `keeper`: a command line that does what `keeper.py` does, and more,
-    and then becomes the program (the sandbox of Lean processes does); by default `keeper.py`. Other options go to
-    `asyncio.create_subprocess_exec`. Raises FileNotFoundError for a program that does not exist.
+    `env`: the whole environment; None inherits it. `keeper`: the command line to use instead of `keeper.py`, such as
+    the sandbox of Lean processes. It must also set the parent-death signal before it executes the program. Other
+    options go to `asyncio.create_subprocess_exec`. Raises FileNotFoundError if the program does not exist.
     """
     program = str(argv[0])
     if os.sep in program and not Path(program).exists():
-        raise FileNotFoundError(f"no such program: {program}")
+        raise FileNotFoundError(f"no such program: {program}; check its path")
     keeper = keeper or kept()
     starting = asyncio.create_task(
         asyncio.create_subprocess_exec(
@@ -82,7 +83,7 @@ async def spawn_child(
         ),
         name=f"start of {program}",
     )
-    # Cancelled halfway, asyncio would wait for ever for a process whose pipes are not connected (Python 3.11).
+    # In Python 3.11, cancelling this task midway would leave asyncio waiting for a process without connected pipes.
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
@@ -93,7 +94,7 @@ async def spawn_child(
 
 
 async def kill_group(process: asyncio.subprocess.Process, grace: float = 5.0) -> int:
-    """End a child and all its group: SIGTERM, then SIGKILL after `grace` seconds; returns the child's exit code."""
+    """End a child and its process group: SIGTERM, then SIGKILL after `grace` seconds. Returns the child's exit code."""
     if process.returncode is None and grace > 0:
         _signal_group(process.pid, signal.SIGTERM)
         try:
@@ -101,7 +102,7 @@ async def kill_group(process: asyncio.subprocess.Process, grace: float = 5.0) ->
                 await process.wait()
         except TimeoutError:
             pass
-    # Also after a clean end: what the child has started may still be there.
+    # Also after a clean exit, since processes that the child started may still run.
     _signal_group(process.pid, signal.SIGKILL)
     return await process.wait()
 

@@ -1,8 +1,8 @@
-"""Who says what to whom over the broker: one row for each subject, bucket key and object store.
+"""The table of all channels on the broker: senders, readers and messages of each subject, bucket key and object store.
 
-`common.subjects` names the subjects, `common.messages` and its neighbours define the messages, and `broker.streams`
-sets the limits of what is stored. This table adds senders, readers and delivery. `docs/protocol.md` is generated from
-it, and a test checks that no message and no subject is missing.
+`common.subjects` names the subjects. `common.messages`, `common.attempts` and `common.model_messages` define the
+messages. `broker.streams` sets the storage limits. `docs/protocol.md` is generated from this table, and a test checks
+that no message and no subject is missing.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from common import attempts, messages, model_messages, subjects
 
 
 class Delivery(enum.StrEnum):
-    """What the broker promises for a subject."""
+    """How the broker delivers messages of a subject."""
 
     WORK_QUEUE = "work queue"
-    """Stored in a stream until one reader has acknowledged it. A lease that runs out is delivered again."""
+    """Stored in a stream until one reader has acknowledged it. When a lease expires, the message is delivered again."""
     REQUEST = "request and reply"
-    """One node of the queue group gets the request and answers it. Nothing is stored; the sender asks again."""
+    """One node of the queue group gets the request and replies. Nothing is stored; the sender retries."""
     REQUEST_ALL = "request to all"
     """Every node that serves the subject gets the request and acknowledges it."""
     PUBLISH = "publish"
-    """Whoever listens at that moment gets it. Nothing is stored."""
+    """All current subscribers get it. Nothing is stored."""
     HISTORY = "publish, with history"
     """As `publish`; a stream also keeps the newest messages for readers that start later."""
     STATE = "state"
@@ -36,7 +36,7 @@ class Delivery(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Channel:
-    """One way for messages: a subject, a bucket key, or an object store."""
+    """A subject, a bucket key, or an object store."""
 
     name: str
     """Without the run's name; `<...>` stands for a part that varies."""
@@ -47,13 +47,13 @@ class Channel:
     """Roles and commands."""
     readers: tuple[str, ...]
     replies: tuple[type[messages.Message], ...] = ()
-    """What a reader answers with, besides Busy and Failure."""
+    """Replies of the reader, other than Busy and Failure."""
     stored_in: str = ""
-    """The stream, bucket or object store that keeps it; empty: nothing does."""
+    """The stream, bucket or object store that stores it; empty: it is not stored."""
     queue_group: str = ""
-    """Of requests: the nodes that share them."""
+    """For requests: the group of nodes that share them."""
     notes: str = ""
-    """What the table does not show."""
+    """Facts that do not fit into the table's columns."""
 
 
 EVERY_NODE = "every node"
@@ -66,7 +66,7 @@ CHANNELS: tuple[Channel, ...] = (
         senders=("learner", "stp", "eval --url", "prove --url"),
         readers=("prover",),
         stored_in="<run>-todo",
-        notes="One consumer for each purpose, `todo-<purpose>`; provers look for purposes in the order of "
+        notes="One consumer for each purpose, `todo-<purpose>`. Provers take purposes in the order of "
         "`common.attempts.Purpose`. A prover takes no more attempts than it has free searches, renews each lease three "
         "times within the acknowledgement wait, and acknowledges after the broker has stored the result.",
     ),
@@ -79,7 +79,7 @@ CHANNELS: tuple[Channel, ...] = (
         stored_in="<run>-results",
         notes="The learner (or `stp run`) reads the consumer `results`. It acknowledges a result after it has recorded "
         "it in SQLite. `eval` and `prove` listen on the subject for results of their own attempts. The first result of "
-        "an attempt id counts; later ones change nothing.",
+        "an attempt id counts; later ones are ignored.",
     ),
     Channel(
         subjects.TACTIC_REQUEST,
@@ -108,7 +108,7 @@ CHANNELS: tuple[Channel, ...] = (
         senders=("prover",),
         readers=("inference",),
         replies=(model_messages.SampleReply,),
-        notes="Served by one node: the one that is at work on the request.",
+        notes="Served by the node that works on the request.",
     ),
     Channel(
         subjects.LEAN_RUN,
@@ -127,7 +127,8 @@ CHANNELS: tuple[Channel, ...] = (
         readers=("lean-proxy",),
         replies=(messages.LeanVerifyReply,),
         queue_group="lean-proxy",
-        notes="The learner asks for every proof before it counts. A prover asks only for attempts with `verify`.",
+        notes="The learner has every proof verified before the proof counts. A prover does so only for attempts with "
+        "`verify`.",
     ),
     Channel(
         subjects.LEAN_CHECK,
@@ -239,10 +240,10 @@ CHANNELS: tuple[Channel, ...] = (
 """All channels of a run."""
 
 ANY_REPLY: tuple[type[messages.Message], ...] = (messages.Busy, messages.Failure)
-"""Answers that every request may get."""
+"""Replies that every request may get."""
 
 
 def all_messages() -> tuple[type[messages.Message], ...]:
     """Every message class of the table, each once, in the order of the table."""
-    found = [kind for channel in CHANNELS for kind in (*channel.carries, *channel.replies)]
-    return tuple(dict.fromkeys([*found, *ANY_REPLY]))
+    classes = [kind for channel in CHANNELS for kind in (*channel.carries, *channel.replies)]
+    return tuple(dict.fromkeys([*classes, *ANY_REPLY]))

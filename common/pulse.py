@@ -1,4 +1,4 @@
-"""What every node does beside its role: heartbeat, registry entry, log forwarding, event-loop lag."""
+"""Background tasks of every node: heartbeat, registry entry, log forwarding, event-loop lag."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from common.metrics import gauge, histogram
 HEARTBEAT_SECONDS = 1.0
 LAG_PROBE_SECONDS = 0.1
 LAG_WARNING_SECONDS = 1.0
-"""A loop that was held for this long has missed heartbeats: something blocks it that belongs in a thread."""
+"""An event loop that is blocked for this long misses heartbeats: the blocking work should run in a thread."""
 
 LOG_SECONDS = 0.25
 LOG_BATCH = 200
-"""Records sent at once, at most: 800 a second, so that a node that logs in a loop does not fill the broker."""
+"""Most records sent at once: 800 per second, so that a node that logs in a loop does not overload the broker."""
 
-_lag = gauge("loop_lag_seconds", "Longest hold-up of the event loop in the last second")
-_lags = histogram("loop_lag", "Hold-ups of the event loop, probed ten times a second")
+_lag = gauge("loop_lag_seconds", "Longest delay of the event loop in the last second")
+_lags = histogram("loop_lag", "Delays of the event loop, probed ten times a second")
 
 
 async def measure_lag(ctx: NodeContext) -> None:
-    """Sleep, and see how much later than asked the loop comes back: the time that something blocked it."""
+    """Measure how much later than requested the event loop wakes from sleep: the time that it was blocked."""
     worst, window = 0.0, time.monotonic() + HEARTBEAT_SECONDS
     while True:
         start = time.monotonic()
@@ -47,19 +47,19 @@ async def beat(ctx: NodeContext) -> None:
     while True:
         ctx.health("broker", None if ctx.bus.connected else "the broker is away; reconnecting")
         if ctx.bus.given_up.is_set():
-            ctx.fail(ConnectionError("the connection to the broker was closed for good"))
+            ctx.fail(ConnectionError("the connection to the broker was closed for good; restart this node"))
         await send_heartbeat(ctx)
         await asyncio.sleep(HEARTBEAT_SECONDS)
 
 
 async def send_heartbeat(ctx: NodeContext) -> None:
-    """Send one heartbeat, if the broker is there."""
+    """Send one heartbeat, if the broker is connected."""
     if ctx.bus.connected:
         await ctx.bus.publish(subjects.telemetry(ctx.role, ctx.id, "heartbeat"), ctx.heartbeat())
 
 
 async def stay_registered(ctx: NodeContext) -> None:
-    """Renew the registry entry three times in its time-to-live, and at once when the state has changed."""
+    """Renew the registry entry three times within its time-to-live, and at once when the state has changed."""
     while True:
         ctx.changed.clear()
         pause = NODE_TTL / 3
@@ -86,7 +86,7 @@ async def forward_logs(ctx: NodeContext, forwarder: Forwarder) -> None:
 
 
 async def send_logs(ctx: NodeContext, forwarder: Forwarder) -> None:
-    """Send what is queued now."""
+    """Send the oldest queued records, at most LOG_BATCH."""
     if not ctx.bus.connected:
         return
     subject = subjects.telemetry(ctx.role, ctx.id, "log")

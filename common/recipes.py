@@ -1,4 +1,4 @@
-"""Recipes and banks that come with proofmesh, found through the package system and not by relative paths."""
+"""Paths of the recipes and banks that come with proofmesh. They are found as packages, not by relative paths."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def bundled_bank(name: str = "pocket") -> Path:
 
 
 def _folder(package: str) -> Path:
-    """Where a package is. An editable installation may list a hook beside the folder, so the first folder counts."""
+    """The folder of a package. An editable installation may also list a hook, so the first existing folder counts."""
     return next(Path(place) for place in importlib.import_module(package).__path__ if Path(place).is_dir())

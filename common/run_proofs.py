@@ -1,5 +1,5 @@
-"""The verified proofs of a run, read from its records (`proofs.sqlite`, whose tables are the learner's): for whoever
-shows a run without taking part in it. Nothing is written, and no learner is disturbed.
+"""Reads the verified proofs of a run from its records (`proofs.sqlite`, whose tables the learner defines), for commands
+that show a run. It opens the file read-only and does not disturb a running learner.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _PLACES_SINCE = 4
 
 
 class UnreadableRecords(ValueError):
-    """The records of a run cannot be read; the message names the file and says why."""
+    """The records of a run cannot be read. The message names the file and the reason."""
 
 
 def latest(path: Path, limit: int, after: int = 0) -> list[tuple[int, ProofFound]]:
-    """The newest verified proofs with ids above `after`, oldest of them first; none where there is no such file.
+    """The newest `limit` verified proofs with ids above `after`, the oldest of them first; none if there is no file.
 
     Raises UnreadableRecords.
     """
@@ -41,26 +41,23 @@ def latest(path: Path, limit: int, after: int = 0) -> list[tuple[int, ProofFound
             " WHERE proof_id > ? ORDER BY proof_id DESC LIMIT ?",
             (after, limit),
         ).fetchall()
-    return [(row[0], _found(*row[1:])) for row in reversed(rows)]
+    return [(row[0], _proof_message(*row[1:])) for row in reversed(rows)]
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """The records of a run, open for reading alone. Raises UnreadableRecords, for what fails within as well."""
-    # A file that no process has open has no log beside it, and can be read where nothing can be written.
+    """The records of a run, opened read-only. Raises UnreadableRecords, also for SQLite errors inside the block."""
+    # A database that no process has open has no -wal file. `immutable` then also allows a read-only folder.
     finished = not path.with_name(f"{path.name}-wal").exists()
+    mode = "immutable=1" if finished else "mode=ro"
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{_how(finished)}", uri=True)) as database:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as database:
             yield database
     except sqlite3.Error as error:
         raise UnreadableRecords(f"{path}: {error}") from error
 
 
-def _how(finished: bool) -> str:
-    return "immutable=1" if finished else "mode=ro"
-
-
-def _found(
+def _proof_message(
     theorem_id: str,
     attempt_id: str,
     purpose: str,
@@ -76,7 +73,7 @@ def _found(
     tactics = textwrap.indent(textwrap.dedent(script).strip("\n"), "  ")
     if place is None or disproof:
         lean = f"{(theorem.negation() if disproof else theorem).signature} := by\n{tactics}"
-    else:  # for people: what stands above the command is left out
+    else:  # only the command itself, for people to read; the file above it is left out
         gap = json.loads(place)
         lean = f"{gap['before'].rstrip()}\n{tactics}{gap['after'].rstrip()}"
     return ProofFound(

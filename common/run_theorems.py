@@ -1,4 +1,4 @@
-"""What became of a run's train theorems, read from its records: for whoever looks at a run and takes no part in it."""
+"""Reads the statistics of a run's train theorems from its records, for commands that show a run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ STATISTICS_SINCE = 6
 
 
 class Order(enum.StrEnum):
-    """Which theorems come first."""
+    """The order of the theorems."""
 
     HARDEST = "hardest"
-    """Undecided ones with most failures."""
+    """Undecided theorems first, those with most failures at the top."""
     TRIED = "tried"
-    """Those with most attempts."""
+    """Theorems with most attempts first."""
     COST = "cost"
-    """Those that most expansions were spent on."""
+    """Theorems with most expansions first."""
 
 
 _ORDERS = {
@@ -32,7 +32,7 @@ _ORDERS = {
 
 
 @dataclass(frozen=True)
-class TheoremFound:
+class TheoremRecord:
     """A train theorem with at least one result."""
 
     theorem_id: str
@@ -41,12 +41,12 @@ class TheoremFound:
     binders: str
     conclusion: str
     attempts: int
-    """Decided ones, to prove or to disprove it."""
+    """Decided attempts to prove or to disprove it."""
     failures: int
     tries: int
-    """Of the attempts: to prove it."""
+    """Decided attempts to prove it."""
     proofs: int
-    """Of the tries: that did."""
+    """Tries that proved it."""
     disproved: bool
     refused: bool
     """Lean does not accept the statement."""
@@ -54,14 +54,14 @@ class TheoremFound:
     shortest: int | None
     """Tactics on the longest branch of the shortest proof."""
     last_budget: int
-    """Simulations."""
+    """Simulations of the last attempt."""
     last_weights: int
     expansions: int
     lean_attempts: int
 
     @property
     def result(self) -> str:
-        """What became of it, in a word or two."""
+        """The result in a few words."""
         if self.refused:
             return "refused by Lean"
         if self.disproved:
@@ -76,7 +76,7 @@ class Level:
     level: int
     theorems: int
     tried: int
-    """With a decided attempt."""
+    """Theorems with a decided attempt."""
     proved: int
     disproved: int
     refused: int
@@ -85,14 +85,14 @@ class Level:
     expansions: int
 
 
-def found(path: Path, limit: int, order: Order) -> tuple[list[Level], list[TheoremFound]]:
+def read_theorems(path: Path, limit: int, order: Order) -> tuple[list[Level], list[TheoremRecord]]:
     """The run's levels, and its first theorems by `order`. Raises UnreadableRecords."""
     with reading(path) as database:
         version: int = database.execute("PRAGMA user_version").fetchone()[0]
         if version < STATISTICS_SINCE:
             raise UnreadableRecords(
-                f"{path}: an earlier version of proofmesh wrote it, without statistics of theorems; a learner that "
-                "goes on with the run adds them"
+                f"{path}: an earlier version of proofmesh wrote it, without statistics of theorems; resume the run "
+                "once to add them"
             )
         return _levels(database), _theorems(database, limit, order)
 
@@ -108,7 +108,7 @@ def _levels(database: sqlite3.Connection) -> list[Level]:
     return [Level(*row) for row in rows]
 
 
-def _theorems(database: sqlite3.Connection, limit: int, order: Order) -> list[TheoremFound]:
+def _theorems(database: sqlite3.Connection, limit: int, order: Order) -> list[TheoremRecord]:
     rows = database.execute(
         "SELECT theorem_id, family, level, binders, conclusion, attempts, failures, tries, proofs, disproved, refused,"
         " in_a_row, shortest, last_budget, last_weights, expansions, lean_attempts"
@@ -120,7 +120,7 @@ def _theorems(database: sqlite3.Connection, limit: int, order: Order) -> list[Th
 
 def _theorem(
     theorem_id: str, family: str, level: int, binders: str, conclusion: str, attempts: int, failures: int, tries: int,
-    proofs: int, disproved: int, refused: int, *rest: int,
-) -> TheoremFound:  # fmt: skip
-    known = (theorem_id, family, level, binders, conclusion, attempts, failures, tries, proofs)
-    return TheoremFound(*known, bool(disproved), bool(refused), *rest)
+    proofs: int, disproved: int, refused: int, *numbers: int,
+) -> TheoremRecord:  # fmt: skip
+    first_columns = (theorem_id, family, level, binders, conclusion, attempts, failures, tries, proofs)
+    return TheoremRecord(*first_columns, bool(disproved), bool(refused), *numbers)

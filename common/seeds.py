@@ -1,11 +1,11 @@
-"""Seeds derived from what is decided, never from the order in which things arrive."""
+"""Reproducible seeds: hashes of names and numbers, independent of the order of events."""
 
 from __future__ import annotations
 
 import hashlib
 
 SEEDS = 1 << 63
-"""How many seeds there are: they are the numbers below."""
+"""The number of seeds. Seeds are integers from 0 to SEEDS - 1."""
 
 
 def derive_seed(*parts: int | str) -> int:
@@ -15,6 +15,6 @@ def derive_seed(*parts: int | str) -> int:
 
 
 def is_held_out(name: str, share: int) -> bool:
-    """Whether the theorem (or text) of this name is held out of training: one of `share` is, the same ones on every
-    machine and in every training; 0: none."""
+    """Whether the theorem (or text) of this name is held out of training. One in `share` is, the same on every machine
+    and in every training run; 0: none."""
     return share > 0 and derive_seed("held-out", name) % share == 0

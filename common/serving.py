@@ -1,4 +1,4 @@
-"""Serves an HTTP application until told to stop."""
+"""Serves an HTTP application until a stop event is set."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ async def serve_http(
     drain_seconds: float,
     handler_cancellation: bool = False,
 ) -> bool:
-    """Serve until `stop` is set, then let open requests end; False where the port is not to be had, which is said.
+    """Serve until `stop` is set, then wait for open requests. Returns False, with a message, if the port is not free.
 
-    `facts`: stands behind the address in the first line. `drain_seconds`: what open requests have to end.
-    `handler_cancellation`: whether a client that leaves ends its request.
+    `say`: prints a line to the user. `facts`: text after the address in the first line. `drain_seconds`: time limit for
+    open requests. `handler_cancellation`: whether a request is cancelled when its client disconnects.
     """
     runner = web.AppRunner(
         application, access_log=None, shutdown_timeout=drain_seconds, handler_cancellation=handler_cancellation

@@ -1,4 +1,4 @@
-"""Configuration that every node shares: how to reach the broker, and how to live."""
+"""Settings that every node shares: the broker's address, the run, logs and metrics."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ class BusSettings:
     """How to reach the broker."""
 
     url: str = "nats://127.0.0.1:4222"
-    """Address of the broker; several servers of one cluster are separated by commas."""
+    """Address of the broker. Separate several servers of one cluster by commas."""
 
     user: str = ""
-    """User name; empty takes PROOFMESH_NATS_USER. Needed whenever the broker listens on more than loopback."""
+    """User name; empty takes PROOFMESH_NATS_USER. Required if the broker listens on more than loopback."""
 
     password: str = ""
-    """Password; empty takes PROOFMESH_NATS_PASSWORD, so that it need not stand in a file or on a command line."""
+    """Password; empty takes PROOFMESH_NATS_PASSWORD, which keeps it out of files and command lines."""
 
     def servers(self) -> list[str]:
-        """The addresses, one by one."""
+        """The list of addresses."""
         return [url.strip() for url in self.url.split(",") if url.strip()]
 
     def credentials(self) -> tuple[str, str]:
-        """User and password, from the settings or the environment; empty strings where there are none."""
+        """User and password, from the settings or the environment; empty strings if there are none."""
         environ = os.environ
         user = self.user or environ.get("PROOFMESH_NATS_USER", "")
         return user, self.password or environ.get("PROOFMESH_NATS_PASSWORD", "")
@@ -34,33 +34,35 @@ class BusSettings:
 
 @dataclass
 class LifeSettings:
-    """What every node has, whatever its role: log, metrics, and how long it waits for the broker at start."""
+    """Settings of a node of any role: log, metrics, and how long it waits for the broker at start."""
 
     broker_wait: Duration | None = None
-    """Seconds to wait for the broker at start; none waits for ever. A node waits for a broker that is lost later."""
+    """Seconds to wait for the broker at start; none waits for ever. If the connection is lost later, a node always
+    waits for the broker."""
 
     host: str = "127.0.0.1"
     """Address that /metrics and /healthz listen on."""
 
     metrics_port: Port = 0
-    """Port of /metrics and /healthz; 0 takes a free one, which the registry and the log show."""
+    """Port of /metrics and /healthz; 0 takes a free port, which the registry and the log show."""
 
     log_level: str = "info"
-    """Least level that is logged: debug, info, warning or error."""
+    """Lowest level that is logged: debug, info, warning or error."""
 
     log_dir: str = ""
-    """Folder for a log file of this node (JSON lines); empty writes none. Standard error always gets the log."""
+    """Folder for a log file of this node (JSON lines); empty writes no file. The log always goes to standard error,
+    too."""
 
     uvloop: bool = True
-    """Run on uvloop; `python -m scripts.bench.bus` compares it with asyncio's own loop on this machine."""
+    """Run on uvloop. `python -m scripts.bench.bus` compares it with asyncio's own loop on this machine."""
 
 
 @dataclass
 class NodeSettings(LifeSettings):
-    """What every node needs: its life, its run, its broker."""
+    """All shared settings of a node: the run, the broker, and LifeSettings."""
 
     run: str = "demo"
-    """Name of the run: lower-case letters, digits and hyphens. Nodes of one run see no others."""
+    """Name of the run: lower-case letters, digits and hyphens. Nodes see only nodes of the same run."""
 
     bus: BusSettings = field(default_factory=BusSettings)
     """How to reach the broker."""

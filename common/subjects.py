@@ -1,4 +1,4 @@
-"""The names of everything on the broker. All begin with the run's name: one broker serves several runs."""
+"""Names of the subjects on the broker. The bus adds the run's name in front, so that one broker serves several runs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PAUSE = "ctl.inference.pause"
 RESUME = "ctl.inference.resume"
 
 LONGEST_RUN_NAME = 40
-"""Characters."""
+"""Most characters of a run name."""
 
 _RUN_NAME = re.compile(rf"[a-z0-9]([a-z0-9-]{{0,{LONGEST_RUN_NAME - 2}}}[a-z0-9])?")
 
 
 class BadRunName(ValueError):
-    """A run name that cannot name subjects and folders."""
+    """A run name that cannot be part of subjects and folder names."""
 
 
 def check_run_name(name: str) -> str:
@@ -40,17 +40,17 @@ def check_run_name(name: str) -> str:
 
 
 def todo(purpose: str) -> str:
-    """Subject of attempts of one purpose."""
+    """Subject for attempts of one purpose."""
     return f"theorem.todo.{purpose}"
 
 
 def samples(model: str) -> str:
-    """Subject of the nodes that serve a language model: they do not take each other's requests."""
+    """Subject for requests to the nodes that serve a language model. Each model has its own subject."""
     return f"sample.request.{hashlib.blake2b(model.encode(), digest_size=8).hexdigest()}"
 
 
 def samples_at_work(node_id: str) -> str:
-    """Subject of one of them, for requests that it is at work on."""
+    """Subject for polling one node about the sample requests that it works on."""
     return f"sample.at-work.{node_id}"
 
 

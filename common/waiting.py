@@ -1,4 +1,4 @@
-"""Waiting for one of several things: a task that ends, an event that is set, a time that passes."""
+"""Helpers for asyncio: wait for the first of several events or tasks, stop on signals, run work concurrently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 async def wait_first(*waited: asyncio.Event | asyncio.Future[Any], timeout: float | None = None) -> None:
     """Return when one of the events is set or one of the futures (or tasks) is done, or after `timeout` seconds.
 
-    The futures go on, also when this is cancelled; look at them and at the events to see what has come.
+    The futures keep running, also if this is cancelled. The caller checks which event or future ended the wait.
     """
     events = [asyncio.ensure_future(each.wait()) for each in waited if isinstance(each, asyncio.Event)]
     futures = [each for each in waited if not isinstance(each, asyncio.Event)]
@@ -28,9 +28,9 @@ async def wait_first(*waited: asyncio.Event | asyncio.Future[Any], timeout: floa
 
 
 async def unless_stopped(work: Coroutine[Any, Any, R], stopping: asyncio.Event) -> R | None:
-    """The result of `work`; None when `stopping` was set first: then the work is cancelled, and has ended on return.
+    """The result of `work`; None if `stopping` is set first. In that case the work is cancelled before this returns.
 
-    Raises what the work raises.
+    Raises the exception of the work.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -45,8 +45,8 @@ async def unless_stopped(work: Coroutine[Any, Any, R], stopping: asyncio.Event) 
 def ended_by(
     *signals: signal.Signals, stopping: asyncio.Event, heard: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """The first of these signals sets `stopping`, after `heard`. The next one cancels the task that is in this block:
-    it ends everything at once."""
+    """The first of these signals calls `heard` and sets `stopping`. The next one cancels the task in this block, which
+    ends everything at once."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
 
@@ -67,9 +67,9 @@ def ended_by(
 
 
 async def all_results(works: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
-    """The results of works that run side by side, in the order given.
+    """The results of coroutines that run concurrently, in the given order.
 
-    Raises what the first one that fails raises; the others are cancelled then, and have ended.
+    Raises the exception of the first that fails. The others are then cancelled, and have ended.
     """
     try:
         async with asyncio.TaskGroup() as group:
@@ -80,8 +80,8 @@ async def all_results(works: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
 
 
 async def as_they_end(*tasks: asyncio.Future[R]) -> AsyncIterator[asyncio.Future[R]]:
-    """The tasks in the order in which they end; of those that end at once, in the order given. They are not awaited:
-    a task's `result` raises what it raised."""
+    """The tasks in the order in which they end; those that end at the same time in the given order. They are not
+    awaited: a task's `result` raises its exception."""
     waiting = set(tasks)
     while waiting:
         done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -91,9 +91,9 @@ async def as_they_end(*tasks: asyncio.Future[R]) -> AsyncIterator[asyncio.Future
 
 
 async def side_by_side(work: Callable[[T], Awaitable[R]], items: Iterable[T], at_once: int) -> AsyncIterator[R]:
-    """The results of some work on each item, as they come; at most so many are worked on at once.
+    """The results of `work` on each item, in the order in which they finish. At most `at_once` items run concurrently.
 
-    Raises what the work raises; what else is at work is cancelled then, and when nobody asks for the next result.
+    Raises the exception of the work. Then, and when the caller closes this iterator, all running work is cancelled.
     """
     todo = iter(items)
     ended: asyncio.Queue[asyncio.Future[R] | None] = asyncio.Queue()
@@ -104,17 +104,17 @@ async def side_by_side(work: Callable[[T], Awaitable[R]], items: Iterable[T], at
             try:
                 await asyncio.wait({task})
             finally:
-                task.cancel()  # when this was cancelled itself; else it is done
+                task.cancel()  # in case this worker was cancelled; otherwise the task has ended
             ended.put_nowait(task)
         ended.put_nowait(None)
 
     workers = [asyncio.create_task(worker()) for _ in range(at_once)]
     try:
-        at_work = len(workers)
-        while at_work:
+        running_workers = len(workers)
+        while running_workers:
             task = await ended.get()
             if task is None:
-                at_work -= 1
+                running_workers -= 1
             else:
                 yield task.result()
     finally:

@@ -1,4 +1,4 @@
-"""Numbers of things, and foreign text, as people read them. Pure."""
+"""Formats counts, and text from outside, for people. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ def number_of(count: int, thing: str) -> str:
 
 
 def printable(text: str, instead: str = " ") -> str:
-    """Text of others, with something instead of what a terminal would obey."""
+    """The text with unprintable characters replaced, so that it cannot contain terminal control sequences."""
     return "".join(char if char.isprintable() else instead for char in text)

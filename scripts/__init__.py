@@ -1,1 +1,1 @@
-"""Tools around the project: set-up, dataset builders, benchmarks, deployment recipes."""
+"""Tools of the project: set-up, dataset builders, benchmarks, studies, generated documentation, recipes."""

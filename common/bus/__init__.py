@@ -1,6 +1,6 @@
-"""The bus: the only package that knows nats-py. Nodes use the names below and nothing inside.
+"""The bus: the only package that imports nats-py. Other packages use only the names that are exported here.
 
-They are imported when they are first asked for, so that who needs the errors alone waits for no client library.
+Names are imported on first access, so that code that needs only the errors does not import the client library.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ _HOMES = {
     "common.bus.subscriptions": ("ServedSubscription", "Subscription"),
     "common.settings": ("BusSettings",),
 }
-"""By module, the names that it defines."""
+"""The exported names of each module."""
 
 _HOME = {name: module for module, names_ in _HOMES.items() for name in names_}
 
 
 def __getattr__(name: str) -> Any:
-    """A name of this package, from the module that defines it (PEP 562)."""
+    """Import a name from the module that defines it (PEP 562)."""
     if name == "names":
         return importlib.import_module("common.bus.names")
     if name not in _HOME:

@@ -1,5 +1,5 @@
-"""Creates and checks what a run keeps on the broker: streams, consumers, buckets. What and how large is
-`broker.streams`'s."""
+"""Creates, updates and removes a run's streams, consumers and buckets on the broker. Their list and sizes are in
+`broker.streams`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class StreamSpec:
 
 @dataclass(frozen=True)
 class HistorySpec:
-    """The newest of what was published plainly on some subjects, for those who come late. Old ones are dropped."""
+    """A stream with the newest messages of some `publish` subjects, for readers that start later. Old messages are
+    dropped."""
 
     name: str
     subjects: tuple[str, ...]
@@ -64,7 +65,7 @@ class BucketSpec:
     max_bytes: int
     max_value_bytes: int
     ttl: float = 0.0
-    """Seconds until a key expires; 0 keeps it."""
+    """Seconds until a key expires; 0: never."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,12 @@ class ObjectStoreSpec:
 
     name: str
     max_bytes: int
-    """To begin with; who stores objects lets it grow (`grow_object_store`), and it never shrinks."""
+    """Size at the start. Nodes that store objects let it grow (`grow_object_store`); it never shrinks."""
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """All that a run keeps on the broker."""
+    """All streams, consumers, buckets and object stores of a run."""
 
     streams: tuple[StreamSpec, ...] = ()
     histories: tuple[HistorySpec, ...] = ()
@@ -93,7 +94,7 @@ def _work_queue(spec: StreamSpec) -> StreamConfig:
         subjects=list(spec.subjects),
         retention=RetentionPolicy.WORK_QUEUE,
         storage=StorageType.FILE,
-        # New messages are refused when it is full, and stay in the outbox: dropping old ones would lose attempts.
+        # A full stream refuses new messages, which stay in the sender's outbox. Dropping old ones would lose attempts.
         discard=DiscardPolicy.NEW,
         max_bytes=spec.max_bytes,
         max_msg_size=spec.max_message_bytes,
@@ -120,8 +121,8 @@ def _bucket(spec: BucketSpec) -> StreamConfig:
     return StreamConfig(
         name=f"KV_{spec.name}",
         subjects=[f"$KV.{spec.name}.>"],
-        # On disk even where entries expire in seconds: a killed server forgets streams in memory, not only what
-        # they held.
+        # On disk even if entries expire within seconds: a killed server forgets memory streams themselves, not only
+        # their messages.
         storage=StorageType.FILE,
         discard=DiscardPolicy.NEW,
         max_msgs_per_subject=1,
@@ -155,7 +156,8 @@ def _consumer(spec: ConsumerSpec) -> ConsumerConfig:
         filter_subject=spec.subject,
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=spec.ack_wait,
-        # The node that takes an attempt for the n-th time records it as poisoned; a limit here would only strand it.
+        # No limit: the node that gets an attempt for the n-th time records it as poisoned. With a limit here, the
+        # broker would stop delivering it, and its outcome would never be recorded.
         max_deliver=-1,
         max_ack_pending=spec.max_ack_pending,
         max_waiting=spec.max_waiting,
@@ -163,7 +165,7 @@ def _consumer(spec: ConsumerSpec) -> ConsumerConfig:
 
 
 async def ensure(jetstream: Any, spec: RunSpec) -> None:
-    """Create what is missing and bring the rest to these limits. Raises StreamConflict, Unanswered."""
+    """Create missing streams, and update existing ones to these limits. Raises StreamConflict, Unanswered."""
     configs = [*map(_work_queue, spec.streams), *map(_history, spec.histories), *map(_bucket, spec.buckets)]
     for config in configs:
         await _ensure_stream(jetstream, config)
@@ -179,14 +181,14 @@ async def ensure(jetstream: Any, spec: RunSpec) -> None:
 
 
 async def grow_object_store(jetstream: Any, name: str, max_bytes: int) -> None:
-    """Let an object store hold at least so many bytes.
+    """Let an object store hold at least `max_bytes` bytes.
 
-    Raises NotThere, NoRoom (with the broker's words), Unanswered.
+    Raises NotThere, NoRoom (with the broker's message), Unanswered.
     """
     try:
-        found = (await jetstream.stream_info(f"OBJ_{name}")).config
-        if 0 <= found.max_bytes < max_bytes:
-            await jetstream.update_stream(found.evolve(max_bytes=max_bytes))
+        current = (await jetstream.stream_info(f"OBJ_{name}")).config
+        if 0 <= current.max_bytes < max_bytes:
+            await jetstream.update_stream(current.evolve(max_bytes=max_bytes))
     except NotFoundError as error:
         raise NotThere(f"no object store {name}; has the broker created this run's streams?") from error
     except APIError as error:
@@ -196,16 +198,16 @@ async def grow_object_store(jetstream: Any, name: str, max_bytes: int) -> None:
 
 
 async def _ensure_stream(jetstream: Any, config: StreamConfig, *, shrink: bool = True) -> None:
-    """Create a stream or bring it to this configuration. `shrink`: also to a smaller size than it has; the server would
-    delete what is beyond it."""
+    """Create a stream or update it to this configuration. `shrink`: also to a smaller size; the server then deletes
+    messages beyond it."""
     try:
         await jetstream.add_stream(config)
     except APIError as error:
         if error.err_code != _EXISTS_DIFFERENTLY:
             raise StreamConflict(f"stream {config.name}: {error.description}") from error
         if not shrink:
-            found = (await jetstream.stream_info(config.name)).config
-            config = config.evolve(max_bytes=max(found.max_bytes, config.max_bytes or 0))
+            current = (await jetstream.stream_info(config.name)).config
+            config = config.evolve(max_bytes=max(current.max_bytes, config.max_bytes or 0))
         await _update_stream(jetstream, config)
     except NatsError as error:
         raise Unanswered(f"stream {config.name}: {error}") from error
@@ -216,13 +218,13 @@ async def _update_stream(jetstream: Any, config: StreamConfig) -> None:
         await jetstream.update_stream(config)
     except APIError as error:
         raise StreamConflict(
-            f"stream {config.name} exists with settings that cannot be changed into the wanted ones "
+            f"stream {config.name} exists with settings that cannot be changed to those of this run "
             f"({error.description}); use another run name, or remove the run's streams from the broker"
         ) from error
 
 
 async def remove(jetstream: Any, spec: RunSpec) -> None:
-    """Delete a run's streams and buckets with all they hold."""
+    """Delete a run's streams and buckets with their content."""
     names = [
         *(stream.name for stream in spec.streams),
         *(history.name for history in spec.histories),

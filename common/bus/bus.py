@@ -1,4 +1,4 @@
-"""The bus: everything that a node says to others, and hears from them."""
+"""The class Bus: everything that a node sends and receives over the broker."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ R = TypeVar("R", bound=Message)
 
 
 class Bus:
-    """A node's connection to the broker, for one run. Subjects are given without the run's name; it is added here.
+    """A node's connection to the broker, for one run. Arguments are subjects without the run's name, which Bus adds.
 
-    Nothing here blocks the event loop. What waits for the broker raises Unanswered when the broker is lost
-    meanwhile, and may be asked again.
+    Nothing here blocks the event loop. Methods that wait for the broker raise Unanswered if the connection is lost
+    meanwhile; the caller may retry.
     """
 
     def __init__(self, connection: Connection, run: str) -> None:
@@ -47,9 +47,9 @@ class Bus:
 
     @classmethod
     async def connect(cls, settings: BusSettings, *, run: str, name: str, wait: float | None = None) -> Bus:
-        """Connect, and stay connected: later losses are waited out for ever.
+        """Connect, and reconnect for ever after later losses of the connection.
 
-        `wait`: seconds for the first connection, None for ever. Raises BusUnavailable and BadRunName.
+        `wait`: most seconds for the first connection; None: for ever. Raises BusUnavailable and BadRunName.
         """
         check_run_name(run)
         connection = Connection(settings, name)
@@ -61,25 +61,26 @@ class Bus:
 
     @property
     def connected(self) -> bool:
-        """False while the broker is away."""
+        """False while there is no connection."""
         return self._connection.connected
 
     async def wait_connected(self) -> None:
-        """Wait until the broker is there, for ever."""
+        """Wait for a connection, without a time limit."""
         await self._connection.wait_connected()
 
     def connected_seconds(self) -> float:
-        """Seconds for which the broker has been there, all told: a clock that stands still while it is away."""
+        """Total seconds with a connection: a clock that stands still during outages."""
         return self._connection.connected_seconds()
 
     @property
     def given_up(self) -> asyncio.Event:
-        """Set when the connection is closed for good without `close`: the node must end and be started again."""
+        """Set when the client library closed the connection for good, without a call of `close`. The node must then end
+        and be restarted."""
         return self._connection.given_up
 
     async def close(self) -> None:
-        """Answer the requests at work, hand back leases that were delivered but not taken, flush, leave."""
-        patience = DRAIN_SECONDS if self.connected else 0  # without a broker there is nobody to answer to
+        """Finish and answer open requests, hand back leases that were delivered but not taken, flush, disconnect."""
+        patience = DRAIN_SECONDS if self.connected else 0  # without a broker, replies cannot be sent
         await asyncio.gather(*(served.drain(patience) for served in self._served))
         for puller in self._pullers.values():
             await puller.close()
@@ -89,7 +90,8 @@ class Bus:
     # --- plain messages and requests ---------------------------------------------------------------------------------
 
     async def publish(self, subject: str, message: Message) -> None:
-        """Publish to whoever listens. In an outage it is buffered, beyond the buffer dropped and counted.
+        """Publish to all current subscribers. During an outage messages are buffered; when the buffer is full, they are
+        dropped and counted.
 
         Raises OversizedMessage.
         """
@@ -101,7 +103,7 @@ class Bus:
         types: type[AnyMessage] | tuple[type[Message], ...],
         callback: Callable[[str, Any], None],
     ) -> Subscription:
-        """Call `callback(subject, message)` for each message. It must not block: enqueue, and work elsewhere."""
+        """Call `callback(subject, message)` for each message. It must not block; longer work belongs in a task."""
         accepted = types if isinstance(types, tuple) else (types,)
         inner = await self._connection.subscribe(
             self._prefix + subject, message_callback(subject, accepted, self._prefix, callback)
@@ -109,11 +111,11 @@ class Bus:
         return Subscription(inner, subject)
 
     async def request(self, subject: str, message: Message, reply: type[R], *, timeout: float) -> R:
-        """Ask once. Raises Unanswered, BusyError, RemoteFailure, OversizedMessage. `timeout` in seconds."""
+        """Send a request once. `timeout` in seconds. Raises Unanswered, BusyError, RemoteFailure, OversizedMessage."""
         payload = encode(message)
         with counters.REQUEST_SECONDS.labels(subject).time():
             answer = await self._replies.ask(self._prefix + subject, payload, timeout=timeout)
-        return _opened(answer, reply)
+        return _decoded_reply(answer, reply)
 
     async def request_patiently(
         self,
@@ -125,23 +127,24 @@ class Bus:
         deadline: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> R:
-        """Ask again, with back-off, while nobody answers or all are busy, until `deadline` seconds have passed in all.
+        """Send a request, and retry with back-off while there is no reply or a Busy reply, for at most `deadline`
+        seconds in total.
 
-        `clock` measures the deadline: with `connected_seconds`, time without a broker does not count. Raises the last
-        Unanswered or BusyError then; RemoteFailure at once.
+        `clock` measures the deadline: with `connected_seconds`, time without a connection does not count. After the
+        deadline it raises the last Unanswered or BusyError. It raises RemoteFailure at once.
         """
         end = clock() + deadline
         delay = RetryDelay()
         busy: BusyError | None = None
         while True:
-            left = max(0.001, end - clock())
+            remaining = max(0.001, end - clock())
             try:
-                return await self.request(subject, message, reply, timeout=min(timeout, left))
+                return await self.request(subject, message, reply, timeout=min(timeout, remaining))
             except (Unanswered, BusyError) as error:
                 if isinstance(error, BusyError):
                     busy = error
-                elif busy is not None and left < timeout:
-                    # Cut short by the deadline, silence says nothing; "busy" was the last real answer.
+                elif busy is not None and remaining < timeout:
+                    # The deadline cut this request short, so the missing reply says nothing. Busy was the last reply.
                     raise busy from error
                 pause = delay.after(getattr(error, "retry_after", None), random.random())
                 if clock() + pause >= end:
@@ -157,10 +160,10 @@ class Bus:
         queue: str | None,
         limit: int,
     ) -> ServedSubscription:
-        """Answer requests with at most `limit` handlers at work; beyond that the answer is Busy.
+        """Serve requests with at most `limit` concurrent handlers. Further requests get Busy.
 
-        `queue`: the group that shares the subject's requests; None: every server gets every request. What the
-        handler raises is answered as a Failure (BusyError as Busy); it may also return Busy or Failure itself.
+        `queue`: the group that shares the subject's requests; None: every server gets every request. An exception of
+        the handler becomes a Failure (BusyError becomes Busy). The handler may also return Busy or Failure itself.
         """
         server = RequestServer(self._connection, subject, request, handler, limit)
         inner = await self._connection.subscribe(self._prefix + subject, server.received, queue=queue or "")
@@ -171,31 +174,31 @@ class Bus:
     async def gather_acks(
         self, subject: str, message: Message, reply: type[R], *, expected: int, timeout: float
     ) -> list[R]:
-        """Ask everybody; returns as soon as `expected` answered, else what came within `timeout` seconds. May be
-        empty."""
+        """Send a request to all servers of a subject. Returns when `expected` of them have replied, or after `timeout`
+        seconds with the replies so far, perhaps none."""
         if expected <= 0:
             return []
-        found: list[R] = []
+        replies: list[R] = []
 
-        def done(answer: Any) -> bool:
+        def complete(answer: Any) -> bool:
             try:
-                found.append(_opened(answer, reply))
+                replies.append(_decoded_reply(answer, reply))
             except (BusyError, RemoteFailure) as error:
                 counters.log.warning("refused", subject=subject, error=str(error))
-            return len(found) >= expected
+            return len(replies) >= expected
 
         try:
-            await self._replies.collect(self._prefix + subject, encode(message), timeout=timeout, done=done)
+            await self._replies.collect(self._prefix + subject, encode(message), timeout=timeout, done=complete)
         except Unanswered as error:
             counters.log.warning("not acknowledged", subject=subject, error=str(error))
-        return found
+        return replies
 
     # --- durable work ------------------------------------------------------------------------------------------------
 
     async def publish_durable(self, subject: str, message: Message, *, message_id: str, timeout: float = 5.0) -> None:
-        """Publish into a work queue and wait for the broker's word that it is stored. Equal ids are stored once.
+        """Publish into a work queue, and wait until the broker confirms that it is stored. Equal ids are stored once.
 
-        Raises Unanswered (publish again, with the same id), BusError (the broker refuses it: a full stream),
+        Raises Unanswered (the caller retries with the same id), BusError (the broker refuses it: a full stream),
         OversizedMessage.
         """
         await leases.publish_durable(self._replies, self._prefix + subject, encode(message), message_id, timeout)
@@ -203,9 +206,10 @@ class Bus:
     async def lease(
         self, consumer: str, types: type[R] | tuple[type[R], ...], *, limit: int, wait: float
     ) -> list[Lease[R]]:
-        """Up to `limit` messages that are there now; if there are none, the first that comes within `wait` seconds.
+        """Lease up to `limit` queued messages. If there are none, wait up to `wait` seconds for the first one.
 
-        Consumers: `todo-<purpose>`, `results`. `wait=0` only looks. Malformed messages are terminated and not returned.
+        Consumers: `todo-<purpose>`, `results`. `wait=0` does not wait. Malformed messages are terminated and not
+        returned.
         """
         puller = await self._puller(consumer, wait)
         if puller is None or limit < 1:
@@ -213,11 +217,12 @@ class Bus:
         return await puller.lease(types if isinstance(types, tuple) else (types,), limit, wait)
 
     async def backlog(self) -> dict[str, int]:
-        """Messages not yet given to anybody, for each consumer. Raises Unanswered, NotThere."""
+        """The number of messages that wait for delivery, for each consumer. Raises Unanswered, NotThere."""
         return {consumer: (await self._consumer_info(consumer))["num_pending"] for consumer in names.CONSUMERS}
 
     async def leased(self) -> dict[str, int]:
-        """Messages given out and not yet acknowledged, for each consumer. Raises Unanswered, NotThere."""
+        """The number of leased messages (delivered, not acknowledged), for each consumer. Raises Unanswered,
+        NotThere."""
         return {consumer: (await self._consumer_info(consumer))["num_ack_pending"] for consumer in names.CONSUMERS}
 
     async def _consumer_info(self, consumer: str) -> dict[str, Any]:
@@ -225,7 +230,7 @@ class Bus:
         return await leases.api(self._replies, f"CONSUMER.INFO.{stream}.{consumer}")
 
     async def _puller(self, consumer: str, wait: float) -> Puller | None:
-        """The puller of a consumer; None when the broker does not know it yet (logged, and waited for)."""
+        """The puller of a consumer. If the broker does not have the consumer yet: logs it, pauses, returns None."""
         stream = names.stream_of(self.run, consumer)
         async with self._puller_lock:
             if consumer in self._pullers:
@@ -244,7 +249,8 @@ class Bus:
     # --- state and registry ------------------------------------------------------------------------------------------
 
     async def get_state(self, key: str, type: type[R]) -> R | None:
-        """The value of a key of the run's state; None if it has none, or one that cannot be read (counted, logged)."""
+        """The value of a key of the run's state; None if there is none, or if it cannot be decoded (counted,
+        logged)."""
         answer = await state.get(self._replies, names.state_bucket(self.run), key)
         return None if answer is None else state.decoded(answer, type)
 
@@ -256,29 +262,30 @@ class Bus:
         """Call `callback` with the current value, with every change, and with the current value again after a
         reconnect.
 
-        None stands for no value. A value that cannot be read is passed over. Raises NotThere without the run's buckets.
+        None means that there is no value. Values that cannot be decoded are skipped. Raises NotThere if the run's
+        buckets do not exist.
         """
         watch = state.Watch(self._connection, self._jetstream, names.state_bucket(self.run), key, type, callback)
         await watch.start()
         return watch
 
     async def register(self, info: NodeInfo) -> None:
-        """Announce a node, for NODE_TTL seconds. Raises Unanswered."""
+        """Put a node into the registry, for NODE_TTL seconds. Raises Unanswered."""
         await state.put(self._replies, names.nodes_bucket(self.run), info.node_id, encode(info))
 
     async def unregister(self, node_id: str) -> None:
-        """Leave the registry. Raises Unanswered."""
+        """Remove a node from the registry. Raises Unanswered."""
         await state.delete(self._replies, names.nodes_bucket(self.run), node_id)
 
     async def nodes(self) -> list[NodeInfo]:
-        """All nodes of the run that are alive, however many. What they say of themselves is not checked.
+        """All registered nodes of the run. Their entries are not checked.
 
         Raises Unanswered, NotThere, BusError.
         """
         return state.messages_of(await state.get_all(self._replies, names.nodes_bucket(self.run)), NodeInfo)
 
     async def history(self, types: type[R] | tuple[type[R], ...]) -> list[R]:
-        """Points and proofs that the run's telemetry has announced so far, oldest first (the newest are kept).
+        """Stored telemetry of the run (points and proofs), oldest first. The broker keeps only the newest.
 
         Raises Unanswered, BusError.
         """
@@ -288,7 +295,7 @@ class Bus:
     # --- objects -----------------------------------------------------------------------------------------------------
 
     async def grow_objects(self, files: int, size: int) -> None:
-        """Let the run's object store hold at least so many files of so many bytes each; it never shrinks.
+        """Let the run's object store hold at least `files` files of `size` bytes each. It never shrinks.
 
         Raises NotThere, NoRoom (the broker's own limit is lower), Unanswered.
         """
@@ -300,34 +307,34 @@ class Bus:
         return await objects.put(self._jetstream, names.weights_bucket(self.run), name, path)
 
     async def get_object(self, name: str, path: Path, *, digest: str) -> None:
-        """Fetch a file; `path` appears complete and checked, or not at all.
+        """Download a file. `path` appears complete and with a checked digest, or not at all.
 
         Raises NotThere, DigestMismatch, Unanswered, OSError.
         """
         await objects.get(self._jetstream, names.weights_bucket(self.run), name, path, digest)
 
     async def delete_object(self, name: str) -> None:
-        """Remove an object, if it is there. Raises Unanswered."""
+        """Remove an object if it exists. Raises Unanswered."""
         await objects.delete(self._jetstream, names.weights_bucket(self.run), name)
 
-    # --- what the run keeps on the broker ----------------------------------------------------------------------------
+    # --- streams and buckets of the run ------------------------------------------------------------------------------
 
     async def ensure(self, spec: admin.RunSpec) -> None:
-        """Create or adjust streams, consumers and buckets (`broker.streams` says which). Raises StreamConflict."""
+        """Create or update streams, consumers and buckets (listed in `broker.streams`). Raises StreamConflict."""
         await admin.ensure(self._jetstream, spec)
 
     async def remove(self, spec: admin.RunSpec) -> None:
-        """Delete them, with everything that they hold."""
+        """Delete streams and buckets with their content."""
         await admin.remove(self._jetstream, spec)
 
 
-def _opened(answer: Any, reply: type[R]) -> R:
-    """The answer as the wanted message. Raises BusyError, RemoteFailure."""
+def _decoded_reply(answer: Any, reply: type[R]) -> R:
+    """The reply as a message of type `reply`. Raises BusyError, RemoteFailure."""
     try:
         message: Message = decode(answer.data, reply, Busy, Failure)
     except MessageError as error:
         failure = counters.count_malformed(answer, error)
-        raise RemoteFailure(f"the answer cannot be read: {failure.reason}", failure.kind) from error
+        raise RemoteFailure(f"the reply cannot be decoded: {failure.reason}", failure.kind) from error
     if isinstance(message, Busy):
         raise BusyError(message.retry_after, message.reason)
     if isinstance(message, Failure):

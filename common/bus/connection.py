@@ -1,4 +1,4 @@
-"""One connection to the broker that is never given up, with what depends on it told about every loss and return."""
+"""The connection to the broker. It reconnects for ever, and calls hooks on every disconnect and reconnect."""
 
 from __future__ import annotations
 
@@ -30,42 +30,42 @@ from common.settings import BusSettings
 log = structlog.get_logger("bus")
 
 SCHEMES = ("nats", "tls", "ws", "wss")
-"""What an address may begin with: the transports of nats-py."""
+"""Allowed schemes of addresses: the transports of nats-py."""
 
 OUTAGE_BUFFER_BYTES = 8 * 1024 * 1024
-"""What is published while the broker is away is kept up to here (16 of the largest messages), then dropped and
+"""Buffer for messages that are published during an outage (16 of the largest). Beyond it they are dropped and
 counted."""
 
 DRAIN_SECONDS = 5
-"""Longest wait for queued messages to be handled when a node leaves; leases are safe in the broker anyway."""
+"""Most seconds to handle queued messages when a node leaves. Leases are safe in the broker anyway."""
 
 PENDING_MESSAGES = 65_536
 PENDING_BYTES = 64 * 1024 * 1024
-"""What a subscription may queue before messages are dropped and counted: half a second of the fastest telemetry that a
-node can read, and no more memory than a node can spare."""
+"""Queue limits of a subscription; beyond them messages are dropped and counted. They hold half a second of the fastest
+telemetry that a node can read, in an amount of memory that a node can spare."""
 
 RECONNECT_LONGEST = 3.0
-"""Seconds between attempts to reconnect, at most: a broker that returns is found soon, and is not stormed."""
+"""Most seconds between attempts to reconnect: short enough to find the broker soon, long enough not to flood it."""
 
 
 def reconnect_delay(failures: int, jitter: float) -> float:
-    """Seconds to wait before the next attempt after so many failed ones; `jitter` in [0, 1) spreads a mesh's nodes."""
+    """Seconds to wait after `failures` failed attempts; `jitter` in [0, 1) spreads the nodes of a mesh in time."""
     return min(RECONNECT_LONGEST, 0.05 * 2.0 ** min(failures, 10)) * (0.5 + 0.5 * jitter)
 
 
 CANCEL_SECONDS = 0.5
-"""After which an attempt to connect that goes on is cancelled once more."""
+"""Seconds after which a connection attempt that still runs is cancelled again."""
 
 
 def check_addresses(settings: BusSettings) -> None:
-    """Whether the addresses can be a broker's. Raises BusUnavailable: waiting would not help."""
+    """Check the form of the broker's addresses. Raises BusUnavailable: waiting would not help."""
     servers = settings.servers()
     for url in servers:
         scheme, separator, _ = url.partition("://")
         if separator and scheme not in SCHEMES:
-            raise BusUnavailable(f"[bus] url {url!r} is no address of a broker; it looks like nats://127.0.0.1:4222")
+            raise BusUnavailable(f"[bus] url: {url!r} is not a broker address; write it like nats://127.0.0.1:4222")
     if not servers:
-        raise BusUnavailable("[bus] url is empty; it looks like nats://127.0.0.1:4222")
+        raise BusUnavailable("[bus] url: is empty; write the broker's address like nats://127.0.0.1:4222")
 
 
 def _is_refusal(error: Exception) -> bool:
@@ -73,11 +73,12 @@ def _is_refusal(error: Exception) -> bool:
 
 
 class _OrderedClient(Client):
-    """The client library, with a PING that waits its turn.
+    """The client of nats-py, with PING sent in order.
 
-    nats-py 2.16 writes PING to the socket past the commands that it has not sent yet, so `flush` may return before the
-    subscription (or the end of one) that it followed has reached the server: about one in 150 did, and the first
-    request to it was refused. Sent in order, a PONG means that the server has seen everything before it.
+    nats-py 2.16 writes PING to the socket before commands that it has not sent yet. So `flush` may return before an
+    earlier `subscribe` or `unsubscribe` has reached the server. This happened about once in 150 times, and the first
+    request to that subject was refused. With PING sent in order, a PONG means that the server has seen all earlier
+    commands.
     """
 
     async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
@@ -86,15 +87,15 @@ class _OrderedClient(Client):
         await self._flush_pending()
 
     async def _process_pong(self) -> None:
-        """A PONG that comes after its `flush` was cancelled or has timed out answers nobody; nats-py 2.16 would set
-        the result of what is cancelled, and the error ends its reading task."""
+        """Ignore a PONG whose `flush` was cancelled or has timed out. nats-py 2.16 would set the result of the
+        cancelled future, and this error would end its reading task."""
         if self._pongs and self._pongs[0].done():
             self._pongs[0] = asyncio.get_running_loop().create_future()
         await super()._process_pong()
 
     async def _close(self, status: int, do_cbs: bool = True) -> None:
-        """What is still to be sent while the broker is away has nowhere to go. nats-py 2.16 writes it to the closed
-        transport all the same; uvloop's raises, and the client would be left half closed."""
+        """During an outage, drop pending data before closing. nats-py 2.16 would write it to the closed transport;
+        uvloop's transport raises then, and the client would stay half closed."""
         if self.is_reconnecting:
             self._pending = []
             self._pending_data_size = 0
@@ -102,7 +103,8 @@ class _OrderedClient(Client):
 
 
 class Connection:
-    """A nats-py client that reconnects for ever. `returned` and `lost` hooks run on every reconnect and disconnect."""
+    """A nats-py client that reconnects for ever. Hooks run on every disconnect (`on_lost`) and reconnect
+    (`on_returned`)."""
 
     def __init__(self, settings: BusSettings, name: str) -> None:
         self.settings = settings
@@ -112,7 +114,8 @@ class Connection:
         self.on_lost: list[Callable[[], None]] = []
         self.on_returned: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self.given_up = asyncio.Event()
-        """Set when the client library closed the connection for good without being asked: the node must end."""
+        """Set when the client library closed the connection for good, without a call of `close`. The node must then
+        end."""
         self._up = asyncio.Event()
         self._up_since = 0.0
         self._up_before = 0.0
@@ -127,7 +130,7 @@ class Connection:
         return self._up.is_set()
 
     def connected_seconds(self) -> float:
-        """Seconds for which there has been a connection, all told: a clock that stands still in an outage."""
+        """Total seconds with a connection: a clock that stands still during outages."""
         return self._up_before + (time.monotonic() - self._up_since if self._up.is_set() else 0.0)
 
     def _set_up(self) -> None:
@@ -141,7 +144,7 @@ class Connection:
         counters.CONNECTED.set(0)
 
     async def open(self, wait: float | None) -> None:
-        """Connect within `wait` seconds (None: for ever). Raises BusUnavailable, at once if the credentials are
+        """Connect within `wait` seconds (None: no limit). Raises BusUnavailable; at once if the credentials are
         refused."""
         check_addresses(self.settings)
         self._refused = asyncio.get_running_loop().create_future()
@@ -169,19 +172,19 @@ class Connection:
         )
         await asyncio.wait([connecting, self._refused], timeout=wait, return_when=asyncio.FIRST_COMPLETED)
         if not connecting.done():
-            # Again until it has an effect: before Python 3.12, `wait_for` inside loses a cancellation that comes just
-            # as an attempt to connect fails, and the library would go on for ever.
+            # Cancel repeatedly: before Python 3.12, `wait_for` inside the library loses a cancellation that arrives
+            # just when a connection attempt fails, and the library would try for ever.
             while not connecting.done():
                 connecting.cancel()
                 await asyncio.wait([connecting], timeout=CANCEL_SECONDS)
             self._closing = True
             await self.client.close()
-            raise BusUnavailable(self._why_not(wait))
+            raise BusUnavailable(self._connect_problem(wait))
         connecting.result()
         self._opened = True
         self._set_up()
 
-    def _why_not(self, wait: float | None) -> str:
+    def _connect_problem(self, wait: float | None) -> str:
         assert self._refused is not None
         if self._refused.done():
             return (
@@ -207,7 +210,8 @@ class Connection:
     async def publish(
         self, subject: str, payload: bytes, reply: str = "", headers: dict[str, str] | None = None
     ) -> None:
-        """Publish, never raising for the broker's absence: buffered until it returns, and beyond the buffer dropped."""
+        """Publish. Never raises because of an outage: messages are buffered; when the buffer is full, they are
+        dropped."""
         try:
             await self.client.publish(subject, payload, reply, headers)
         except OutboundBufferLimitError:
@@ -225,7 +229,7 @@ class Connection:
         pending_messages: int = PENDING_MESSAGES,
         pending_bytes: int = PENDING_BYTES,
     ) -> Subscription:
-        """Subscribe; when this returns, the broker knows (or will be told when it returns from an outage)."""
+        """Subscribe. When this returns, the broker has the subscription; in an outage it gets it on reconnect."""
         subscription = await self.client.subscribe(
             subject, queue, callback, pending_msgs_limit=pending_messages, pending_bytes_limit=pending_bytes
         )
@@ -233,18 +237,18 @@ class Connection:
             try:
                 await self.client.flush()
             except FlushTimeoutError:
-                log.info("broker lost while subscribing; it is told on its return", subject=subject)
+                log.info("broker lost while subscribing; subscribed again on reconnect", subject=subject)
         return subscription
 
     async def close(self) -> None:
-        """Handle what has arrived, flush what was published, and leave."""
+        """Handle received messages, flush published ones, and disconnect."""
         self._closing = True
         self._set_down()
         try:
             await self.client.drain()
         except (ConnectionReconnectingError, ConnectionClosedError):
             await self.client.close()
-        except (Error, OSError, RuntimeError) as error:  # RuntimeError: uvloop's of a transport that just closed
+        except (Error, OSError, RuntimeError) as error:  # RuntimeError: from uvloop, if the transport has just closed
             log.warning("broker left without draining", error=str(error))
             await self.client.close()
         for task in self._tasks:
@@ -263,8 +267,8 @@ class Connection:
         if self._refused is not None and not self._refused.done() and _is_refusal(error):
             self._refused.set_result(None)
         elif not self._closing:
-            words = str(error) or type(error).__name__
-            counters.warn_sometimes("broker not reached", self.settings.url, error=words)
+            text = str(error) or type(error).__name__
+            counters.warn_sometimes("broker not reached", self.settings.url, error=text)
 
     async def _on_disconnected(self) -> None:
         if not self._up.is_set():
@@ -278,12 +282,12 @@ class Connection:
         self._set_up()
         counters.RECONNECTS.inc()
         log.info("broker found again", url=self.settings.url)
-        # Hooks speak to the broker; awaiting them here would hold up the client's own reconnection task.
+        # Hooks send requests to the broker. Awaiting them here would block the client's own reconnection task.
         for hook in self.on_returned:
             self.spawn(hook())
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the connection; its error is logged."""
+        """Run a background task; if it raises, the error is logged."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)

@@ -1,4 +1,4 @@
-"""What can go wrong between a node and the broker."""
+"""Exceptions of the bus."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from common.messages import FailureKind
 
 
 class BusError(Exception):
-    """Base of everything that the bus raises."""
+    """Base class of all errors of the bus."""
 
 
 class BusUnavailable(BusError):
@@ -14,14 +14,14 @@ class BusUnavailable(BusError):
 
 
 class Unanswered(BusError):
-    """Nobody answered: no node serves the subject, the answer did not come in time, or the broker was lost meanwhile.
+    """A request got no reply: no node serves the subject, the reply was late, or the connection was lost meanwhile.
 
-    The request may have been carried out all the same; asking again must be harmless.
+    The request may still have been carried out, so a retry must be harmless.
     """
 
 
 class BusyError(BusError):
-    """Every server that was asked has a full queue: ask again after `retry_after` seconds."""
+    """The server's queue is full: retry after `retry_after` seconds."""
 
     def __init__(self, retry_after: float, reason: str) -> None:
         super().__init__(f"{reason}; retry after {retry_after:.3f} s")
@@ -30,7 +30,7 @@ class BusyError(BusError):
 
 
 class RemoteFailure(BusError):
-    """The server cannot answer this request, and asking again will not help."""
+    """The server cannot answer this request, and a retry will not help."""
 
     def __init__(self, reason: str, kind: FailureKind) -> None:
         super().__init__(f"{kind}: {reason}")
@@ -43,12 +43,12 @@ class NotThere(BusError):
 
 
 class DigestMismatch(BusError):
-    """An object is not what its digest promised. Nothing was written."""
+    """An object does not match its digest. Nothing was written."""
 
 
 class NoRoom(BusError):
-    """The broker's disk limit does not allow what is to be kept. Asking again will not help."""
+    """The broker's disk limit is too low for the requested size. A retry will not help."""
 
 
 class StreamConflict(BusError):
-    """A stream or consumer exists with a configuration that cannot be changed into the wanted one."""
+    """A stream or consumer exists with a configuration that cannot be changed to the requested one."""

@@ -1,4 +1,4 @@
-"""Reads back what telemetry announced before: a stream that keeps the newest messages of some plain subjects."""
+"""Reads stored telemetry: a stream that keeps the newest messages of some subjects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from common.messages import AnyMessage
 
 
 async def read(replies: Replies, stream: str, types: tuple[type[AnyMessage], ...]) -> list[AnyMessage]:
-    """Everything that the stream holds, oldest first; what cannot be read is counted and left out.
+    """All messages of the stream, oldest first. Those that cannot be decoded are counted and left out.
 
     Raises Unanswered, NotThere (no such stream), BusError.
     """

@@ -1,4 +1,5 @@
-"""Durable work: published with the broker's acknowledgement, leased by nodes, acknowledged twice."""
+"""Work queues: messages are published with the broker's confirmation, leased by nodes, and acknowledged with the
+broker's confirmation."""
 
 from __future__ import annotations
 
@@ -23,42 +24,42 @@ if TYPE_CHECKING:
 log = structlog.get_logger("bus")
 
 ACK_TIMEOUT = 5.0
-"""Seconds to wait for the broker's word that an acknowledgement arrived. Unconfirmed, the lease may come again."""
+"""Seconds to wait until the broker confirms an acknowledgement. Without this, the message may be delivered again."""
 
 PULL_GRACE = 2.0
-"""Seconds beyond a pull's own waiting time after which the broker's closing word counts as lost."""
+"""Seconds after a pull's own waiting time until the broker's final status counts as lost."""
 
 REFUSED_PAUSE = 1.0
-"""Longest pause, in seconds, after a pull that the broker refused: it would refuse the next one as well."""
+"""Longest pause, in seconds, after a pull that the broker refused. It would refuse the next one, too."""
 
 NOTHING = ("404", "408")
-"""How the broker ends a pull for which there is nothing (more): `no messages`, `request expired`."""
+"""The broker's status at the end of a pull without (further) messages: `no messages`, `request expired`."""
 
 
 MISSING = "the consumer is missing: has the broker created this run's streams?"
 
 
 class Lease(Generic[AnyMessage]):
-    """One message of a work queue, ours until `ack_wait` seconds pass without a renewal."""
+    """One message of a work queue. It belongs to this node until `ack_wait` seconds pass without a renewal."""
 
     def __init__(
         self, raw: Msg, message: AnyMessage, replies: Replies, connection: Connection, ack_wait: float
     ) -> None:
         self.message = message
         self.deliveries = raw.metadata.num_delivered
-        """How many times this message was given out, this time included: above 1 after a crash or a hand-back."""
+        """How many times this message was delivered, this time included. More than 1 after a crash or a hand-back."""
         self.sequence = raw.metadata.sequence.stream
-        """Its number in the queue: another one when it is published again, the same when it is delivered again."""
+        """Its number in the queue. It stays the same when the message is delivered again."""
         self.ack_wait = ack_wait
         self._raw = raw
         self._replies = replies
         self._connection = connection
 
     async def ack(self) -> None:
-        """Done: the broker forgets the message, and has said so.
+        """Acknowledge the message, and wait until the broker confirms that it has removed it.
 
-        Raises Unanswered; then the message may be delivered again. A broker that was killed may have forgotten that
-        it gave out its last few leases: it ignores their acknowledgements. So work must be harmless when repeated.
+        Raises Unanswered; then the message may be delivered again. A broker that was killed may have forgotten its last
+        few leases, and then ignores their acknowledgements. So repeated work must be harmless.
         """
         await self._replies.ask(self._raw.reply, b"+ACK", timeout=ACK_TIMEOUT)
 
@@ -68,7 +69,7 @@ class Lease(Generic[AnyMessage]):
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
-        """Keep the lease while the block lasts: renew it every third of `ack_wait`, so that one renewal may be lost."""
+        """Renew the lease every third of `ack_wait` while the block runs. So one renewal may be lost."""
 
         async def renew() -> None:
             while True:
@@ -82,7 +83,7 @@ class Lease(Generic[AnyMessage]):
             renewing.cancel()
 
     async def hand_back(self, delay: float = 0) -> None:
-        """Give the message back, to be delivered again after `delay` seconds, perhaps to another node."""
+        """Return the message to the queue. It is delivered again after `delay` seconds, perhaps to another node."""
         await self._connection.publish(self._raw.reply, b"-NAK" + (_delay(delay) if delay else b""))
 
     async def terminate(self, reason: str) -> None:
@@ -95,7 +96,7 @@ def _delay(seconds: float) -> bytes:
 
 
 class Puller:
-    """Fetches from one durable consumer. Pulls of one consumer follow one another."""
+    """Fetches messages from one durable consumer, one pull at a time."""
 
     def __init__(self, connection: Connection, replies: Replies, stream: str, consumer: str, ack_wait: float) -> None:
         self.ack_wait = ack_wait
@@ -115,7 +116,7 @@ class Puller:
         self._connection.on_lost.append(lambda: self._queue.put_nowait((time.monotonic(), None)))
 
     async def lease(self, types: tuple[type[AnyMessage], ...], limit: int, wait: float) -> list[Lease[AnyMessage]]:
-        """Up to `limit` leases that are there now; if there are none, the first that comes within `wait` seconds."""
+        """Up to `limit` leases of queued messages. If there are none, waits up to `wait` seconds for the first."""
         async with self._lock:
             deadline = time.monotonic() + wait
             raw = self._left_over(limit)
@@ -127,7 +128,7 @@ class Puller:
         return [lease for message in raw if (lease := await self._decoded(message, types)) is not None]
 
     async def close(self) -> None:
-        """Hand back what was delivered and not asked for any more, so that another node gets it at once."""
+        """Hand back messages that were delivered but not taken, so that another node gets them at once."""
         if self._subscription is not None and self._connection.connected:
             await self._subscription.unsubscribe()
             for message in self._left_over(self._queue.qsize()):
@@ -137,7 +138,7 @@ class Puller:
         self._queue.put_nowait((time.monotonic(), message))
 
     def _left_over(self, limit: int) -> list[Msg]:
-        """Messages of an earlier pull that was cancelled; none that the broker gives to others by now."""
+        """Messages of an earlier pull that was cancelled, without those whose leases may expire soon."""
         messages: list[Msg] = []
         while len(messages) < limit and not self._queue.empty():
             arrived, message = self._queue.get_nowait()
@@ -165,7 +166,7 @@ class Puller:
                             await self._refused(message, wait)
                         break
         except TimeoutError:
-            log.warning("pull without an answer", consumer=self._consumer, got=len(messages))
+            log.warning("pull without a reply", consumer=self._consumer, got=len(messages))
         return messages
 
     async def _refused(self, message: Msg, wait: float) -> None:
@@ -188,13 +189,13 @@ class Puller:
 async def api(
     replies: Replies, subject: str, body: dict[str, Any] | None = None, timeout: float = 5.0
 ) -> dict[str, Any]:
-    """One request to the broker's JetStream API. Raises NotThere, BusError (with the broker's words) and Unanswered."""
+    """One request to the broker's JetStream API. Raises NotThere, BusError (with the broker's message), Unanswered."""
     payload = json.dumps(body).encode() if body else b""
     return check(await replies.ask(f"$JS.API.{subject}", payload, timeout=timeout), subject)
 
 
 def check(answer: Msg, subject: str) -> dict[str, Any]:
-    """The broker's JSON answer, or its error raised."""
+    """The broker's JSON reply. Raises NotThere or BusError if it is an error."""
     content: dict[str, Any] = json.loads(answer.data)
     error = content.get("error")
     if error is None:
@@ -206,7 +207,7 @@ def check(answer: Msg, subject: str) -> dict[str, Any]:
 async def publish_durable(
     replies: Replies, subject: str, payload: bytes, message_id: str | None, timeout: float = 5.0
 ) -> int:
-    """Publish into a stream and wait for its acknowledgement; returns the sequence number. Raises Unanswered,
+    """Publish into a stream, and wait until the broker confirms it. Returns the sequence number. Raises Unanswered,
     BusError."""
     headers = {"Nats-Msg-Id": message_id} if message_id else None
     try:

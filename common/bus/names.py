@@ -1,15 +1,15 @@
-"""Names of a run's streams, consumers and buckets on the broker, and the times that go with them."""
+"""Names of a run's streams, consumers and buckets on the broker, and their expiry times."""
 
 from __future__ import annotations
 
 from common.subjects import PURPOSES
 
 ACK_WAIT = 30.0
-"""Seconds until a lease that nobody renewed is given to another node. Long enough for a Lean proxy's restart, short
-enough that a killed prover's attempt is soon taken up."""
+"""Seconds until an unrenewed lease expires and its message goes to another node. Long enough for a restart of a
+lean-proxy, short enough that the attempt of a killed prover soon continues."""
 
 NODE_TTL = 10.0
-"""Seconds until a node that no longer renews its registry entry is gone; nodes renew every third of it."""
+"""Seconds until the registry entry of a node expires. Nodes renew it after a third of this time."""
 
 RESULTS = "results"
 TODO_PREFIX = "todo-"
@@ -29,9 +29,9 @@ def history_stream(run: str) -> str:
 
 
 def stream_of(run: str, consumer: str) -> str:
-    """The stream that a consumer reads. Raises ValueError for a consumer that no run has."""
+    """The stream that a consumer reads. Raises ValueError for an unknown consumer."""
     if consumer not in CONSUMERS:
-        raise ValueError(f"no consumer {consumer!r}; a run has {', '.join(CONSUMERS)}")
+        raise ValueError(f"unknown consumer {consumer!r}; use one of {', '.join(CONSUMERS)}")
     return results_stream(run) if consumer == RESULTS else todo_stream(run)
 
 

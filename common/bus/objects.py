@@ -1,4 +1,4 @@
-"""Files through the object store: named, checked by digest, complete or absent."""
+"""Uploads and downloads of files in the broker's object store, with checked digests."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from nats.js.errors import NotFoundError
 from common.bus.errors import DigestMismatch, NotThere, Unanswered
 
 STALL_SECONDS = 10.0
-"""Longest silence in the middle of a download (chunks take milliseconds): then the broker was lost, and the caller
-asks again."""
+"""Seconds without data after which a download fails and the caller retries. Chunks take milliseconds."""
 
 OVERHEAD = 1.05
-"""What the object store takes for a file, relative to its size: chunks of 128 KiB have headers, and the file one entry
-more. Measured: less than 1%."""
+"""Space that the object store needs for a file, relative to its size: each chunk of 128 KiB has a header, and each file
+has one more entry. Measured: less than 1% more."""
 
 
 def file_digest(path: Path) -> str:
@@ -32,7 +31,7 @@ def file_digest(path: Path) -> str:
 
 
 async def put(jetstream: Any, bucket: str, name: str, path: Path) -> str:
-    """Store a file under a name (replacing what is there); returns its digest. Raises NotThere, Unanswered, OSError."""
+    """Store a file under a name, replacing an old one; returns its digest. Raises NotThere, Unanswered, OSError."""
     digest = await asyncio.to_thread(file_digest, path)
     try:
         store = await jetstream.object_store(bucket)
@@ -46,23 +45,23 @@ async def put(jetstream: Any, bucket: str, name: str, path: Path) -> str:
 
 
 async def get(jetstream: Any, bucket: str, name: str, path: Path, digest: str) -> None:
-    """Fetch an object into `path`, which appears only when it is complete and has the digest.
+    """Download an object to `path`. The file appears only when it is complete and matches the digest.
 
-    Raises NotThere, DigestMismatch, Unanswered (broker lost on the way), OSError.
+    Raises NotThere, DigestMismatch, Unanswered (connection lost), OSError.
     """
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            found = await _download(jetstream, bucket, name, file)
-        if found != digest:
-            raise DigestMismatch(f"object {name} has digest {found[:16]}..., not {digest[:16]}...; it was not used")
+            actual = await _download(jetstream, bucket, name, file)
+        if actual != digest:
+            raise DigestMismatch(f"object {name} has digest {actual[:16]}..., not {digest[:16]}...; it was not used")
         Path(temporary).replace(path)
     finally:
         Path(temporary).unlink(missing_ok=True)
 
 
 async def _download(jetstream: Any, bucket: str, name: str, file: IO[bytes]) -> str:
-    """Write an object's chunks into an open file; returns the digest of what was written."""
+    """Write an object's chunks into an open file; returns the digest of the written bytes."""
     subscription: Any = None
     try:
         store = await jetstream.object_store(bucket)
@@ -73,13 +72,13 @@ async def _download(jetstream: Any, bucket: str, name: str, file: IO[bytes]) -> 
         written = 0
         while written < (info.size or 0):
             chunk = (await subscription.next_msg(timeout=STALL_SECONDS)).data
-            await asyncio.to_thread(_take, file, hasher, chunk)
+            await asyncio.to_thread(_write_chunk, file, hasher, chunk)
             written += len(chunk)
         return hasher.hexdigest()
     except NotFoundError as error:
         raise NotThere(f"no object {name} in {bucket}") from error
     except NatsTimeout as error:
-        raise Unanswered(f"object {name}: nothing came for {STALL_SECONDS:g} s") from error
+        raise Unanswered(f"object {name}: no data for {STALL_SECONDS:g} s") from error
     except (JetStreamError, NatsError) as error:
         raise Unanswered(f"object {name}: {error}") from error
     finally:
@@ -87,13 +86,13 @@ async def _download(jetstream: Any, bucket: str, name: str, file: IO[bytes]) -> 
             await subscription.unsubscribe()
 
 
-def _take(file: IO[bytes], hasher: Any, chunk: bytes) -> None:
+def _write_chunk(file: IO[bytes], hasher: Any, chunk: bytes) -> None:
     hasher.update(chunk)
     file.write(chunk)
 
 
 async def delete(jetstream: Any, bucket: str, name: str) -> None:
-    """Remove an object, if it is there."""
+    """Remove an object if it exists."""
     try:
         store = await jetstream.object_store(bucket)
         await store.delete(name)

@@ -1,4 +1,4 @@
-"""Repeats what must reach the broker until it has."""
+"""Retries operations on the broker until they succeed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from common.bus.errors import BusError
 R = TypeVar("R")
 
 FIRST, LONGEST, JITTER = 0.25, 5.0, 0.25
-"""Seconds: the first pause, which doubles up to the longest, with up to so much more at random. A broker that restarts
-is back after one to three."""
+"""Seconds: the first pause doubles up to the longest pause; a random part up to JITTER is added. A broker needs one to
+three seconds to restart."""
 
 log = structlog.get_logger("bus")
 
-# Every caller says in its own words what it waits for; stamina's own lines would say it again, in words of its own.
+# `persistently` logs each failure itself, so stamina's own log lines are switched off.
 stamina.instrumentation.set_on_retry_hooks(())
 
 
@@ -30,20 +30,20 @@ async def persistently(
     until: Callable[[], bool] = lambda: False,
     **context: str,
 ) -> R:
-    """Try until it succeeds, with a pause after every BusError: a broker that is away or full is waited for.
+    """Retry `send` until it succeeds, with a pause after every BusError, while the broker is unreachable or full.
 
-    Each failure is logged as `complaint` with its `context`. Raises the last BusError after `tries`, or when `until()`
-    is true after a failure.
+    Each failure is logged as `complaint` with its `context`. Raises the last BusError after `tries` attempts, or if
+    `until()` is true after a failure.
     """
 
-    def again(error: Exception) -> bool:
+    def should_retry(error: Exception) -> bool:
         if not isinstance(error, BusError):
             return False
         log.warning(complaint, reason=str(error), **context)
         return not until()
 
     async for attempt in stamina.retry_context(
-        on=again, attempts=tries, timeout=None, wait_initial=FIRST, wait_max=LONGEST, wait_jitter=JITTER
+        on=should_retry, attempts=tries, timeout=None, wait_initial=FIRST, wait_max=LONGEST, wait_jitter=JITTER
     ):
         with attempt:
             return await send()

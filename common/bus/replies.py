@@ -1,7 +1,7 @@
-"""Requests and their answers over one inbox.
+"""Requests and their replies over one inbox.
 
-Unlike the client library's own requests, these end at once when the broker is lost (the answer went with it), and can
-gather many answers to one request.
+Unlike the client library's own requests, these fail at once when the connection is lost, since the reply is then lost,
+too. They can also collect several replies to one request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_RESPONDERS = "503"
 
 
 def status_of(message: Msg) -> str:
-    """The broker's own status in an answer (`503` nobody listens, `404` nothing there, ...), or an empty string."""
+    """The broker's status code in a reply (`503` no subscriber, `404` not found, ...), or an empty string."""
     return (message.headers or {}).get("Status", "")
 
 
@@ -37,12 +37,12 @@ class Replies:
         connection.on_lost.append(self._lost)
 
     async def start(self) -> None:
-        """Subscribe to the inbox; once, after connecting."""
+        """Subscribe to the inbox. Called once, after connecting."""
         self._inbox = self._connection.client.new_inbox()
         await self._connection.subscribe(f"{self._inbox}.*", self._received)
 
     async def ask(self, subject: str, payload: bytes, *, timeout: float, headers: dict[str, str] | None = None) -> Msg:
-        """Send a request and return the first answer. Raises Unanswered; see there."""
+        """Send a request and return the first reply. Raises Unanswered."""
         token = await self._ready(subject, timeout)
         future = self._single[token] = asyncio.get_running_loop().create_future()
         try:
@@ -60,9 +60,10 @@ class Replies:
     async def collect(
         self, subject: str, payload: bytes, *, timeout: float, done: Callable[[Msg], bool]
     ) -> tuple[list[Msg], bool]:
-        """Send a request and gather answers until one is `done`; also whether that came before the timeout.
+        """Send a request and collect replies until `done(reply)` is true or the timeout passes. Also returns whether
+        `done` was true.
 
-        Raises Unanswered when nobody serves the subject or the broker is lost.
+        Raises Unanswered if no node serves the subject or the connection is lost.
         """
         token = await self._ready(subject, timeout)
         queue = self._waiting[token] = asyncio.Queue()

@@ -1,25 +1,26 @@
-"""How long to wait before asking again: pure, so that it is tested without a broker."""
+"""The back-off before a retry. Pure, so that it can be tested without a broker."""
 
 from __future__ import annotations
 
 FIRST = 0.05
-"""Seconds: some two hundred round trips to the broker; a restarted node is back in about this time."""
+"""Seconds before the first retry: some two hundred round trips to the broker. A restarted node is back in about this
+time."""
 
 LONGEST = 5.0
-"""Seconds: the longest pause between two tries, so that a node that returns is found soon."""
+"""Longest pause in seconds between two tries, so that a restarted node is found soon."""
 
 
 class RetryDelay:
-    """Exponential back-off with jitter, which follows a server's own estimate where it gives one."""
+    """Exponential back-off with jitter. If the server gives an estimate, the back-off follows it."""
 
     def __init__(self) -> None:
         self._failures = 0
 
     def after(self, retry_after: float | None, jitter: float) -> float:
-        """Seconds to wait after one more failure. `retry_after`: from a Busy answer. `jitter` in [0, 1).
+        """Seconds to wait after one more failure. `retry_after`: from a Busy reply. `jitter` in [0, 1).
 
-        Busy: about what the server said, more with every repetition, since it counts others that wait too.
-        Unanswered: doubling.
+        After Busy: about the server's estimate, longer with every repetition, since other clients also wait. Without a
+        reply: doubling.
         """
         base = FIRST * 2**self._failures if retry_after is None else max(0.0, retry_after) * 1.5**self._failures
         self._failures = min(self._failures + 1, 16)

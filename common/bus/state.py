@@ -1,4 +1,4 @@
-"""State of a run in key-value buckets: read, written, watched. Also the registry of nodes, a bucket whose entries
+"""Reads, writes and watches a run's state in key-value buckets. The registry of nodes is a bucket whose entries
 expire."""
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger("bus")
 
 API_TIMEOUT = 5.0
-"""Seconds for one operation on a bucket: it takes the broker below a millisecond, so more than this is an outage."""
+"""Timeout in seconds of one operation on a bucket. It normally takes the broker less than a millisecond."""
 
 WATCH_RETRY = 0.5
-"""Seconds until a watch that could not be set up (the broker's streams are still starting) is tried again."""
+"""Seconds until a watch that could not be set up (the broker's streams are still starting) is retried."""
 
 
 def _deleted(message: Msg) -> bool:
@@ -66,7 +66,7 @@ async def get_all(replies: Replies, bucket: str) -> list[Msg]:
 
 
 def decoded(message: Msg, *types: type[AnyMessage]) -> AnyMessage | None:
-    """A value's message; None (counted, logged) for what cannot be read."""
+    """The message of a value; None if it cannot be decoded (counted, logged)."""
     try:
         return decode(message.data, *types)
     except MessageError as error:
@@ -99,7 +99,7 @@ class Watch(Generic[AnyMessage]):
         self._restarting = asyncio.Lock()
 
     async def start(self) -> None:
-        """Begin. Raises NotThere if the run has no such bucket."""
+        """Start watching. Raises NotThere if the run has no such bucket."""
         try:
             await self._subscribe()
         except (JetStreamError, NatsError) as error:
@@ -107,7 +107,7 @@ class Watch(Generic[AnyMessage]):
         self._connection.on_returned.append(self._restart)
 
     async def unsubscribe(self) -> None:
-        """Stop."""
+        """Stop watching."""
         self._stopped = True
         if self._restart in self._connection.on_returned:
             self._connection.on_returned.remove(self._restart)
@@ -133,8 +133,8 @@ class Watch(Generic[AnyMessage]):
             self._call(None)
 
     async def _restart(self) -> None:
-        """The broker has forgotten the consumer when it was restarted: make a new one, however long that takes."""
-        async with self._restarting:  # one at a time, should the broker be lost again meanwhile
+        """Create a new consumer, since a restarted broker has forgotten the old one. Retries until it succeeds."""
+        async with self._restarting:  # one restart at a time, also if the connection is lost again meanwhile
             while not (self._stopped or await self._tried()):  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(WATCH_RETRY)
 
@@ -168,5 +168,5 @@ class Watch(Generic[AnyMessage]):
 
 
 def messages_of(answers: list[Msg], *kinds: type[AnyMessage]) -> list[AnyMessage]:
-    """The readable messages among values."""
+    """The messages of all values that can be decoded."""
     return [value for answer in answers if (value := decoded(answer, *kinds)) is not None]

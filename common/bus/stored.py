@@ -1,4 +1,4 @@
-"""Reads what a stream holds, in batches, straight from the broker's store."""
+"""Reads all messages of a stream in batches, directly from the broker's store."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
 TIMEOUT = 5.0
-"""Seconds for one batch: it takes the broker some milliseconds, so more than this is an outage."""
+"""Timeout in seconds of one batch. It normally takes the broker some milliseconds."""
 
 BATCH = 500
-"""Messages in one request: some 200 KiB, so that the answer is no burst for a slow reader. (A request for the last
-values of all keys would be one, but the broker refuses it beyond 1,024 of them.)"""
+"""Messages per request: some 200 KiB, so that a reply does not overload a slow reader. (One request could return the
+last values of all keys, but the broker refuses it for more than 1,024 keys.)"""
 
 END_OF_BATCH, NOTHING = "204", "404"
-"""The broker's status after a batch, and when there is nothing from that sequence number on."""
+"""The broker's status after a batch, and if there are no messages from that sequence number on."""
 
 
 async def stored(replies: Replies, stream: str) -> list[Msg]:
     """Every message of a stream, oldest first. Raises Unanswered, NotThere (no such stream), BusError."""
-    found: list[Msg] = []
-    sequence, left = 1, 1
-    while left:
+    messages: list[Msg] = []
+    sequence, remaining = 1, 1
+    while remaining:
         body = json.dumps({"seq": sequence, "batch": BATCH, "next_by_subj": ">"}).encode()
         answers, complete = await replies.collect(
             f"$JS.API.DIRECT.GET.{stream}", body, timeout=TIMEOUT, done=lambda message: bool(status_of(message))
@@ -37,7 +37,7 @@ async def stored(replies: Replies, stream: str) -> list[Msg]:
         headers = end.headers or {}
         if status_of(end) not in (END_OF_BATCH, NOTHING, NO_RESPONDERS):
             raise BusError(f"{stream}: {headers.get('Description', status_of(end))}")
-        found += values
-        left = int(headers.get("Nats-Num-Pending", 0)) if values else 0
+        messages += values
+        remaining = int(headers.get("Nats-Num-Pending", 0)) if values else 0
         sequence = int((values[-1].headers or {})["Nats-Sequence"]) + 1 if values else sequence
-    return found
+    return messages

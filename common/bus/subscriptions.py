@@ -1,7 +1,7 @@
 """Subscriptions with a synchronous callback, and request servers with bounded concurrency.
 
-The client library runs the callbacks of one subscription one after another, so a callback here only decodes and
-hands on; request handlers run as tasks of their own.
+The client library runs the callbacks of one subscription one after another. So a callback here only decodes the message
+and passes it on; each request handler runs as its own task.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
 log = structlog.get_logger("bus")
 
 RETRY_AFTER_BOUNDS = (0.02, 5.0)
-"""Seconds in a Busy answer. A request to the broker takes 0.2 ms, so asking sooner gains nothing; later wastes a
-free slot."""
+"""Shortest and longest `retry_after` of a Busy reply, in seconds. A request to the broker takes 0.2 ms, so a shorter
+wait gains nothing. A longer wait leaves free slots unused."""
 
 
 class Subscription:
-    """Something that goes on until `unsubscribe`."""
+    """A subscription that is active until `unsubscribe`."""
 
     def __init__(self, inner: NatsSubscription, name: str) -> None:
         self._inner = inner
         self.subject = name
 
     async def unsubscribe(self) -> None:
-        """Stop. Messages that are queued but not handled are dropped."""
+        """Stop. Queued messages that are not handled yet are dropped."""
         if not self._inner._closed and not self._inner._conn.is_closed:
             await self._inner.unsubscribe()
 
     async def drain(self, timeout: float) -> None:
-        """Stop, and let what is at work finish, at most `timeout` seconds."""
+        """Stop, and wait at most `timeout` seconds for running handlers."""
         await self.unsubscribe()
 
 
 class ServedSubscription(Subscription):
-    """A served subject: `unsubscribe` takes no more requests, `drain` also waits for those at work."""
+    """A served subject: `unsubscribe` stops taking requests, `drain` also waits for running ones."""
 
     def __init__(self, inner: NatsSubscription, name: str, server: RequestServer) -> None:
         super().__init__(inner, name)
@@ -55,11 +55,11 @@ class ServedSubscription(Subscription):
 
     @property
     def at_work(self) -> int:
-        """Requests whose handlers run."""
+        """The number of running request handlers."""
         return len(self._server.at_work)
 
     async def drain(self, timeout: float) -> None:
-        """Take no more requests, and answer those at work, at most `timeout` seconds; the rest is cancelled."""
+        """Stop taking requests, and wait at most `timeout` seconds for running ones. Then the others are cancelled."""
         await self.unsubscribe()
         tasks = set(self._server.at_work)
         if tasks:
@@ -70,7 +70,7 @@ class ServedSubscription(Subscription):
 
 
 class ServiceTime:
-    """Estimate of how long a request takes and so of when a slot becomes free: an exponential moving average."""
+    """Estimates the time of a request by an exponential moving average, and from it when a slot becomes free."""
 
     def __init__(self, initial: float = 0.1) -> None:
         self.seconds = initial
@@ -85,8 +85,7 @@ class ServiceTime:
 
 
 class RequestServer:
-    """Answers the requests of one subject with at most `limit` handlers at work; what is beyond is answered with
-    Busy."""
+    """Answers the requests of one subject with at most `limit` concurrent handlers. Further requests get Busy."""
 
     def __init__(
         self,
@@ -107,7 +106,7 @@ class RequestServer:
         self._seconds = counters.SERVED_SECONDS.labels(subject)
 
     async def received(self, message: Msg) -> None:
-        """The subscription's callback: refuse, or start a handler."""
+        """The subscription's callback: starts a handler, or replies Busy or Failure."""
         try:
             request = decode(message.data, self._request)
         except MessageError as error:
@@ -130,7 +129,7 @@ class RequestServer:
         await self._answer(message, answer)
 
     async def _outcome(self, request: Message) -> Message:
-        """The handler's answer. Whatever it raises becomes an answer too: a request must not kill a node."""
+        """The handler's reply. Exceptions of the handler become replies, too, so that a request cannot crash a node."""
         try:
             return await self._handler(request)
         except BusyError as error:
@@ -149,7 +148,7 @@ class RequestServer:
             payload = encode(answer)
         except MessageError as error:
             payload = encode(
-                Failure(reason=f"{self._subject}: the answer is too large: {error}", kind=FailureKind.OVERSIZED)
+                Failure(reason=f"{self._subject}: the reply is too large: {error}", kind=FailureKind.OVERSIZED)
             )
         await self._connection.publish(message.reply, payload)
 
@@ -157,8 +156,8 @@ class RequestServer:
 def message_callback(
     subject: str, types: tuple[type[Message], ...], prefix: str, callback: Callable[[str, Any], None]
 ) -> Callable[[Msg], Coroutine[Any, Any, None]]:
-    """A subscription's callback that decodes, and gives the subject (without the run's prefix) and message to
-    `callback`."""
+    """A subscription's callback that decodes each message and calls `callback(subject, message)`, with the subject
+    without the run's prefix."""
     skip = len(prefix)
 
     async def received(message: Msg) -> None:

@@ -1,4 +1,5 @@
-"""Traffic of this process's connections, read from the client library's own counts when `/metrics` is asked for."""
+"""Metrics of messages and bytes on this process's connections, read from the client library's counts on each request of
+`/metrics`."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class Traffic(Collector):
         self._clients.add(client)
 
     def forget(self, client: Client) -> None:
-        """A connection has ended: keep its counts."""
+        """Add the counts of a closed connection to the totals."""
         if client in self._clients:
             self._clients.discard(client)
             for name in self._past:

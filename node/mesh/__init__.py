@@ -1,1 +1,1 @@
-"""The tool that composes roles: the command line, `up`, `prove`, `verify`, `demo`."""
+"""The command line `proofmesh`, and the commands that run several roles: `up`, `prove`, `verify`, `demo`, ..."""

@@ -1,15 +1,16 @@
-"""`proofmesh agent PROJECT...`: learns from Lean repositories one after the other, and fills their gaps (LeanAgent).
+"""`proofmesh agent PROJECT...`: learns from Lean repositories in turn, and proves their `sorry`s (as LeanAgent does).
 
     proofmesh agent path/to/project https://github.com/ORG/NAME@COMMIT --seconds 30
     proofmesh agent status runs/agent
 
-Each repository is traced; its theorems, with their difficulty e^steps, go into a database (agent.sqlite). Repositories
-are learned in the order of their difficulty, with a share of all earlier data, and each is measured again after every
-later one. Then every `sorry` is searched by the trained network and the list of tactics; a proof counts when Lean has
-verified its file. Nothing is built: run `lake build` in a project first. Files are left as they are without --write.
+Each repository is traced. Its theorems and their difficulties e^steps are stored in a database (agent.sqlite). The
+network trains on the repositories in the order of their difficulty, with a share of all earlier data. After each one,
+all earlier repositories are measured again. Then the trained network and the list of tactics search for a proof of
+every `sorry`. A proof counts after Lean has verified its file. Projects are not built: run `lake build` in them first.
+Files are only changed with --write.
 
-The same command goes on after a kill or Ctrl-C, and takes further repositories. OUT/report.md and report.html say
-what became of everything.
+The same command resumes after a kill or Ctrl-C, and accepts further repositories. The results are in OUT/report.md
+and report.html.
 Exit code: 0 done, 1 some repository or file was skipped, or training cannot go on, 2 bad input, 130 interrupted.
 """
 
@@ -35,7 +36,7 @@ BAD_INPUT, INTERRUPTED = 2, 130
 
 @dataclass
 class StatusSettings:
-    """Show what an agent has done; also while it works."""
+    """Show the results of an agent, also while it runs."""
 
     out: Annotated[Path, tyro.conf.Positional]
     """The agent's folder."""
@@ -55,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
     except ValueError as error:
         raise ConfigError(str(error)) from error
     if not settings.projects:
-        return _refuse("name repositories: folders, or URL@COMMIT")
+        return _refuse("no repository given: name folders, or URL@COMMIT")
     return _run(settings)
 
 
@@ -82,14 +83,14 @@ def _run(settings: AgentSettings) -> int:
     except AgentError as error:
         return _refuse(str(error))
     except Interrupted as error:
-        print(f"proofmesh agent: {error}; the same command goes on", file=sys.stderr)
+        print(f"proofmesh agent: {error}; the same command resumes", file=sys.stderr)
         return INTERRUPTED
     except TrainingError as error:
         print(f"proofmesh agent: {error}", file=sys.stderr)
         return error.code
     except OSError as error:
         return _refuse(
-            f"{error.filename or settings.out}: cannot be written ({error.strerror}); the same command goes on"
+            f"{error.filename or settings.out}: cannot be written ({error.strerror}); the same command resumes"
         )
 
 

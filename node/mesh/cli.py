@@ -1,4 +1,5 @@
-"""`proofmesh COMMAND`: parse, then import, then run. Heavy packages are imported by what runs, never for `--help`."""
+"""The entry point `proofmesh COMMAND`: finds the command, imports its module and runs it. `--help` imports no heavy
+packages."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from collections.abc import Sequence
 from node.mesh.commands import COMMANDS, ROLES, TOOLS, Command, MissingPart, Role, resolve
 
 USAGE_ERROR = 2
-"""Exit code for whatever the person who typed the command can put right: arguments, configuration, names."""
+"""Exit code for errors that the user can fix: arguments, configuration, names."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The program; returns its exit code."""
+    """Run a command line; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
@@ -20,21 +21,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[0] == "--version":
         print(version())
         return 0
-    name, rest = arguments[0], arguments[1:]
+    name, command_arguments = arguments[0], arguments[1:]
     command = COMMANDS.get(name) or COMMANDS.get(name.replace("_", "-"))
     if command is None:
         return _refuse(f"no command `{name}`{_meant(name)}")
     try:
-        return _run(command, rest)
+        return _run(command, command_arguments)
     except MissingPart as error:
         return _refuse(f"{name}: {error}")
     except KeyboardInterrupt:
         print(f"proofmesh {name}: interrupted", file=sys.stderr)
-        return 130  # 128 + SIGINT, as shells say it
+        return 130  # 128 + SIGINT, as in shells
 
 
 def overview() -> str:
-    """What `proofmesh --help` prints."""
+    """The text of `proofmesh --help`."""
     lines = ["proofmesh COMMAND [OPTIONS]    (each command has --help)", ""]
     for title, table in (("Use it", TOOLS), ("Run one node", ROLES)):
         lines.append(f"{title}:")

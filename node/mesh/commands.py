@@ -1,4 +1,4 @@
-"""The table of commands: name, one line for the list, and where the code is: text, imported only when it is run."""
+"""The table of commands: name, one-line help, and the module of the code, which is imported only when it runs."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ TOOLS: dict[str, Command] = {
     "up": Command("start all roles as child processes, from one file", "node.mesh.up:main"),
     "prove": Command("prove a statement, a theorem or `sorry` of a file, or many statements", "node.mesh.prove:main"),
     "eval": Command("evaluate policies and methods on benchmarks; compare and show results", "node.mesh.eval:main"),
-    "fill": Command("prove what is `sorry` in .lean files, and print or write the proofs", "node.mesh.fill:main"),
-    "inspect": Command("look at a search of `prove --explain`, or at the theorems of a run", "node.mesh.inspect:main"),
+    "fill": Command("replace `sorry`s in .lean files by proofs, printed or written", "node.mesh.fill:main"),
+    "inspect": Command("show a search of `prove --explain`, or the theorems of a run", "node.mesh.inspect:main"),
     "verify": Command("check the proofs in .lean files and folders with Lean's kernel", "node.mesh.verify:main"),
     "serve": Command("a verification service: Kimina Lean Server's HTTP API over Lean", "node.serve.service:main"),
     "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.status:main"),
@@ -55,10 +55,10 @@ TOOLS: dict[str, Command] = {
     "premises": Command("premises of a library by proof state: index, search, eval", "node.retrieval.command:main"),
     "bank": Command("theorem banks: import data sets, list, stats, check", "node.bank.command:main"),
     "models": Command(
-        "prover models: families and their exact prompts, a try; ours to Hugging Face's format and back",
+        "prover models: families and exact prompts, try one, convert ours to Hugging Face format and back",
         "node.llm.command:main",
     ),
-    "replay": Command("make a run's replay buffer anew from its records", "node.learner.replay.command:main"),
+    "replay": Command("rebuild a run's replay buffer from its records", "node.learner.replay.command:main"),
     "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
     "repl": Command(
         "the community REPL's protocol on stdin and stdout, over a Lean worker", "node.lean.adapters.repl.service:main"
@@ -70,24 +70,24 @@ TOOLS: dict[str, Command] = {
         "train our network (pretrain, midtrain, sft, recipe), or a Hugging Face model (hf-sft, grpo, ...)",
         "node.mesh.train:main",
     ),
-    "agent": Command("learn from Lean repositories one after the other, and fill their gaps", "node.mesh.agent:main"),
+    "agent": Command("learn from Lean repositories in turn, and prove their `sorry`s", "node.mesh.agent:main"),
     "stp": Command("self-play of a conjecturer and a prover (STP)", "node.mesh.stp:main"),
     "join-trainer": Command(
         "this machine's ranks for a learner that trains on several machines", "node.learner.trainer.join:main"
     ),
     "tokenizer": Command("make, measure and show tokenizers", "node.training.tokenizer_cli:main"),
-    "bench": Command("measure a part: bus, engine, search, ...", "scripts.bench.__main__:main"),
+    "bench": Command("benchmark one part: bus, engine, search, ...", "scripts.bench.__main__:main"),
 }
 
 COMMANDS: dict[str, Command] = TOOLS | ROLES
 
 
 class MissingPart(Exception):
-    """This installation lacks a module that a command needs; the message names it."""
+    """This installation lacks a module that a command needs. The message names the module."""
 
 
 def exists(target: str) -> bool:
-    """Whether the module of `module:name` is there, without importing it."""
+    """Whether the module of `module:name` exists. Does not import it."""
     module = target.partition(":")[0]
     try:
         return importlib.util.find_spec(module) is not None
@@ -96,11 +96,11 @@ def exists(target: str) -> bool:
 
 
 def resolve(target: str) -> Callable[..., Any]:
-    """Import `module:name` and return what it names. Raises MissingPart; errors inside the module pass through."""
+    """Import `module:name` and return the object. Raises MissingPart; exceptions of the import itself pass through."""
     module, _, name = target.partition(":")
     if not exists(target):
         raise MissingPart(f"this installation has no {module}; run `just setup` in a complete checkout")
-    found: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
-    if found is None:
-        raise MissingPart(f"{module} has no `{name}`; the checkout is a mixture of versions")
-    return found
+    function: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
+    if function is None:
+        raise MissingPart(f"{module} has no `{name}`; the checkout mixes versions: run `git status` and `just setup`")
+    return function

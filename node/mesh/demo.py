@@ -1,7 +1,7 @@
 """`proofmesh demo`: a whole mesh on this machine learns to prove theorems, within twelve minutes on two idle cores.
 
-Warm start (cached), evaluation on test statements, reinforcement learning, the same evaluation again, a table. Stopped
-with Ctrl-C it goes on where it was when it is run again.
+Warm start (cached), evaluation on test statements, reinforcement learning, the same evaluation again, a table of the
+results. After Ctrl-C, the same command resumes the run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from node.mesh.demo_plan import DemoPlan, plan_for
 RECIPE = recipe("demo")
 
 PLAN = "plan.json"
-"""In the run directory: what the machine that began the run has chosen."""
+"""File in the run directory: the plan that was made for this machine at the start of the run."""
 
 MINUTES_VARIABLE = "DEMO_MINUTES"
 
@@ -60,33 +60,33 @@ class DemoSettings:
     """Name of the run, and of its folder; empty: `demo`, or `demo-control` with --control."""
 
     minutes: Duration | None = field(default_factory=_minutes)
-    """Minutes of reinforcement learning. Without it (or $DEMO_MINUTES) seven, and on a slow machine as many as it
-    needs, so that all ends within twelve minutes on two idle cores and within thirty anywhere."""
+    """Minutes of reinforcement learning; default $DEMO_MINUTES. Without either: seven minutes, and more on a slow
+    machine. The whole demo then ends within twelve minutes on two idle cores, and within thirty on any machine."""
 
     control: bool = False
-    """As many supervised steps in place of reinforcement learning."""
+    """Control experiment: the same number of supervised steps in place of reinforcement learning."""
 
     steps: Natural | None = None
-    """Steps of the control; without it those of the run `demo` in the same folder."""
+    """Steps of the control; default: the steps of the run `demo` in the same folder."""
 
     repeat: bool = False
-    """Evaluate twice before learning, to see the noise."""
+    """Evaluate twice before learning, to measure the noise."""
 
     seed: Natural = 0
     """Seed of the run."""
 
     port: Port = 5050
-    """Port of the monitor; if it is in use, another one is taken and said."""
+    """Port of the monitor. If it is in use, a free one is taken and printed."""
 
     directory: str = "runs"
     """Folder of the run directories."""
 
     recipe: Annotated[Path, "A configuration file"] = RECIPE
-    """What the mesh is made of."""
+    """Configuration of the mesh and the learner."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code: 0 done, 1 failed, 2 wrong settings, 130 interrupted."""
+    """The command. Returns the exit code: 0 done, 1 failed, 2 invalid settings, 130 interrupted."""
     import tyro
 
     try:
@@ -95,25 +95,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings.run = check_run_name(settings.run or ("demo-control" if settings.control else "demo"))
         folder = Path(settings.directory).absolute() / settings.run
         _put_aside(folder)
-        file = write_config(settings, folder, _planned(settings, folder))
+        file = write_config(settings, folder, _plan(settings, folder))
     except (BadRunName, config.ConfigError) as error:
         print(f"proofmesh demo: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"proofmesh demo: {error.filename}: {error.strerror}; choose --directory", file=sys.stderr)
+        print(f"proofmesh demo: {error.filename}: {error.strerror}; choose another --directory", file=sys.stderr)
         return 1
     return asyncio.run(_run(settings, folder, file))
 
 
-def _planned(settings: DemoSettings, folder: Path) -> DemoPlan | None:
-    """What to do on this machine; as before where a run goes on. None: the person says it.
+def _plan(settings: DemoSettings, folder: Path) -> DemoPlan | None:
+    """The plan for this machine. A resumed run keeps its plan. None: the user's flags or the recipe set the time.
 
     Raises ConfigError, OSError.
     """
     from node.learner.settings import LearnerSettings
 
     recipe = config.read(settings.recipe)
-    config.load(LearnerSettings, settings.recipe, "learner")  # says what is wrong with it
+    config.load(LearnerSettings, settings.recipe, "learner")  # raises ConfigError if the recipe is invalid
     plan = recipe.get("learner", {}).get("plan", {})
     if settings.minutes is not None or settings.control or "limit_minutes" not in plan:
         return None
@@ -122,7 +122,7 @@ def _planned(settings: DemoSettings, folder: Path) -> DemoPlan | None:
         try:
             return msgspec.json.decode(plan_file.read_bytes(), type=DemoPlan)
         except msgspec.DecodeError:
-            print(f"{plan_file} is damaged: this machine is measured anew", file=sys.stderr)
+            print(f"proofmesh demo: {plan_file} is damaged; measuring this machine again", file=sys.stderr)
     pace = measure()
     measured = plan_for(pace.share, pace.cores, recipe)
     print(measured.words, file=sys.stderr, flush=True)
@@ -132,7 +132,7 @@ def _planned(settings: DemoSettings, folder: Path) -> DemoPlan | None:
 
 
 def write_config(settings: DemoSettings, folder: Path, plan: DemoPlan | None = None) -> Path:
-    """The mesh's configuration file, in the run directory. Raises ConfigError, OSError."""
+    """Write the mesh's configuration file into the run directory. Raises ConfigError, OSError."""
     import tomli_w
 
     content = mesh_config(settings, config.read(settings.recipe))
@@ -145,7 +145,7 @@ def write_config(settings: DemoSettings, folder: Path, plan: DemoPlan | None = N
 
 
 def mesh_config(settings: DemoSettings, recipe: dict[str, Any]) -> dict[str, Any]:
-    """The recipe with what the command line says. Raises ConfigError."""
+    """The recipe, with the values of the command line. Raises ConfigError."""
     content: dict[str, Any] = json.loads(json.dumps(recipe))
     content["run"] = {**content.get("run", {}), "name": settings.run, "dir": str(Path(settings.directory).absolute())}
     learner = content.setdefault("learner", {})
@@ -159,7 +159,7 @@ def mesh_config(settings: DemoSettings, recipe: dict[str, Any]) -> dict[str, Any
             plan.pop(key, None)
     if settings.control:
         plan["control_steps"] = _control_steps(settings)
-        if isinstance(simulations := _learned(settings).get("simulations"), int):
+        if isinstance(simulations := _demo_summary(settings).get("simulations"), int):
             learner.setdefault("evaluation", {})["simulations"] = simulations
     content.setdefault("ui", {})["port"] = monitor_port(settings.port)
     broker = content.setdefault("broker", {})
@@ -168,8 +168,9 @@ def mesh_config(settings: DemoSettings, recipe: dict[str, Any]) -> dict[str, Any
     return content
 
 
-def _learned(settings: DemoSettings) -> dict[str, Any]:
-    """The summary of the run that the control is a control of; empty where it is not there."""
+def _demo_summary(settings: DemoSettings) -> dict[str, Any]:
+    """The summary of the run `demo`, which the control repeats without reinforcement learning; empty if there is
+    none."""
     try:
         content = json.loads((Path(settings.directory) / "demo" / "summary.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -178,39 +179,39 @@ def _learned(settings: DemoSettings) -> dict[str, Any]:
 
 
 def _control_steps(settings: DemoSettings) -> int:
-    steps = settings.steps if settings.steps is not None else _learned(settings).get("train_steps")
+    steps = settings.steps if settings.steps is not None else _demo_summary(settings).get("train_steps")
     if not isinstance(steps, int):
         raise config.ConfigError(
-            f"--control takes as many steps as the run `demo` took, and {Path(settings.directory) / 'demo'} has no "
-            "summary.json that says so: run `proofmesh demo` first, or give --steps"
+            f"--control takes as many steps as the run `demo`, but {Path(settings.directory) / 'demo'} has no "
+            "summary.json with its steps: run `proofmesh demo` first, or give --steps"
         )
     return steps
 
 
-def monitor_port(wanted: int) -> int:
-    """The wanted port, or a free one when it is in use."""
+def monitor_port(preferred: int) -> int:
+    """The preferred port, or a free one if it is in use."""
     from common.ports import listenable
     from node.mesh.plan import free_port
 
     try:
-        return listenable("127.0.0.1", wanted)
+        return listenable("127.0.0.1", preferred)
     except OSError:
         port = free_port()
-    print(f"port {wanted} is in use: the monitor takes {port}", file=sys.stderr)
+    print(f"port {preferred} is in use: the monitor takes {port}", file=sys.stderr)
     return port
 
 
 def _put_aside(folder: Path) -> None:
-    """A finished run keeps its folder under another name, and a new one begins."""
+    """Rename the folder of a finished run, so that a new run can begin."""
     summary = folder / "summary.json"
     if not summary.exists():
         if (folder / "proofs.sqlite").exists():
-            print(f"{folder} holds an unfinished run: it goes on", file=sys.stderr)
+            print(f"{folder} has an unfinished run, which is resumed", file=sys.stderr)
         return
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(summary.stat().st_mtime))
     old_run = folder.with_name(f"{folder.name}-{stamp}")
     folder.rename(old_run)
-    print(f"the finished run was put aside as {old_run}", file=sys.stderr)
+    print(f"the finished run was renamed to {old_run}", file=sys.stderr)
 
 
 async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
@@ -220,7 +221,7 @@ async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
     from node.mesh.mesh import Mesh
     from node.mesh.supervisor import ChildFailed
 
-    logging.configure("error")  # the broker is not there in the first second; the view shows what matters
+    logging.configure("error")  # hides warnings of the first second, before the broker runs
     started = time.monotonic()
     view = View(folder, settings)
     mesh = Mesh.from_file(file, view.event)
@@ -244,7 +245,7 @@ async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
         print(f"proofmesh demo: {failure}", file=sys.stderr)
         return 1
     if stopped.is_set():
-        print(f"stopped; `proofmesh demo --run {settings.run}` goes on where it was", file=sys.stderr)
+        print(f"stopped; `proofmesh demo --run {settings.run}` resumes the run", file=sys.stderr)
         return INTERRUPTED
     show_summary(finished(folder / "summary.json", time.monotonic() - started))
     print(f"records in {folder}", file=sys.stderr)
@@ -252,7 +253,7 @@ async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
 
 
 def finished(path: Path, seconds: float) -> dict[str, Any]:
-    """The summary, with the time of the whole command in it."""
+    """The learner's summary. The time of the whole command is added to it and saved."""
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     content["wall_s"] = round(max(seconds, content["wall_s"]), 1)
     write_whole(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())

@@ -1,9 +1,8 @@
-"""What the demo does on this machine, and what it tells the person who waits: pure, from how much work the machine does
-(`common.pace`).
+"""Plans the demo for the speed of this machine (`common.pace`), and tells the user the expected time. Pure.
 
-Reinforcement learning goes on until it has found and trained enough (`[learner.plan] transitions`, `training_steps`),
-so a slower machine takes longer, and one that becomes slower meanwhile, too. What has to be chosen before is how long
-the searches of the evaluations are: they must be the same before and after.
+Reinforcement learning goes on until it reaches `[learner.plan] transitions` and `training_steps`, so it takes longer on
+a slow machine. Only the budget of the evaluations' searches must be planned, since it must be the same before and after
+learning.
 """
 
 from __future__ import annotations
@@ -12,37 +11,37 @@ from dataclasses import dataclass
 from typing import Any
 
 FAST_ENOUGH = 0.85
-"""Share of the reference's work from which on nothing is said of the machine."""
+"""Share of the reference's speed from which the plan needs no warnings."""
 
 WARM_START = 2.9
-"""Minutes on any machine: its time is limited (`[learner.warm_start] seconds`), and a slow machine does less in it."""
+"""Minutes on any machine: its time is limited (`[learner.warm_start] seconds`); a slow machine does fewer steps."""
 
 EVALUATION = 0.7
-"""Minutes that the recipe's evaluation takes on the reference."""
+"""Minutes of the recipe's evaluation on the reference machine."""
 
 LEARNING = 4.0
-"""Minutes after which the reference has found and trained what the recipe asks for."""
+"""Minutes until the reference machine reaches the recipe's numbers of transitions and training steps."""
 
 CLOSING = 0.5
 
 LONGEST_EVALUATION = 1.9
-"""Minutes of an evaluation from which on its searches become shorter."""
+"""Most minutes of an evaluation; beyond this, its searches get fewer simulations."""
 
 FEWEST_SIMULATIONS = 6
 
 
 @dataclass(frozen=True)
 class DemoPlan:
-    """What the demo does with its time."""
+    """The plan of a demo run."""
 
     simulations: int
-    """Of each search of the evaluations."""
+    """Simulations of each search of the evaluations."""
     words: str
-    """What to tell the person who waits."""
+    """A line about the expected time, for the user."""
 
 
 def plan_for(share: float, cores: int, recipe: dict[str, Any]) -> DemoPlan:
-    """The plan for a machine that does this share of the reference's work with so many cores."""
+    """The plan for a machine with `cores` cores and this share of the reference's speed."""
     learner = recipe.get("learner", {})
     plan, simulations = learner.get("plan", {}), int(learner.get("evaluation", {}).get("simulations", 16))
     limit, minutes = float(plan.get("limit_minutes", 28.0)), float(plan.get("minutes", 7.0))
@@ -57,5 +56,5 @@ def plan_for(share: float, cores: int, recipe: dict[str, Any]) -> DemoPlan:
     if fewer < simulations:
         words += f", and its evaluations search with {fewer} simulations in place of {simulations}"
     if expected > limit:
-        words += ". That is too little for all of it: expect a smaller gain"
+        words += ". That is too little time for all of it: expect a smaller gain"
     return DemoPlan(fewer, words)

@@ -1,4 +1,4 @@
-"""What the demo shows while it runs, and the table at its end."""
+"""The display of the demo while it runs, and the table of results at its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from node.mesh.demo import DemoSettings
 
 LINE_EVERY = 10.0
-"""Seconds between lines where there is no terminal to draw on."""
+"""Seconds between progress lines if standard error is not a terminal."""
 
 PHASES = {
     "warm-start": "warm start: supervised training on proofs of levels 1 and 2",
@@ -31,7 +31,7 @@ PHASES = {
 
 
 class View:
-    """Follows the mesh by its telemetry; a live panel on a terminal, a line every ten seconds elsewhere."""
+    """Shows the mesh's telemetry: a live panel on a terminal, otherwise a line every ten seconds."""
 
     def __init__(self, folder: Path, settings: DemoSettings) -> None:
         self._folder = folder
@@ -47,7 +47,7 @@ class View:
         self._events: list[str] = []
 
     def begin(self, url: str) -> None:
-        """Say what runs, and begin to draw."""
+        """Print the monitor's address and the run directory, and start the live panel."""
         print(f"monitor: {url or 'none'}\nrun directory: {self._folder}", file=sys.stderr, flush=True)
         self._url = url
         if sys.stderr.isatty():
@@ -60,19 +60,19 @@ class View:
             self._live.start()
 
     def end(self) -> None:
-        """Stop drawing."""
+        """Stop the live panel."""
         if self._live is not None:
             self._live.stop()
             self._live = None
 
     def event(self, line: str) -> None:
-        """Something happened to a node."""
+        """Show a line about a node: started, crashed, restarted, ..."""
         self._events = [*self._events[-2:], line]
         if self._live is None:
             print(f"[{self._elapsed()}] {line}", file=sys.stderr, flush=True)
 
     async def watch(self, bus: BusSettings, run: str) -> None:
-        """Follow the mesh, until cancelled."""
+        """Follow the mesh's telemetry until cancelled."""
         import asyncio
 
         from common.bus import Bus
@@ -102,18 +102,18 @@ class View:
 
     def totals(self) -> dict[str, float]:
         """The latest values of all nodes, summed by role."""
-        added: dict[str, float] = defaultdict(float)
+        sums: dict[str, float] = defaultdict(float)
         for node, values in self._values.items():
             for key, value in values.items():
-                added[f"{self._roles[node]}.{key}"] += value
-        return added
+                sums[f"{self._roles[node]}.{key}"] += value
+        return sums
 
     def line(self) -> str:
-        """Where the run is, in one line."""
+        """The progress of the run in one line."""
         return f"[{self._elapsed()}] {PHASES.get(self._phase, self._phase)}: {self.facts()}"
 
     def facts(self) -> str:
-        """What matters in the current phase."""
+        """The numbers to show in the current phase."""
         totals = self.totals()
         if self._phase == "warm-start":
             loss = f"{self._point['valid_loss']:.3f}" if "valid_loss" in self._point else "not measured yet"

@@ -1,4 +1,4 @@
-"""`proofmesh eval`: how many statements of a benchmark does a policy prove, with which search, at which cost?
+"""`proofmesh eval`: evaluates a policy and a search method on a benchmark: solve rate and cost.
 
     eval --bench pocket:test --policy own:runs/demo      a bank's split
     eval --bench minif2f:test --lean.project DIR         a known data set (`proofmesh bank list`)
@@ -6,12 +6,12 @@
     eval compare A B ...                                 evaluations of the same statements, in pairs
     eval show [FOLDER ...]                               results as a table
 
-Every proof is verified by Lean's kernel. The attempts are kept in a folder as they end: after a kill or Ctrl-C the same
-command goes on where it was. Statements that this Lean does not take, and attempts that infrastructure kept from being
-decided, are counted as such, never as unsolved.
+Every proof is verified by Lean's kernel. Each finished attempt is saved in a folder; after a kill or Ctrl-C the same
+command resumes. Statements that this Lean refuses, and attempts that failed because of infrastructure, are counted
+separately, not as unsolved.
 
-Exit code: 0 however many are solved, 2 something asked for is not there or does not go together, 3 the machinery
-failed, 130 interrupted.
+Exit code: 0 the evaluation is finished (with any number of solved statements), 2 bad input, 3 infrastructure failed,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from node.progress.guidance import Guidance
 DONE, UNUSABLE, FAILED, INTERRUPTED = 0, 2, 3, 130
 
 EVALUATIONS = Path("evals")
-"""Folder of evaluations."""
+"""Default parent folder of evaluations."""
 
 
 @dataclass
@@ -43,88 +43,90 @@ class EvalSettings:
     """Evaluate a policy on a benchmark."""
 
     bench: str
-    """What is to be proved: `pocket:test`, `bank:FOLDER`, a known data set such as `minif2f:test` (`proofmesh bank
-    list`), or files (.jsonl, .json, .parquet, .txt, .lean), joined by commas."""
+    """The statements to prove: `pocket:test`, `bank:FOLDER`, a known data set such as `minif2f:test` (`proofmesh bank
+    list`), or files (.jsonl, .json, .parquet, .txt, .lean), separated by commas."""
 
     policy: str = ""
-    """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `openai:URL#MODEL` (a
-    language model on a server) or `hf:ID_OR_FOLDER+ADAPTER` (one in this process; the adapter may be missing), either
-    with `@TEMPLATE` behind it where its name does not tell how to ask it, `tactics` (a fixed
-    list), `tactics:FILE` (one a line), or several, as in `own:PATH+tactics`, with shares as in `own:PATH*2+tactics`;
-    `own:PATH,tactics` searches with one and with the other by turns.
-    Empty: the newest checkpoint of runs/demo, or the list if there is none. Whole proofs: a model that writes them, or
-    `proofs:FILE`, rows {"name", "proof"} that somebody's prover has written. On a running mesh (--url): `inference`,
-    `openai:MODEL` or `hf:ID_OR_FOLDER` (a model that it serves), `tactics`, or several; empty: as its provers do."""
+    """The policy that proposes tactics: `own:PATH` (a checkpoint, or the newest one of a run's folder),
+    `openai:URL#MODEL` (a language model on a server), `hf:ID_OR_FOLDER+ADAPTER` (a language model in this process; the
+    adapter is optional), `tactics` (a fixed list) or `tactics:FILE` (one tactic per line). Add `@TEMPLATE` to a
+    language model if its name does not determine its prompt. `own:PATH+tactics` mixes policies, `own:PATH*2+tactics`
+    with shares; `own:PATH,tactics` lets them take turns.
+    Empty: the newest checkpoint of runs/demo, or the list if there is none. For whole proofs: a model that writes them,
+    or `proofs:FILE` with rows {"name", "proof"} from any prover. On a running mesh (--url): `inference`, `openai:MODEL`
+    or `hf:ID_OR_FOLDER` (a model that the mesh serves), `tactics`, or several; empty: the provers' own policy."""
 
     checkpoint: str = ""
     """A weights file, a checkpoint or a run's folder: short for `--policy own:PATH`."""
 
     method: Annotated[Method, tyro.conf.EnumChoicesFromValues] = Method.MCTS
-    """How to search. `whole-proof` does not: it samples whole proofs, and Lean tries each."""
+    """How to search. `whole-proof` does not search: it samples whole proofs, and Lean tries each."""
 
     correct: Natural = 0
-    """Of `whole-proof`: so often a proof that Lean refuses goes back to the model, with Lean's errors. A correction
-    counts as a proof that is sampled."""
+    """For `whole-proof`: how many times a refused proof goes back to the model with Lean's errors, to be corrected. A
+    correction counts as a sampled proof."""
 
     then: Literal["", "mcts", "best-first", "random"] = ""
-    """Of `whole-proof`: the search that goes on with the second half of the budget, from where the proofs that failed
-    were still right. The policy then has a part that proposes tactics, too: `proofs:FILE+tactics`. Empty: none."""
+    """For `whole-proof`: the search method that uses the second half of the budget. It starts from the correct
+    beginnings of the failed proofs. The policy then also needs a part that proposes tactics: `proofs:FILE+tactics`.
+    Empty: no search."""
 
     simulations: Natural = 512
-    """Budget of an attempt: expansions of proof states, or whole proofs that are sampled; 0: no limit."""
+    """Budget of an attempt: expansions of proof states, or sampled whole proofs; 0: no limit."""
 
     lean_attempts: Natural = 0
     """Budget of an attempt: tactics, or whole proofs, that Lean tries; 0: no limit."""
 
     seconds: Duration = 0.0
-    """Budget of an attempt: seconds; 0: no limit. What it solves depends on the machine and on what else that does."""
+    """Budget of an attempt: seconds; 0: no limit. The results then depend on the machine and its load."""
 
     passes: Positive = 1
-    """Attempts at each statement, with seeds of their own. More may be asked for later, in the same folder."""
+    """Attempts at each statement, each with its own seed. You can add more later, in the same folder."""
 
     seed: Natural = 0
     """Seed of the attempts."""
 
     limit: Natural = 0
-    """Evaluate so many statements, spread over families and levels, always the same ones; 0: all."""
+    """Evaluate only this number of statements, spread over families and levels, always the same ones; 0: all."""
 
     samples: Positive = SAMPLES
-    """Tactics that a network samples in an expansion; whole proofs that a model is asked for at once."""
+    """Tactics that a network samples per expansion, or whole proofs per request to a model."""
 
     sampling: Sampling = field(default_factory=Sampling)
-    """How it samples them. A language model samples as its authors do, unless something is said here."""
+    """Sampling parameters. Language models use those of their authors, unless you set some here."""
 
     premises: str = ""
-    """Folder of an index of premises (`proofmesh premises index`): lemmas of a library that go with a state are put
-    into the prompts of models that read some, and are proposed as tactics beside other policies. Empty: none."""
+    """Folder of a premise index (`proofmesh premises index`). Retrieved premises are added to the prompts of models
+    that read premises, and are proposed as tactics with other policies. Empty: none."""
 
     progress: str = ""
-    """A progress model (`proofmesh train progress`), a folder or an id of the hub, whose predicted steps give values or
-    rank tactics. Empty: none."""
+    """A progress model (`proofmesh train progress`), as a folder or a hub id. Its predicted steps give values or rank
+    tactics. Empty: none."""
 
     guidance: Guidance = field(default_factory=Guidance)
-    """How they are used."""
+    """How predicted steps are used."""
 
     models: ModelSettings = field(default_factory=ModelSettings)
-    """How language models are run and asked."""
+    """Settings of language models and of the requests to them."""
 
     out: Path | None = None
-    """Folder of the evaluation; by default one in `evals` that is named after what is evaluated."""
+    """Folder of the evaluation; default: a folder in `evals`, named after benchmark, policy and method."""
 
     data: list[Path] = field(default_factory=list)
-    """Folders with local copies of known data sets; $PROOFMESH_DATA names one, too. Else the hub's copy is taken."""
+    """Folders with local copies of known data sets; $PROOFMESH_DATA names one, too. Otherwise the hub's copy is
+    used."""
 
     revision: str = ""
     """Revision of the hub's copy."""
 
     searches: Natural = 0
-    """Statements at once; 0: four per core, or as many as the provers of a mesh take."""
+    """Concurrent searches; 0: four per core, or the number of the mesh's search slots."""
 
     workers: Natural = 0
-    """Lean workers; 0: as many as the machine allows. A mesh has its own."""
+    """Lean workers; 0: sized to the machine. A mesh (--url) has its own."""
 
     url: str = ""
-    """Broker of a running mesh, whose provers then search; empty searches in this process."""
+    """Broker of a running mesh, whose provers then search; empty: search in this process."""
 
     run: str = "demo"
     """Name of that mesh's run."""
@@ -133,14 +135,14 @@ class EvalSettings:
     """Print the results as one JSON object in place of tables."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
-    """Which Lean, with which project and header; section [lean] of --config. A running mesh (--url) has its own."""
+    """The Lean version, project and header; section [lean] of --config. A running mesh (--url) has its own."""
 
     config: Path | None = None
     """A TOML file with a section [lean]; flags win over it."""
 
 
 class UsageProblem(ValueError):
-    """Flags that do not go together; the text says which."""
+    """Flags that cannot be combined. The message names them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -184,35 +186,32 @@ def run(settings: EvalSettings) -> int:
         print(f"proofmesh eval: {error}", file=sys.stderr)
         return FAILED
     except asyncio.CancelledError:  # a second Ctrl-C
-        print("proofmesh eval: interrupted; the same command goes on where it was", file=sys.stderr)
+        print("proofmesh eval: interrupted; the same command resumes", file=sys.stderr)
         return INTERRUPTED
 
 
 def check(settings: EvalSettings) -> None:
-    """Raises UsageProblem."""
+    """Check that the flags can be combined. Raises UsageProblem."""
     if settings.checkpoint and settings.policy:
         raise UsageProblem("--checkpoint and --policy both name a policy: use one of them")
     if settings.url and settings.checkpoint:
         raise UsageProblem(
-            "--checkpoint is for this process, and --url for a mesh with a network of its own: `proofmesh up --policy "
-            f"own:{settings.checkpoint}` starts one that serves this checkpoint"
+            "--checkpoint cannot be used with --url, since the mesh has its own network: start a mesh that serves this "
+            f"checkpoint with `proofmesh up --policy own:{settings.checkpoint}`"
         )
     if settings.url and settings.sampling != Sampling():
-        raise UsageProblem(
-            "--sampling is for this process: the provers of a mesh (--url) sample as [prover] sampling says"
-        )
+        raise UsageProblem("--sampling cannot be used with --url: set [prover] sampling in the mesh's configuration")
     if settings.url and settings.premises:
-        raise UsageProblem(
-            "--premises is for this process: the provers of a mesh (--url) look where [prover] premises says"
-        )
+        raise UsageProblem("--premises cannot be used with --url: set [prover] premises in the mesh's configuration")
     if settings.url and settings.progress:
-        raise UsageProblem("--progress is for this process: the provers of a mesh (--url) take [prover] progress")
+        raise UsageProblem("--progress cannot be used with --url: set [prover] progress in the mesh's configuration")
     if (settings.correct or settings.then) and settings.method is not Method.WHOLE_PROOF:
         flag = "--correct" if settings.correct else "--then"
-        raise UsageProblem(f"{flag} is of whole proofs: it goes with --method {Method.WHOLE_PROOF}")
+        raise UsageProblem(f"{flag} is for whole proofs only: use it with --method {Method.WHOLE_PROOF}")
     if settings.method is Method.WHOLE_PROOF and settings.passes > 1 and not settings.simulations:
         raise UsageProblem(
-            "several --passes of whole proofs need --simulations, the proofs of a pass: each pass goes on behind them"
+            "several --passes of whole proofs need --simulations, the number of proofs per pass: each pass continues "
+            "after these proofs"
         )
     if not (settings.simulations or settings.lean_attempts or settings.seconds):
         raise UsageProblem(

@@ -1,13 +1,13 @@
-"""`proofmesh eval compare A B ...`: evaluations side by side, each with the first one.
+"""`proofmesh eval compare A B ...`: compares evaluations with the first one.
 
     eval compare evals/list evals/network             two evaluations
     eval compare evals/list evals/v1 evals/v2         two of them, each with the first
     eval compare a1,a2,a3 b1,b2,b3                    two sides with three seeds each
 
-Statements are paired, and count where both sides solved them or had their budget for them. The same is said for smaller
-budgets, and at equal Lean attempts.
+Statements are paired. A statement counts if both sides solved it or used up their budgets for it. The comparison is
+repeated for smaller budgets of simulations and of Lean attempts.
 
-Exit code: 0 compared, 2 a folder is no evaluation, or nothing can be compared.
+Exit code: 0 compared, 2 a folder is not an evaluation, or there is nothing to compare.
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ class CompareSettings:
     """Compare evaluations with the first one."""
 
     evaluations: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """Folders of evaluations; the first is the baseline. Folders joined by commas are one side with several seeds."""
+    """Folders of evaluations; the first is the baseline. Folders separated by commas are one side with several
+    seeds."""
 
     json: bool = False
     """Print one JSON document instead of tables."""
 
     picture: Path | None = None
-    """Draw all of them against simulations and Lean attempts, with their intervals: a .png or .svg file."""
+    """Plot solve rates over simulations and Lean attempts, with their intervals, to this .png or .svg file."""
 
     seed: Natural = 0
-    """Of the bootstrap: the same seed gives the same intervals."""
+    """Seed of the bootstrap: the same seed gives the same intervals."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -71,22 +72,22 @@ def main(argv: Sequence[str]) -> int:
     else:
         show(comparisons)
     if settings.picture is not None:
-        print(f"proofmesh eval compare: the picture is {settings.picture}", file=sys.stderr)
+        print(f"proofmesh eval compare: wrote {settings.picture}", file=sys.stderr)
     return 0
 
 
 class _BadPicture(Exception):
-    """The picture cannot be drawn there; the text says why."""
+    """The picture cannot be written. The message gives the reason."""
 
 
 def _check_picture(path: Path | None) -> None:
-    """Before any work. Raises _BadPicture."""
+    """Check the file type before any work. Raises _BadPicture."""
     if path is not None and path.suffix not in (".png", ".svg"):
         raise _BadPicture(f"--picture {path}: name a .png or .svg file")
 
 
 def _draw(sides: Sequence[Side], comparisons: Sequence[Comparison], path: Path) -> None:
-    """Raises _BadPicture."""
+    """Draw the curves of all sides. Raises _BadPicture."""
     from node.eval.known import LEAN_ATTEMPTS, SIMULATIONS
     from node.eval.pictures import draw_panels
     from node.eval.side_curves import side_curves
@@ -97,12 +98,12 @@ def _draw(sides: Sequence[Side], comparisons: Sequence[Comparison], path: Path) 
         raise _BadPicture(f"--picture {path}: cannot be written: {error.strerror or error}") from error
 
 
-def _sides(named: Sequence[str]) -> list[Side]:
-    """Raises FolderError, ComparisonError."""
+def _sides(names: Sequence[str]) -> list[Side]:
+    """Read the evaluations of each side. Raises FolderError, ComparisonError."""
     from node.eval.folder import read
     from node.eval.sides import sides_of
 
-    groups = [[name] if Path(name).is_dir() else [part for part in name.split(",") if part] for name in named]
+    groups = [[name] if Path(name).is_dir() else [part for part in name.split(",") if part] for name in names]
     return sides_of([[read(Path(name)) for name in group] for group in groups if group])
 
 

@@ -1,4 +1,4 @@
-"""What `proofmesh eval compare` prints: tables for people, or one JSON document."""
+"""The output of `proofmesh eval compare`: tables for people, or one JSON document."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from node.eval.records import Standing
 
 NAMES_SHOWN = 20
-"""Of statements won or lost; JSON has all of them."""
+"""Most names of won or lost statements in the tables; JSON has all of them."""
 
 
 def as_json(comparisons: Sequence[Comparison]) -> str:
-    """All of it; what is not known is null."""
+    """All comparisons as JSON. Unknown values are null."""
     return msgspec.json.format(msgspec.json.encode([_document(each) for each in comparisons]), indent=2).decode()
 
 
-def _document(found: Comparison) -> dict[str, Any]:
-    pairing = found.pairing
+def _document(comparison: Comparison) -> dict[str, Any]:
+    pairing = comparison.pairing
     return {
-        "baseline": found.first,
-        "other": found.second,
+        "baseline": comparison.first,
+        "other": comparison.second,
         "statements": {
             "paired_by": "name" if pairing.by_name else "statement and header",
             "in_both": pairing.shared,
@@ -42,56 +42,56 @@ def _document(found: Comparison) -> dict[str, Any]:
             "left_out_in_baseline": pairing.left_out_first,
             "left_out_in_other": pairing.left_out_second,
         },
-        "attempts_compared": {"least": found.tries[0], "most": found.tries[1]},
-        "test_of_p": "mcnemar" if found.single else "permutation",
-        "total": found.total,
-        "without_flawed": found.without_flawed,
-        "won": found.won,
-        "lost": found.lost,
-        "by_simulations": found.simulations,
-        "by_lean_attempts": found.lean_attempts,
-        "exact_until_simulations": found.exact_simulations,
-        "exact_until_lean_attempts": found.exact_lean_attempts,
-        "equal_spending": found.equal_spending,
-        "equal_spending_where_neither_solved": found.equal_unsolved,
-        "warnings": found.warnings,
+        "attempts_compared": {"least": comparison.tries[0], "most": comparison.tries[1]},
+        "test_of_p": "mcnemar" if comparison.single else "permutation",
+        "total": comparison.total,
+        "without_flawed": comparison.without_flawed,
+        "won": comparison.won,
+        "lost": comparison.lost,
+        "by_simulations": comparison.simulations,
+        "by_lean_attempts": comparison.lean_attempts,
+        "exact_until_simulations": comparison.exact_simulations,
+        "exact_until_lean_attempts": comparison.exact_lean_attempts,
+        "equal_spending": comparison.equal_spending,
+        "equal_spending_where_neither_solved": comparison.equal_unsolved,
+        "warnings": comparison.warnings,
     }
 
 
 def show(comparisons: Sequence[Comparison], console: Console | None = None) -> None:
     """Print each comparison for people."""
     console = console or Console(highlight=False)
-    for number, found in enumerate(comparisons):
+    for number, comparison in enumerate(comparisons):
         if number:
             console.print()
-        _show_one(console, found)
+        _show_one(console, comparison)
 
 
-def _show_one(console: Console, found: Comparison) -> None:
+def _show_one(console: Console, comparison: Comparison) -> None:
     sides = Table.grid(padding=(0, 2, 0, 0))
-    for letter, side in (("A", found.first), ("B", found.second)):
+    for letter, side in (("A", comparison.first), ("B", comparison.second)):
         sides.add_row(
             Text(letter, "bold"),
             Text.assemble((printable(side.label), "bold"), printable(f": {side.what}{_seeds(side)}")),
         )
     console.print(sides)
-    _line(console, _statements(found))
-    for warning in found.warnings:
+    _line(console, _statements(comparison))
+    for warning in comparison.warnings:
         _line(console, f"! {warning}", "yellow")
     console.print()
-    console.print(_differences(found))
-    for note in _notes(found):
+    console.print(_differences(comparison))
+    for note in _notes(comparison):
         _line(console, note, "dim")
     console.print()
-    by = "" if found.single else f" with {_first_tries(found)}"
-    for letter, names, other in (("B", found.won, "A"), ("A", found.lost, "B")):
+    by = "" if comparison.single else f" with {_first_tries(comparison)}"
+    for letter, names, other in (("B", comparison.won, "A"), ("A", comparison.lost, "B")):
         _line(console, f"solved by {letter} and not by {other}{by}: {_names(names)}")
     console.print()
-    console.print(_spending(found))
+    console.print(_spending(comparison))
 
 
 def _line(console: Console, text: str, style: str = "") -> None:
-    """One line, or several indented ones."""
+    """Print an indented line; it may wrap."""
     console.print(Padding(Text(printable(text), style=style), (0, 0, 0, 3), expand=False))
 
 
@@ -99,12 +99,12 @@ def _seeds(side: SideFacts) -> str:
     if len(side.rates) < 2:
         return ""
     mean = sum(side.rates) / len(side.rates)
-    each = ", ".join(_percent(rate) for rate in side.rates)
-    return f"; {_percent(mean)} ± {100 * side.deviation:.1f} over seeds ({each})"
+    rates = ", ".join(_percent(rate) for rate in side.rates)
+    return f"; {_percent(mean)} ± {100 * side.deviation:.1f} over seeds ({rates})"
 
 
-def _statements(found: Comparison) -> str:
-    pairing = found.pairing
+def _statements(comparison: Comparison) -> str:
+    pairing = comparison.pairing
     parts = [f"{number_of(len(pairing.pairs), 'statement')} compared, of {pairing.shared:,} in both"]
     for letter, left_out in (("A", pairing.left_out_first), ("B", pairing.left_out_second)):
         parts += [f"{what} in {letter}: {count}" for what, count in _reasons(left_out)]
@@ -118,17 +118,17 @@ def _reasons(left_out: Counter[Standing]) -> list[tuple[str, int]]:
     return [(standing.value.replace("-", " "), count) for standing, count in sorted(left_out.items())]
 
 
-def _differences(found: Comparison) -> Table:
+def _differences(comparison: Comparison) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("solved", min_width=15)
     for heading in ("A", "B", "B - A [95% interval]", "p", "only A", "only B"):
         table.add_column(heading, justify="right", no_wrap=True)
-    _add(table, f"all {found.total.statements}", found.total, "bold")
-    if (solid := found.without_flawed) is not None:
+    _add(table, f"all {comparison.total.statements}", comparison.total, "bold")
+    if (solid := comparison.without_flawed) is not None:
         _add(table, f"not flawed: {solid.statements}", solid)
     for title, points, exact in (
-        ("simulations", found.simulations, found.exact_simulations),
-        ("Lean attempts", found.lean_attempts, found.exact_lean_attempts),
+        ("simulations", comparison.simulations, comparison.exact_simulations),
+        ("Lean attempts", comparison.lean_attempts, comparison.exact_lean_attempts),
     ):
         if points:
             table.add_row(Text(title, style="italic"))
@@ -137,73 +137,75 @@ def _differences(found: Comparison) -> Table:
     return table
 
 
-def _add(table: Table, title: str, found: Difference, style: str = "") -> None:
+def _add(table: Table, title: str, row: Difference, style: str = "") -> None:
     table.add_row(
         Text(title, style=style),
-        _percent(found.first),
-        _percent(found.second),
+        _percent(row.first),
+        _percent(row.second),
         Text(
-            f"{_signed(found.difference)} [{_signed(found.low)}, {_signed(found.high)}]",
-            style="green" if found.low > 0 else "red" if found.high < 0 else "",
+            f"{_signed(row.difference)} [{_signed(row.low)}, {_signed(row.high)}]",
+            style="green" if row.low > 0 else "red" if row.high < 0 else "",
         ),
-        _p(found.p),
-        str(found.only_first),
-        str(found.only_second),
+        _p(row.p),
+        str(row.only_first),
+        str(row.only_second),
     )
 
 
 def _add_budget(table: Table, point: AtBudget, *, last_exact: bool) -> None:
-    found, title = point.found, f"  {point.limit:,}{' =' if last_exact else ''}"
+    row, title = point.found, f"  {point.limit:,}{' =' if last_exact else ''}"
     if point.exact:
-        _add(table, title, found)
+        _add(table, title, row)
         return
-    least = found.difference - point.open_first
-    most = found.difference + point.open_second
+    # Not every attempt had this whole budget, so only bounds of the difference are known.
+    least = row.difference - point.open_first
+    most = row.difference + point.open_second
     cells = (
         title,
-        _from(found.first, point.open_first),
-        _from(found.second, point.open_second),
+        _from(row.first, point.open_first),
+        _from(row.second, point.open_second),
         f"{_signed(least)} to {_signed(most)} *",
     )
     table.add_row(*(Text(cell, style="dim") for cell in cells), "", "", "")
 
 
-def _notes(found: Comparison) -> list[str]:
+def _notes(comparison: Comparison) -> list[str]:
     notes = []
-    equal = [("simulations", found.exact_simulations), ("Lean attempts", found.exact_lean_attempts)]
-    points = (found.simulations, found.lean_attempts)
-    budgets = [f"{limit:,} {kind}" for (kind, limit), some in zip(equal, points, strict=True) if some and limit]
+    exact = [("simulations", comparison.exact_simulations), ("Lean attempts", comparison.exact_lean_attempts)]
+    points = (comparison.simulations, comparison.lean_attempts)
+    budgets = [f"{limit:,} {kind}" for (kind, limit), rows in zip(exact, points, strict=True) if rows and limit]
     if budgets:
         notes.append(
-            f"= the largest budget within which each attempt of both sides is known to solve its statement or not: "
+            f"= the largest budget for which it is known whether each attempt of both sides solves its statement: "
             f"{' and '.join(budgets)}"
         )
-    if any(not point.exact for some in points for point in some):
+    if any(not point.exact for rows in points for point in rows):
         notes.append(
-            "* another budget ended attempts before this one was used up: at least so many, at most so many if all of "
-            "them had solved their statements"
+            "* another budget ended some attempts before this one was used up: the range is from none to all of these "
+            "attempts being solved"
         )
-    if not found.single:
+    if not comparison.single:
         notes.append(
             "rates are means over attempts, p is of their difference (permutation test); only A, only B: solved with "
-            f"{_first_tries(found)} (McNemar's test on these: p {_p(found.total.mcnemar)})"
+            f"{_first_tries(comparison)} (McNemar's test on these: p {_p(comparison.total.mcnemar)})"
         )
     else:
         notes.append("p: McNemar's exact test; interval: bootstrap over statements")
     return notes
 
 
-def _spending(found: Comparison) -> Table:
+def _spending(comparison: Comparison) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("spent on an attempt")
     for heading in ("A", "B", "B / A"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("")
-    first, second = found.first.spent, found.second.spent
-    here, there = found.first.unsolved, found.second.unsolved
+    first, second = comparison.first.spent, comparison.second.spent
+    first_unsolved, second_unsolved = comparison.first.unsolved, comparison.second.unsolved
+    neither = (first_unsolved.lean_attempts, second_unsolved.lean_attempts, _verdict(comparison.equal_unsolved))
     for name, one, other, note in (
-        ("Lean attempts", first.lean_attempts, second.lean_attempts, _verdict(found.equal_spending)),
-        ("  where neither solved", here.lean_attempts, there.lean_attempts, _verdict(found.equal_unsolved)),
+        ("Lean attempts", first.lean_attempts, second.lean_attempts, _verdict(comparison.equal_spending)),
+        ("  where neither solved", *neither),
         ("simulations", first.simulations, second.simulations, ""),
         ("samples", first.samples, second.samples, ""),
         ("tokens", first.tokens, second.tokens, ""),
@@ -230,13 +232,14 @@ def _amount(value: float) -> str:
 def _names(names: Sequence[str]) -> str:
     if not names:
         return "none"
-    rest = f" and {len(names) - NAMES_SHOWN} more (--json)" if len(names) > NAMES_SHOWN else ""
-    return f"{len(names)} ({', '.join(names[:NAMES_SHOWN])}{rest})"
+    more = f" and {len(names) - NAMES_SHOWN} more (--json)" if len(names) > NAMES_SHOWN else ""
+    return f"{len(names)} ({', '.join(names[:NAMES_SHOWN])}{more})"
 
 
-def _first_tries(found: Comparison) -> str:
-    """The attempts of a side that say who solves a statement."""
-    return "the first attempt" if found.tries[1] == 1 else f"one of the first {_range(*found.tries)} attempts"
+def _first_tries(comparison: Comparison) -> str:
+    """Which attempts of a side decide whether it solves a statement."""
+    tries = comparison.tries
+    return "the first attempt" if tries[1] == 1 else f"one of the first {_range(*tries)} attempts"
 
 
 def _range(least: int, most: int) -> str:

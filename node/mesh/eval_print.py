@@ -1,4 +1,4 @@
-"""What `proofmesh eval` prints at its end: the results and where they lie, or one JSON object."""
+"""The final output of `proofmesh eval`: the results and their files, or one JSON object."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from node.eval.outputs import PICTURE, PROOFS, REPORT, RESULTS, summary_lines
 from node.eval.results import Results
 
 MANY = 4
-"""Files of proofs from which on they are counted."""
+"""From this number of additional proof files on, only their number is printed."""
 
 
 def printed(results: Results, folder: Path, *, json: bool) -> None:
-    """Print the results, which have been written to the folder."""
+    """Print the results. They must already be in the folder."""
     if json:
         sys.stdout.write((folder / RESULTS).read_text(encoding="utf-8"))
         return
     console = Console()
     console.print(summary_lines(results))
-    further = sorted(file.name for file in folder.glob(f"{Path(PROOFS).stem}-*.lean"))
-    shown = [PROOFS, *further] if len(further) < MANY else [f"{PROOFS} and {len(further)} more files of proofs"]
+    more_files = sorted(file.name for file in folder.glob(f"{Path(PROOFS).stem}-*.lean"))
+    many = f"{PROOFS} and {len(more_files)} more files of proofs"
+    shown = [PROOFS, *more_files] if len(more_files) < MANY else [many]
     console.print(f"in {folder}: {', '.join([REPORT, PICTURE, RESULTS, *shown])}", markup=False, highlight=False)

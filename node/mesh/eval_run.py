@@ -1,4 +1,4 @@
-"""One call of `proofmesh eval`: reads the benchmark, plays what is missing in its folder, writes the results."""
+"""Runs `proofmesh eval`: reads the benchmark, plays the missing attempts, writes the results."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ from node.mesh.eval_print import printed
 from node.prover.service import GC_THRESHOLDS
 
 SESSION_EVERY = 5.0
-"""Seconds between notes of what this process has spent: what a kill takes of these counts."""
+"""Seconds between notes of the time and CPU that this process has used. After a kill, at most this much is not
+counted."""
 
 
 async def evaluate(settings: EvalSettings) -> int:
     """The command; returns the exit code. Raises BenchmarkError, FolderError, BadPolicy, LeanProblem, UsageProblem,
     EvaluationFailed, ProvingFailed, BusError."""
-    gc.set_threshold(*GC_THRESHOLDS)  # as a prover does
+    gc.set_threshold(*GC_THRESHOLDS)  # the same as in a prover
     call = _Call(settings, Console(stderr=True), asyncio.Event())
     with ended_by(signal.SIGINT, signal.SIGTERM, stopping=call.stopping):
         async with _venue(call) as venue:
@@ -52,15 +53,15 @@ class _Call:
 
     settings: EvalSettings
     console: Console
-    """For people; results go to standard output."""
+    """For messages to the user; results go to standard output."""
     stopping: asyncio.Event
 
     def note(self, text: str) -> None:
-        """Something to know."""
+        """Print a message to the user."""
         self.console.print(f"proofmesh eval: {text}", markup=False, highlight=False, soft_wrap=True)
 
     async def evaluate(self, venue: Venue) -> int:
-        """Play what is missing, and write the results."""
+        """Play the missing attempts, and write the results."""
         settings = self.settings
         benchmark = load_benchmark(
             settings.bench, data=settings.data, toolchain=venue.toolchain, revision=settings.revision
@@ -68,42 +69,42 @@ class _Call:
         for note in benchmark.notes:
             self.note(f"{benchmark.spec}: {note}")
         if benchmark.unread:
-            self.note(unread_in_words(benchmark))
+            self.note(describe_unread(benchmark))
         statements = chosen(benchmark, settings.limit)
         plan = plan_of(settings, benchmark, statements, venue)
         with EvaluationFolder(settings.out or EVALUATIONS / name_of(plan)) as folder:
             evaluation = folder.begin(plan)
             if not evaluation.statements:
-                statements = await self._tried(venue, benchmark, statements)
+                statements = await self._elaborated(venue, benchmark, statements)
                 folder.write(plan, statements)
                 evaluation = Evaluation(folder.path, plan, tuple(statements), ())
             await self._play(venue, folder, evaluation)
-            # In a thread: drawing takes seconds, and a second Ctrl-C should be heard.
+            # In a thread: drawing takes seconds, and a second Ctrl-C must still work.
             results = await asyncio.to_thread(write_outputs, read(folder.path), settings.passes)
         printed(results, folder.path, json=settings.json)
         if self.stopping.is_set():
-            self.note(f"interrupted; {results.missing} attempts are missing, and the same command goes on with them")
+            self.note(f"interrupted; {results.missing} attempts are missing: the same command plays them")
             return INTERRUPTED
         return DONE
 
-    async def _tried(
+    async def _elaborated(
         self, venue: Venue, benchmark: Benchmark, statements: Sequence[StatementRecord]
     ) -> list[StatementRecord]:
-        """The statements, with Lean's words on those that it does not take. Those of our own bank are known to be
-        taken; if one were not, its attempt would say so."""
+        """Elaborate all statements, and add Lean's error to those that it refuses. Statements of our own bank are known
+        to be accepted and are not elaborated; if one is refused, its attempt reports it."""
         refused = {} if benchmark.spec.partition(":")[0] == POCKET else await venue.refusals(statements)
         if refused:
-            self.note(refusals_in_words(refused, len(statements), venue.lean))
+            self.note(describe_refusals(refused, len(statements), venue.lean))
         return with_refusals(statements, refused)
 
     async def _play(self, venue: Venue, folder: EvaluationFolder, evaluation: Evaluation) -> None:
-        """Play what is missing."""
+        """Play the missing attempts."""
         plan, passes = evaluation.plan, self.settings.passes
         missing = due(evaluation.statements, evaluation.attempts, passes)
         if not missing or self.stopping.is_set():
             return
         if evaluation.attempts:
-            self.note(f"{folder.path}: going on, {len(missing)} attempts are missing")
+            self.note(f"{folder.path}: resuming, {len(missing)} attempts are missing")
         total = sum(not each.refused for each in evaluation.statements) * passes
         live = LiveView(plan, evaluation.statements, evaluation.attempts, total, self.console)
         async with venue.player(plan) as player, _session(venue, folder):
@@ -113,7 +114,8 @@ class _Call:
 
 @asynccontextmanager
 async def _venue(call: _Call) -> AsyncIterator[Venue]:
-    """Where to play. Raises LeanProblem, BadPolicy, ProvingFailed, UsageProblem."""
+    """The venue that plays the attempts: a mesh, or this process. Raises LeanProblem, BadPolicy, ProvingFailed,
+    UsageProblem."""
     settings = call.settings
     if settings.url:
         from node.eval.over_mesh import mesh_venue
@@ -124,6 +126,7 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
         ) as venue:
             yield venue
         return
+    # Imported only here, because with a mesh (--url) this process needs no Lean and no policy.
     from node.eval.alone import LoneVenue
     from node.lean.settings import LeanProcessSettings
     from node.prover.guided import open_guide
@@ -135,7 +138,7 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
     if not policy:
         demo = of_the_demo(call.note)
         policy = f"own:{demo}" if demo else "tactics"
-        call.note(f"no --policy is given: evaluating {policy}")
+        call.note(f"no --policy given: evaluating {policy}")
     check_plays(parse(policy), settings.method, settings.then, settings.correct)
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.workers)
     toolchain = await confined_toolchain(settings.lean)
@@ -151,26 +154,26 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
     )
 
 
-def unread_in_words(benchmark: Benchmark) -> str:
-    """How many rows are no statements, and what is wrong with the first of them."""
+def describe_unread(benchmark: Benchmark) -> str:
+    """How many rows are not statements, and the reason for the first of them."""
     name, reason = benchmark.unread[0][:2]
     first = "the first is" if len(benchmark.unread) > 1 else "it is"
-    return f"{len(benchmark.unread)} of {benchmark.rows} rows are no statements; {first} {name}: {reason}"
+    return f"{len(benchmark.unread)} of {benchmark.rows} rows are not statements; {first} {name}: {reason}"
 
 
-def refusals_in_words(refused: Mapping[str, str], statements: int, lean: LeanFacts) -> str:
-    """How many statements Lean does not take, what it says most often, and what may help."""
+def describe_refusals(refused: Mapping[str, str], statements: int, lean: LeanFacts) -> str:
+    """How many statements Lean refuses, its most frequent error, and a hint."""
     reasons = Counter(reason.strip().partition("\n")[0][:160] for reason in refused.values())
     reason, count = reasons.most_common(1)[0]
-    how_often = f"most often ({count} times) it says" if count > 1 else "for example" if len(refused) > 1 else "it says"
-    text = f"{len(refused)} of {statements} statements are not taken by this Lean; {how_often}: {reason}"
+    which = f"most frequent error ({count} times)" if count > 1 else "for example" if len(refused) > 1 else "error"
+    text = f"this Lean refuses {len(refused)} of {statements} statements; {which}: {reason}"
     if "unknown module" in reason and "project" not in lean.library:
-        text += " (--lean.project names a Lake project that has what they import)"
+        text += " (use --lean.project with a Lake project that has these modules)"
     return text
 
 
 def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[StatementRecord], venue: Venue) -> Plan:
-    """What is evaluated."""
+    """The plan of the evaluation, from flags and venue."""
     return Plan(
         benchmark=facts_of(benchmark, statements),
         lean=venue.lean,
@@ -194,7 +197,7 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
 
 
 def name_of(plan: Plan) -> str:
-    """A folder's name for an evaluation: readable, the same for what may go on in one folder, and no other's."""
+    """The default folder name of an evaluation. Equal plans, which may continue in the same folder, get equal names."""
     digest = hashlib.blake2b(identity(plan), digest_size=3).hexdigest()
     parts = (plan.benchmark.name, plan.benchmark.split, plan.policy, plan.method)
     words = (re.sub(r"[^\w.+]+", "-", Path(part).name if "/" in part else part).strip("-") for part in parts)
@@ -203,7 +206,7 @@ def name_of(plan: Plan) -> str:
 
 @asynccontextmanager
 async def _session(venue: Venue, folder: EvaluationFolder) -> AsyncIterator[None]:
-    """Note what this process spends, every few seconds and at the end."""
+    """Record the time and CPU seconds of this process, every few seconds and at the end."""
     began = time.monotonic()
 
     def note() -> None:

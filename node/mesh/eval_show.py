@@ -1,8 +1,9 @@
-"""`proofmesh eval show [FOLDER ...]`: what came of evaluations.
+"""`proofmesh eval show [FOLDER ...]`: shows the results of evaluations.
 
-The folder of an evaluation shows its results in detail; a folder of several, or several folders, one row each.
+For the folder of one evaluation it shows details. For a folder of several evaluations, or several folders, it shows a
+table with one row each.
 
-Exit code: 0 shown, 2 nothing is there, or one of them cannot be read (whatever became of the others).
+Exit code: 0 shown, 2 there are no evaluations, or at least one of them cannot be read.
 """
 
 from __future__ import annotations
@@ -35,16 +36,17 @@ class ShowSettings:
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code."""
     settings = tyro.cli(ShowSettings, args=list(argv), prog="proofmesh eval show", description=__doc__)
-    found, problems = _read(settings.folders or (Path("evals"),))
+    evaluations, problems = _read(settings.folders or (Path("evals"),))
     for problem in problems:
         print(f"proofmesh eval show: {problem}", file=sys.stderr)
-    if found:
-        _show(found, alone=len(found) == 1 and found[0].path in settings.folders, json=settings.json)
+    if evaluations:
+        alone = len(evaluations) == 1 and evaluations[0].path in settings.folders
+        _show(evaluations, alone=alone, json=settings.json)
     return BAD_INPUT if problems else 0
 
 
 def _read(folders: Sequence[Path]) -> tuple[list[Evaluation], list[str]]:
-    """The evaluations in these folders, and what is wrong with others."""
+    """The evaluations in these folders, and error messages about unreadable ones."""
     from node.eval.folder import FolderError, read
     from node.eval.overview import evaluations_in
 
@@ -64,18 +66,18 @@ def _read(folders: Sequence[Path]) -> tuple[list[Evaluation], list[str]]:
     return list(evaluations.values()), problems
 
 
-def _show(found: Sequence[Evaluation], *, alone: bool, json: bool) -> None:
+def _show(evaluations: Sequence[Evaluation], *, alone: bool, json: bool) -> None:
     from node.eval.overview import in_order, row_of
     from node.mesh import eval_show_view as view
 
     if alone and json:
-        print(view.detail_as_json(found[0]))
+        print(view.detail_as_json(evaluations[0]))
     elif alone:
-        view.show_detail(found[0])
+        view.show_detail(evaluations[0])
     elif json:
-        print(view.rows_as_json(in_order([row_of(each) for each in found])))
+        print(view.rows_as_json(in_order([row_of(evaluation) for evaluation in evaluations])))
     else:
-        view.show_rows(in_order([row_of(each) for each in found]))
+        view.show_rows(in_order([row_of(evaluation) for evaluation in evaluations]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What `proofmesh eval show` prints: a table of evaluations, or the results of one, for people or as JSON."""
+"""The output of `proofmesh eval show`: a table of evaluations, or the results of one, for people or as JSON."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ from node.eval.results_file import results_file
 from node.mesh.heartbeat_view import duration
 
 WIDEST_NAME = 20
-"""Of an evaluation on a line with its numbers, in 80 columns."""
+"""Longest name of an evaluation that fits on one line with its numbers, in 80 columns."""
 
 
 def rows_as_json(rows: Sequence[Row]) -> str:
-    """One JSON document: a list of evaluations; what is not known is null."""
+    """One JSON document: a list of evaluations. Unknown values are null."""
     return msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()
 
 
 def show_rows(rows: Sequence[Row], console: Console | None = None) -> None:
-    """The evaluations of the same statements, the best first: a line of numbers each, and what they are of below it."""
+    """Print the evaluations grouped by statements, the best first: a line of numbers each, and a description below
+    it."""
     console = console or Console(highlight=False)
     names = _names(rows)
     for number, (_, group) in enumerate(itertools.groupby(rows, key=same_statements)):
@@ -43,10 +44,10 @@ def show_rows(rows: Sequence[Row], console: Console | None = None) -> None:
 
 
 def _names(rows: Sequence[Row]) -> dict[str, str]:
-    """What a folder is called in the table: its path below the one that all are in."""
+    """The name of each folder in the table: its path relative to the common parent folder."""
     parents = [str(Path(row.folder).absolute().parent) for row in rows]
-    above = os.path.commonpath(parents)
-    return {row.folder: printable(os.path.relpath(Path(row.folder).absolute(), above)) for row in rows}
+    common = os.path.commonpath(parents)
+    return {row.folder: printable(os.path.relpath(Path(row.folder).absolute(), common)) for row in rows}
 
 
 def _show_group(console: Console, rows: Sequence[Row], names: Mapping[str, str]) -> None:
@@ -70,7 +71,7 @@ def _show_group(console: Console, rows: Sequence[Row], names: Mapping[str, str])
 
 
 def _about(row: Row) -> Text:
-    """What an evaluation is of, and all about it that is not always there."""
+    """The description of an evaluation, with the facts that only some evaluations have."""
     passes = f", {row.passes} passes" if row.passes > 1 else ""
     library = "" if row.library == "none" else f" ({row.library})"
     parts = [
@@ -94,31 +95,31 @@ def _not_counted(row: Row) -> list[Text]:
 
 
 def show_detail(evaluation: Evaluation, console: Console | None = None) -> None:
-    """The results of one evaluation, and with what they were got."""
+    """Print the results of one evaluation, and its benchmark, policy and Lean."""
     console = console or Console(highlight=False)
     row = row_of(evaluation)
     unread = f", {number_of(row.unread, 'row')} not read" if row.unread else ""
     console.print(summary_lines(results_of(evaluation)))
     console.print()
     table = Table.grid(padding=(0, 2, 0, 0))
-    for name, said in (
+    for name, fact in (
         ("folder", row.folder),
         ("benchmark", f"{number_of(row.statements, 'statement')} evaluated{unread}, digest of all {row.digest}"),
         ("policy", f"{row.policy}, {row.method}, {row.budgets} for each attempt, seed {row.seed}"),
         ("Lean", f"{row.lean}{'' if row.library == 'none' else f', {row.library}'}"),
         ("last attempt", _day(row.date)),
     ):
-        table.add_row(Text(name, style="dim"), Text(printable(said)))
+        table.add_row(Text(name, style="dim"), Text(printable(fact)))
     console.print(table)
 
 
 def detail_as_json(evaluation: Evaluation) -> str:
-    """The results of one evaluation, as `results.json` holds them."""
+    """The results of one evaluation, as in `results.json`."""
     return msgspec.json.format(msgspec.json.encode(results_file(results_of(evaluation))), indent=2).decode()
 
 
 def _number(value: float) -> str:
-    """Of solved statements: with several passes it may be broken."""
+    """A number of solved statements. With several passes it may have a fraction."""
     return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
 
 

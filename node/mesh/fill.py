@@ -1,13 +1,13 @@
-"""`proofmesh fill PATH...`: finds each `sorry` in Lean files, proves what it can, and prints the result as a diff.
+"""`proofmesh fill PATH...`: searches for a proof of each `sorry` in Lean files, and prints the changes as a diff.
 
-A gap is searched at its place in the file: local hypotheses, variables, notation and namespaces are in scope. The file
-is verified as a whole with the proofs in it before any of them is shown. `--write` writes them: in one step, with mode
-and owner kept, and never over a file that has changed meanwhile. What was found is kept in a cache: a second run goes
-on where the first one ended. Ctrl-C ends the searches, and shows (or writes) what is proved by then.
+A `sorry` (gap) is searched at its place in the file, so local hypotheses, variables, notation and namespaces are in
+scope. The whole file is verified with the new proofs before any of them is shown. `--write` writes them atomically,
+keeps mode and owner, and never overwrites a file that has changed meanwhile. Results are cached, so a second run
+continues after the first one. Ctrl-C ends the searches, and shows (or writes) the proofs so far.
 
-The diff goes to standard output (`patch -p0` and `git apply -p0` take it), everything else to standard error.
-Exit code: 0 every gap is filled, 1 some are left (or the file has errors of its own), 2 a file that cannot be read,
-compiled or written, 3 no search is possible (no mesh), 130 interrupted before anything was proved.
+The diff goes to standard output (for `patch -p0` or `git apply -p0`), everything else to standard error.
+Exit code: 0 every gap is filled, 1 some gaps are left (or the file has other errors), 2 a file cannot be read, compiled
+or written, 3 no search is possible (no mesh), 130 interrupted before anything was proved.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from node.proving.fill_run import FillWork
 
 NO_SEARCH = 3
-"""Exit code where the machinery failed."""
+"""Exit code if infrastructure failed."""
 
 
 @dataclass
 class FillSettings:
-    """Prove what is `sorry` in Lean files."""
+    """Replace `sorry`s in Lean files by proofs."""
 
     paths: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Lean files, folders with .lean files below them, and Lake projects."""
 
     write: bool = False
-    """Write the proofs into the files, besides printing them."""
+    """Also write the proofs into the files."""
 
     only: str = ""
-    """Fill these gaps alone: those on a line (a number), or of a declaration (its name)."""
+    """Fill only the gaps on this line (a number), or in this declaration (a name)."""
 
     seconds: Timeout = 20.0
     """Time budget of the search, for each gap."""
@@ -56,29 +56,29 @@ class FillSettings:
     """Search budget: expansions of proof states, for each gap."""
 
     jobs: Natural = 0
-    """Gaps searched at once, and Lean workers; 0 takes as many as this machine allows."""
+    """Concurrent searches, and Lean workers; 0: sized to this machine."""
 
     again: bool = False
-    """Search for everything, whatever earlier runs have found or have searched in vain."""
+    """Search all gaps again, also those with cached results of earlier runs."""
 
     proving: Annotated[ProvingSettings, tyro.conf.arg(name="")] = field(default_factory=ProvingSettings)
-    """What proposes tactics; section [prove] of --config."""
+    """The policy and the search; section [prove] of --config."""
 
     url: str = ""
-    """Broker of a running mesh, whose provers search; empty searches in this process."""
+    """Broker of a running mesh, whose provers then search; empty: search in this process."""
 
     run: str = "demo"
     """Name of that mesh's run."""
 
     json: bool = False
-    """Print one JSON document in place of the diff and the lines."""
+    """Print one JSON document instead of the diff and the messages."""
 
     table: bool = False
     """Print a table of all gaps at the end."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
-    """Which Lean, with which project and header; section [lean] of --config. A file in a Lake project has the
-    project's own."""
+    """The Lean version, project and header; section [lean] of --config. A file in a Lake project uses that
+    project."""
 
     config: Path | None = None
     """A TOML file with sections [lean] and [prove]; flags win over it."""
@@ -90,7 +90,7 @@ class FillSettings:
     """Memory limit for each of these processes."""
 
     sandbox: bool = True
-    """Confine Lean processes as far as the system allows: no network, files read-only, no processes of their own."""
+    """Confine Lean processes as far as the system allows: no network, read-only files, no child processes."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -102,9 +102,9 @@ def main(argv: Sequence[str]) -> int:
     from common import logging
     from node.mesh.fill_report import UNREADABLE
 
-    logging.configure("error")  # what fails is said in the report
+    logging.configure("error")  # the report shows failures
     if not settings.paths:
-        print("proofmesh fill: give it files or folders", file=sys.stderr)
+        print("proofmesh fill: no path given: name files or folders", file=sys.stderr)
         return UNREADABLE
     return asyncio.run(_fill(settings))
 
@@ -148,16 +148,16 @@ async def _fill(settings: FillSettings) -> int:
         print(f"proofmesh fill: {error}", file=sys.stderr)
         return NO_SEARCH
     except asyncio.CancelledError:
-        if not stopping.is_set():
+        if not stopping.is_set():  # cancelled by something other than a second Ctrl-C
             raise
         return INTERRUPTED
     if settings.only and not report.interrupted and not any(row.done for row in report.files):
-        report.unreadable(", ".join(map(str, settings.paths)), f"no `sorry` in it is what --only {settings.only} means")
+        report.unreadable(", ".join(map(str, settings.paths)), f"no `sorry` in it matches --only {settings.only}")
     return report.finish()
 
 
 def work_of(settings: FillSettings) -> FillWork:
-    """What the command line asks for."""
+    """The work that the command line describes."""
     from node.proving.fill_run import FillWork
 
     return FillWork(

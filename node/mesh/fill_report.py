@@ -1,4 +1,5 @@
-"""What `proofmesh fill` prints: the diff to standard output, all else to standard error; or JSON; and its exit code."""
+"""The output of `proofmesh fill` (the diff on standard output, all else on standard error; or JSON) and its exit
+code."""
 
 from __future__ import annotations
 
@@ -33,16 +34,16 @@ _COLOURS = {GapState.FILLED: "green", GapState.LEFT: "yellow", GapState.WAITING:
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 LONGEST = 60
-"""Characters of a proof in a line."""
+"""Most characters of a proof on a line of the report."""
 
 
 @dataclass
 class _Row:
-    """What became of a file."""
+    """The result of one file."""
 
     file: str
     problem: str = ""
-    """Why it could not be read or written."""
+    """The error if the file could not be read or written."""
     done: FilledFile | None = None
     diff: str = ""
     written: bool = False
@@ -51,13 +52,13 @@ class _Row:
 
 @dataclass
 class FillReport:
-    """Prints what happens, and in the end the rest. It is the `FillProgress` of a run."""
+    """Prints progress while the run works, and results at the end. It implements `FillProgress`."""
 
     form: Form = "lines"
     files: list[_Row] = field(default_factory=list)
     interrupted: bool = False
     _shown: str = ""
-    """The file that is worked on."""
+    """Name of the current file."""
     _bar: Progress | None = None
     _proved: int = 0
 
@@ -76,10 +77,10 @@ class FillReport:
             self._bar.stop()
             self._bar = None
 
-    # --- while it works ---------------------------------------------------------------------------------------------
+    # --- progress ---------------------------------------------------------------------------------------------------
 
     def opened(self, shown: str, gaps: int) -> None:
-        """A file's gaps are known, and searched next."""
+        """A file was elaborated, and its gaps are searched next."""
         self._shown, self._proved = shown, 0
         if self._bar is not None:
             for task in self._bar.task_ids:
@@ -91,7 +92,7 @@ class FillReport:
         self._describe(f"line {gap.line}: {gap.name}")
 
     def ended(self, result: GapResult) -> None:
-        """A search is over. A proof that was found is not verified yet."""
+        """A search has ended. Its proof, if any, is not verified yet."""
         if self._bar is not None:
             for task in self._bar.task_ids:
                 self._bar.advance(task)
@@ -100,34 +101,35 @@ class FillReport:
         self._gap(result)
 
     def verifying(self, proofs: int) -> None:
-        """The file is verified with so many proofs."""
+        """The file is verified with this number of proofs."""
         self._describe(f"Lean verifies {proofs} proof{'s' * (proofs != 1)}")
 
     def note(self, text: str) -> None:
-        """Something to know."""
+        """Print a message to the user."""
         if self.form != "json":
             self._errors.print(Text(f"proofmesh fill: {text}"))
 
-    # --- what became of a file --------------------------------------------------------------------------------------
+    # --- results of a file ------------------------------------------------------------------------------------------
 
     def unreadable(self, shown: str, problem: str) -> None:
-        """A file that cannot be read, or that Lean cannot read."""
+        """Report a file that cannot be read, by us or by Lean."""
         self.files.append(_Row(shown, problem))
         self._errors.print(Text(f"proofmesh fill: {shown}: {problem}"))
 
     def nothing(self, shown: str) -> None:
-        """A file without a gap."""
+        """Report a file without gaps."""
         self.files.append(_Row(shown))
         self.note(f"{shown}: no `sorry` in it")
 
     def add(self, shown: str, done: FilledFile, diff: str, written: bool, problem: str, seconds: float) -> None:
-        """A file that was worked on. `problem`: why it was not written, where it should have been."""
+        """Report the result of a file. `problem`: the error if it should have been written and was not."""
         self.files.append(_Row(shown, problem, done, diff, written, seconds))
         for result in done.results:
             if result.state in (GapState.LEFT, GapState.REFUSED):
                 self._gap(result)
             elif result.rests:
-                self.note(f"{shown}:{result.gap.line}: {result.gap.name} rests on what is still open: {result.rests}")
+                place = f"{shown}:{result.gap.line}: {result.gap.name}"
+                self.note(f"{place} depends on a `sorry` that is still open: {result.rests}")
         if done.errors:
             error = done.errors[0]
             more = f" (and {len(done.errors) - 1} more)" if len(done.errors) > 1 else ""
@@ -144,7 +146,7 @@ class FillReport:
             return
         style = _COLOURS.get(result.state, "red")
         line = Text(f"{_WORDS[result.state]:<9}", style=style)
-        line.append(f"{self._shown}:{result.gap.line}: {result.gap.name}: {_told(result)}", style="default")
+        line.append(f"{self._shown}:{result.gap.line}: {result.gap.name}: {_proof_or_reason(result)}", style="default")
         self._errors.print(line)
 
     def _describe(self, text: str) -> None:
@@ -154,7 +156,7 @@ class FillReport:
 
     def _print_diff(self, diff: str) -> None:
         if not sys.stdout.isatty():
-            sys.stdout.buffer.write(diff.encode())  # carriage returns stay as they are
+            sys.stdout.buffer.write(diff.encode())  # as bytes, so that carriage returns are not changed
             sys.stdout.flush()
             return
         console = Console(highlight=False, soft_wrap=True)
@@ -169,7 +171,7 @@ class FillReport:
         return sum(row.done.count(GapState.FILLED) for row in self.files if row.done)
 
     def finish(self) -> int:
-        """Print what is left to print; returns the exit code."""
+        """Print the final output; returns the exit code."""
         if self.form == "json":
             print(json.dumps(self.document(), ensure_ascii=False))
         elif self.form == "table":
@@ -182,7 +184,7 @@ class FillReport:
         return SOME_LEFT if left else FILLED
 
     def document(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """All results, for JSON."""
         results = [result for row in self.files if row.done for result in row.done.results]
         counts = {str(state): sum(each.state is state for each in results) for state in GapState}
         return {
@@ -209,8 +211,8 @@ class FillReport:
 _LEFT = (GapState.OPEN, GapState.REFUSED, GapState.LEFT, GapState.WAITING)
 
 
-def _told(result: GapResult) -> str:
-    """A gap's proof, or why it has none."""
+def _proof_or_reason(result: GapResult) -> str:
+    """A gap's proof, or the reason why it has none."""
     if result.state is not GapState.FILLED:
         return f"{result.reason} (an earlier run; --again searches again)" if result.remembered else result.reason
     text = "; ".join(line.strip() for line in result.script)
@@ -220,7 +222,7 @@ def _told(result: GapResult) -> str:
 
 
 def _summary(done: FilledFile, written: bool) -> str:
-    """What became of a file, in a line."""
+    """The result of a file in one line."""
     filled, gaps = done.count(GapState.FILLED), len(done.results)
     text = f"{filled} of {gaps} gap{'s' * (gaps != 1)} filled"
     if filled and done.checked is not None:

@@ -1,4 +1,4 @@
-"""What `up` shows: a live table on a terminal, one line per event elsewhere."""
+"""The display of `up`: a live table on a terminal, otherwise one line per event."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from common.settings import BusSettings
 
 EVENTS_SHOWN = 6
-"""Latest events under the table."""
+"""Number of latest events under the table."""
 
 SHOWN = {
     "learner": ("results", "proofs_verified", "train_steps"),
@@ -27,7 +27,7 @@ SHOWN = {
     "prover": ("searches", "attempts", "roots_solved"),
     "lean-proxy": ("candidates", "proofs_accepted", "worker_restarts"),
 }
-"""Of what a node reports with its heartbeats, what its row shows."""
+"""The heartbeat values that the table shows for each role."""
 
 _COLOURS = {ChildState.RUNNING: "green", ChildState.RESTARTING: "yellow", ChildState.FAILED: "red"}
 
@@ -41,17 +41,17 @@ class Status:
         self.children: Sequence[Child] = ()
         self.events: deque[str] = deque(maxlen=EVENTS_SHOWN)
         self.heartbeats: dict[int, Heartbeat] = {}
-        """The latest heartbeat of each process here."""
+        """The latest heartbeat by process id."""
 
     def event(self, line: str) -> None:
-        """One thing that happened."""
+        """Show one event."""
         stamped = f"{time.strftime('%H:%M:%S')} {line}"
         self.events.append(stamped)
         if not self.live:
             print(stamped, file=sys.stderr, flush=True)
 
     async def follow(self, settings: BusSettings, run: str) -> None:
-        """Hear the heartbeats of the mesh, until cancelled; without a broker it waits."""
+        """Receive the heartbeats of the mesh until cancelled. Waits for the broker."""
         from common import logging
         from common.bus import Bus
         from common.messages import Heartbeat
@@ -62,7 +62,7 @@ class Status:
             if process.isdigit():
                 self.heartbeats[int(process)] = heartbeat
 
-        logging.configure("error")  # the broker's comings and goings are in the nodes' logs
+        logging.configure("error")  # the nodes' logs already have the losses of the connection
         bus = await Bus.connect(settings, run=run, name="up", wait=None)
         try:
             await bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, hear)
@@ -71,7 +71,7 @@ class Status:
             await bus.close()
 
     def shown(self) -> AbstractContextManager[Any]:
-        """A block during which the table is on the screen, drawn anew by rich twice a second."""
+        """A context manager that shows the table, refreshed twice per second."""
         if not self.live:
             return nullcontext()
         from rich.console import Console
@@ -85,7 +85,7 @@ class Status:
 
 
 def row(child: Child, heartbeat: Heartbeat | None) -> tuple[str, ...]:
-    """Name, state, process, uptime, restarts and doings of a child."""
+    """Name, state, process id, uptime, restarts and heartbeat values of a child."""
     restarts = f"{child.restarts}, last: {child.note}" if child.note else str(child.restarts)
     state, doing = str(child.state), ""
     if child.state is ChildState.RUNNING and heartbeat is not None:
@@ -106,7 +106,7 @@ def duration(seconds: float) -> str:
 
 
 def table(title: str, children: Sequence[Child], heartbeats: Mapping[int, Heartbeat], events: Sequence[str]) -> Table:
-    """The table that a terminal shows."""
+    """The table for the terminal."""
     from rich.table import Table
     from rich.text import Text
 
@@ -114,6 +114,6 @@ def table(title: str, children: Sequence[Child], heartbeats: Mapping[int, Heartb
     for heading in ("node", "state", "process", "up", "restarts", "doing"):
         shown.add_column(heading)
     for child in children:
-        name, state, *rest = row(child, heartbeats.get(child.pid or 0))
-        shown.add_row(name, Text(state, style=_COLOURS.get(child.state, "")), *rest)
+        name, state, *cells = row(child, heartbeats.get(child.pid or 0))
+        shown.add_row(name, Text(state, style=_COLOURS.get(child.state, "")), *cells)
     return shown

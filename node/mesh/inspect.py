@@ -1,10 +1,10 @@
-"""`proofmesh inspect FILE.json [STATE]`: a search that `prove --explain` has written, on a terminal.
+"""`proofmesh inspect FILE.json [STATE]`: shows a search that `prove --explain` has written.
 
-Without STATE: what came of it, the best line, and the states by visits. With the number of a state: its goals, and each
-of its tactics with prior, visits, value, or with Lean's message.
+Without STATE: the result, the best line, and the states with most visits. With the number of a state: its goals, and
+all its tactics with prior, visits and value, or with Lean's message.
 
-`proofmesh inspect RUN_DIRECTORY`: the train theorems of a learner's run, by level, and the hardest of them: attempts,
-failures, results, what was spent. Also while the learner works.
+`proofmesh inspect RUN_DIRECTORY`: shows the train theorems of a run by level, and the hardest ones with attempts,
+failures, results and cost. It also works while the learner runs.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 @dataclass
 class InspectSettings:
-    """Look at a search, or at the theorems of a run."""
+    """Show a search, or the theorems of a run."""
 
     file: Annotated[Path, tyro.conf.Positional]
-    """The JSON file that `prove --explain` has written, or a run directory."""
+    """A JSON file from `prove --explain`, or a run directory."""
 
     state: Annotated[int | None, tyro.conf.Positional] = None
-    """Number of a state, to see its tactics."""
+    """Number of a state, to show its tactics."""
 
     search: Natural = 0
-    """Which search, where there are several: from 0."""
+    """Number of the search, from 0, if the file has several."""
 
     states: Positive = 40
-    """Most states of the tree that are shown; those with most visits."""
+    """Most states of the tree to show. Those with most visits are shown."""
 
     theorems: Positive = 20
-    """Of a run directory: most theorems that are shown."""
+    """For a run directory: most theorems to show."""
 
     by: Order = Order.HARDEST
-    """Of a run directory: which theorems come first: undecided ones with most failures (hardest), those with most
-    attempts (tried), or those that most expansions were spent on (cost)."""
+    """For a run directory: the order of theorems. First come undecided ones with most failures (hardest), those with
+    most attempts (tried), or those with most expansions (cost)."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -80,12 +80,14 @@ def main(argv: Sequence[str]) -> int:
 
 
 def show(explanation: Explanation, settings: InspectSettings, console: Console) -> None:
-    """Print what was asked for. Raises BadExplanation for a search or a state that is not there."""
+    """Print the search or the state. Raises BadExplanation if its number does not exist."""
     from node.proving.explain import BadExplanation
 
     searches = explanation.searches
     if settings.search >= max(1, len(searches)) or (settings.state is not None and not searches):
-        raise BadExplanation(f"{settings.file}: no search {settings.search}; it has {len(searches)}")
+        raise BadExplanation(
+            f"{settings.file}: no search {settings.search}; it has {len(searches)} (--search counts from 0)"
+        )
     if settings.state is not None:
         states = searches[settings.search].states
         if not 0 <= settings.state < len(states):
@@ -102,7 +104,7 @@ def show(explanation: Explanation, settings: InspectSettings, console: Console) 
 
 
 def _text(text: str, style: str = "", end: str = "\n") -> Text:
-    """A text as it is, but for control characters: what Lean was given must not steer the terminal."""
+    """The text with control characters replaced, so that text sent to Lean cannot control the terminal."""
     from rich.text import Text
 
     return Text(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text), style=style, end=end)
@@ -128,18 +130,18 @@ def _show_search(search: ExplainedSearch, searches: int, settings: InspectSettin
 
 
 def _tree(search: ExplainedSearch, most: int) -> Tree:
-    """The states with most visits, each below the one from which it was first reached."""
+    """The tree of the states with most visits. The parent of a state is the one from which it was first reached."""
     from rich.tree import Tree
 
     ranked = sorted(search.states, key=lambda each: (-each.visits, each.id))[:most]
     shown_ids = {0}
-    for state in ranked:  # with all that lead to them
-        at: ExplainedState | None = state
-        while at is not None and at.id not in shown_ids:
-            shown_ids.add(at.id)
-            at = search.states[at.parent] if at.parent is not None else None
+    for state in ranked:  # also shows all their ancestors
+        ancestor: ExplainedState | None = state
+        while ancestor is not None and ancestor.id not in shown_ids:
+            shown_ids.add(ancestor.id)
+            ancestor = search.states[ancestor.parent] if ancestor.parent is not None else None
     branches = {0: Tree(_line(search.states[0]))}
-    for state in search.states:  # a state comes behind the one that led to it
+    for state in search.states:  # a parent comes before its children
         if state.id in shown_ids and state.parent is not None:
             branches[state.id] = branches[state.parent].add(_line(state))
     if left := len(search.states) - len(branches):
@@ -148,7 +150,6 @@ def _tree(search: ExplainedSearch, most: int) -> Tree:
 
 
 def _line(state: ExplainedState) -> Text:
-
     proof = f", proof of depth {state.steps}" if state.steps is not None else ", dead end" if state.dead else ""
     style = "green" if state.steps is not None else "dim" if state.dead else ""
     goal = " ".join(state.state.rsplit("⊢", 1)[-1].split())[:80]

@@ -1,4 +1,4 @@
-"""`proofmesh inspect RUN_DIRECTORY`: what became of a run's train theorems, on a terminal."""
+"""`proofmesh inspect RUN_DIRECTORY`: tables of a run's train theorems."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from common.run_proofs import DATABASE, UnreadableRecords
-from common.run_theorems import Level, Order, TheoremFound, found
+from common.run_theorems import Level, Order, TheoremRecord, read_theorems
 from common.words import printable
 
 STATEMENT = 60
-"""Characters of a statement that are shown."""
+"""Most characters of a statement to show."""
 
 TITLES = {
     Order.HARDEST: "hardest: undecided, most failures first",
@@ -24,11 +24,11 @@ TITLES = {
 
 
 def show_run(folder: Path, limit: int, order: Order, console: Console) -> None:
-    """Print a run's levels and its first theorems by `order`; nothing is written. Raises UnreadableRecords."""
+    """Print a run's levels and its first theorems by `order`. Reads only. Raises UnreadableRecords."""
     path = folder / DATABASE
     if not path.is_file():
-        raise UnreadableRecords(f"{folder} is no run directory: it has no {DATABASE}")
-    levels, theorems = found(path, limit, order)
+        raise UnreadableRecords(f"{folder} is not a run directory (it has no {DATABASE}); name one, such as runs/demo")
+    levels, theorems = read_theorems(path, limit, order)
     console.print(_levels(levels))
     console.print(_theorems(theorems, order))
 
@@ -42,7 +42,7 @@ def _levels(levels: Sequence[Level]) -> Table:
     return table
 
 
-def _theorems(theorems: Sequence[TheoremFound], order: Order) -> Table:
+def _theorems(theorems: Sequence[TheoremRecord], order: Order) -> Table:
     columns = ("theorem", "level", "result", "attempts", "failed", "steps", "budget", "expansions", "Lean", "weights")
     table = Table(*columns, "statement", title=TITLES[order], title_justify="left")
     for each in theorems:
@@ -58,7 +58,7 @@ def _theorems(theorems: Sequence[TheoremFound], order: Order) -> Table:
 
 
 def _plain(text: str) -> Text:
-    """A text on one line, shortened, without what would steer the terminal."""
+    """The text on one line, shortened, with control characters replaced."""
     line = " ".join(text.split())
     shown = line if len(line) <= STATEMENT else f"{line[: STATEMENT - 1]}…"
     return Text(printable(shown, "\N{REPLACEMENT CHARACTER}"))

@@ -12,7 +12,7 @@ from node.mesh.supervisor import Child, Listener, Supervisor
 
 
 class Mesh:
-    """All roles as child processes, supervised.
+    """All roles of a mesh as supervised child processes.
 
     async with Mesh.from_file(Path("mesh.toml")) as mesh:
         bus = await Bus.connect(mesh.bus, run=mesh.run, name="me")
@@ -52,13 +52,14 @@ class Mesh:
         return self._supervisor.children
 
     async def start(self) -> None:
-        """Start all nodes; returns at once: nodes wait for the broker and for each other. Raises PortInUse."""
+        """Start all nodes, and return without waiting: nodes wait for the broker and for each other. Raises
+        PortInUse."""
         if self.plan.broker_address is not None:
             check_port(*self.plan.broker_address)
         await self._supervisor.start()
 
     async def wait(self) -> str:
-        """Wait until the learner has finished (its name is returned). Raises ChildFailed."""
+        """Wait until the learner has finished; returns its name. Raises ChildFailed."""
         return await self._supervisor.wait()
 
     async def stop(self, grace: float | None = None) -> None:

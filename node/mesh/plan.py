@@ -1,4 +1,4 @@
-"""Which nodes a mesh has, from one configuration file: counts per role, command lines, order of stopping."""
+"""Plans the nodes of a mesh from one configuration file: counts per role, command lines, order of stopping."""
 
 from __future__ import annotations
 
@@ -28,81 +28,81 @@ class UpSettings:
     """Start all roles of a mesh as child processes, from one file."""
 
     broker: int = 1
-    """1 runs a broker of the mesh's own; 0 uses the one of [bus] url."""
+    """1 starts a broker; 0 uses the broker of [bus] url."""
 
     learner: int = 1
     """1 runs the learner of the run here; 0 leaves it to another machine."""
 
     inference: int = 1
-    """Inference nodes here."""
+    """Number of inference nodes here."""
 
     prover: int = 1
-    """Provers here; each plays several searches at once ([prover] searches)."""
+    """Number of provers here. Each runs several searches at once ([prover] searches)."""
 
     lean_proxy: int = 1
-    """Lean-proxies here; each owns several Lean workers ([lean_proxy] workers)."""
+    """Number of lean-proxies here. Each has several Lean workers ([lean_proxy] workers)."""
 
     ui: int = 1
     """1 runs the web monitor."""
 
     policy: str = ""
-    """Serve this policy and learn nothing: `own:PATH` (a weights file, a checkpoint, or a run's folder, which means its
-    newest checkpoint), language models (`openai:URL#MODEL`, `hf:ID_OR_FOLDER`), `tactics`, `tactics:FILE`, or several
-    at once, as in `own:PATH+tactics`, or by turns, as in `own:PATH,tactics`. The mesh has no learner then, its
-    inference nodes serve that network ([inference] weights), each model has an inference node of its own, and its
-    provers play that policy ([prover] policy); without a network or a model in it, no inference node runs. It answers
-    `proofmesh prove --url`, for instance. Empty: the sections of the roles say what they do."""
+    """Serve this policy without learning: `own:PATH` (a weights file, a checkpoint, or the newest one of a run's
+    folder), language models (`openai:URL#MODEL`, `hf:ID_OR_FOLDER`), `tactics`, `tactics:FILE`, a mixture such as
+    `own:PATH+tactics`, or policies that take turns, `own:PATH,tactics`. The mesh then has no learner. Its inference
+    nodes serve the network ([inference] weights), each language model has its own inference node, and its provers use
+    the policy ([prover] policy). Without a network or a model, there are no inference nodes. Such a mesh serves
+    `proofmesh prove --url`, for example. Empty: each role does what its section says."""
 
     models: tuple[str, ...] = ()
-    """Language models to serve besides: `openai:URL#MODEL` or `hf:ID_OR_FOLDER`. Each has an inference node of its own
-    here, set as in [inference] models. Provers that may ask for them have them in [prover] policy, as in
-    `inference+openai:MODEL`, or attempts name them."""
+    """Additional language models to serve: `openai:URL#MODEL` or `hf:ID_OR_FOLDER`. Each gets its own inference node
+    here, configured by [inference] models. Provers use them if [prover] policy or an attempt names them, as in
+    `inference+openai:MODEL`."""
 
     restarts: Natural = 5
-    """Crashes of one child within `window` seconds after which it is restarted; one more ends the mesh."""
+    """Most restarts of one child within `window` seconds. One more crash ends the mesh."""
 
     window: Timeout = 120.0
     """Seconds in which crashes are counted."""
 
     grace: Duration = 20.0
-    """Seconds for the nodes of one role to drain when the mesh is stopped; then they are killed."""
+    """Seconds for the nodes of one role to drain when the mesh is stopped. After that they are killed."""
 
     def rules(self) -> RestartRules:
-        """When children are started again."""
+        """The rules for restarting children."""
         return RestartRules(limit=self.restarts, window=self.window)
 
 
 ORDER = ("prover", "inference", "learner", "lean-proxy", "ui", "broker")
-"""Roles in the order in which they are stopped: who asks before who answers, the broker last, so that everybody can
-hand back what he holds."""
+"""Roles in the order in which they are stopped: clients before servers, and the broker last, so that all nodes can hand
+back their leases."""
 
 MOST = {"broker": 1, "learner": 1, "ui": 1}
-"""Roles of which a mesh has at most one on a machine."""
+"""Most nodes of a role on a machine."""
 
 NAME = 40
-"""Letters of a language model's name in that of its inference node."""
+"""Most letters of a language model's name in the name of its inference node."""
 
 
 @dataclass
 class MeshPlan:
-    """A mesh before it runs."""
+    """The plan of a mesh."""
 
     children: list[ChildSpec]
     up: UpSettings
     node: NodeSettings
     """Run and broker of the mesh; the broker's address with its real port."""
     broker_address: tuple[str, int] | None
-    """Where the mesh's own broker will listen; None when it has none."""
+    """Host and port of the mesh's own broker; None if it has none."""
     directory: Path
     """The run directory."""
     ui_url: str
-    """Address of the monitor; empty when there is none or its port is not known in advance."""
+    """Address of the monitor; empty if there is none or its port is not known in advance."""
     notes: list[str] = field(default_factory=list)
-    """Notes for the person who starts it."""
+    """Messages to the user."""
 
 
 def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan:
-    """The children of a mesh. Raises ConfigError, BadRunName."""
+    """Plan a mesh. Raises ConfigError, BadRunName."""
     check_run_name(node.run)
     _check_counts(up)
     _check_sections(file)
@@ -125,7 +125,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
         own["broker"] = ["--port", str(port)]
         node.bus.url = f"nats://{reachable(broker.host)}:{port}"
     own["ui"] = [] if ui.history else ["--history", str(directory / "metrics.jsonl")]
-    own["ui"] += ["--patience", "None"]  # the mesh is about to start
+    own["ui"] += ["--patience", "None"]  # the monitor waits for the broker, which starts at the same time
     if "runs" not in config.read(file).get("ui", {}):
         own["ui"] += ["--runs", run_dir]
     shared += ["--bus.url", node.bus.url]
@@ -161,14 +161,14 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
 
 
 def _serving(up: UpSettings, note: Callable[[str], None]) -> tuple[UpSettings, dict[str, list[str]], Sequence[str]]:
-    """A mesh that serves [up] policy: its counts, flags by role, which win over the file, and the language models of
-    the policy. Raises ConfigError."""
+    """The settings of a mesh that serves [up] policy: its counts, flags by role (which override the file), and the
+    language models of the policy. Raises ConfigError."""
     served = served_policy(up.policy, note)
     provers = {"prover": ["--policy", served.provers]}
     if served.weights is None:
         return replace(up, learner=0, inference=0), provers, served.models
     if not up.inference:
-        raise config.ConfigError(f"[up] inference = 0: no node would serve the network of {up.policy}; set it to 1")
+        raise config.ConfigError(f"[up] inference = 0: no node would serve the network of {up.policy!r}; set it to 1")
     flags = {"inference": ["--model", "", "--weights", str(served.weights)]}
     return replace(up, learner=0), provers | flags, served.models
 
@@ -189,41 +189,44 @@ def _models(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def _gpu_of_inference(names: Sequence[str], gpus: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Environment of each of several inference nodes: GPUs go round, so that each has its own if there are enough.
+    """Environment of each of several inference nodes. GPUs are assigned in turn, so each node has its own if there are
+    enough.
 
-    A single node sees all GPUs and takes the first, or the one that its configuration names."""
+    A single node sees all GPUs, and takes the first or the configured one."""
     if len(names) < 2 or not gpus:
         return {}
     return {name: {"CUDA_VISIBLE_DEVICES": gpus[number % len(gpus)]} for number, name in enumerate(names)}
 
 
 def free_port() -> int:
-    """A TCP port of loopback that is free now. The broker keeps it across restarts, so it is chosen before."""
+    """A TCP port of loopback that is free now. It is chosen before the broker starts, to stay the same after
+    restarts."""
     return listenable("127.0.0.1", 0)
 
 
 def check_port(host: str, port: int) -> None:
-    """Whether a broker can listen there. Raises PortInUse: nodes would talk to whoever listens there instead."""
+    """Check that a broker can listen there. Raises PortInUse; otherwise nodes would connect to the other program."""
     try:
         listenable(host, port)
     except OSError as error:
         raise PortInUse(
-            f"cannot run a broker on {host}:{port}: {error.strerror}. If another broker runs there, stop it, use "
-            "it ([up] broker = 0), or choose another port ([broker] port; 0 takes a free one)"
+            f"cannot run a broker on {host}:{port} ({error.strerror}); if another broker runs there, stop it, use it "
+            "([up] broker = 0), or choose another port ([broker] port; 0 takes a free one)"
         ) from error
 
 
 class PortInUse(RuntimeError):
-    """The broker's port cannot be listened on; the message says what to do."""
+    """The broker's port is not free. The message says what to do."""
 
 
 def reachable(host: str) -> str:
-    """The address at which this machine reaches what listens on `host`."""
+    """The address for clients on this machine to connect to a server that listens on `host`."""
     return "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
 
 
 def _names(up: UpSettings) -> Iterator[tuple[str, str]]:
-    """(role, name) of every child, the broker first: `prover` when there is one, else `prover-1`, `prover-2`, ..."""
+    """(role, name) of every child, the broker first. One prover is named `prover`; several `prover-1`, `prover-2`,
+    ..."""
     for role in reversed(ORDER):
         count = int(getattr(up, role.replace("-", "_")))
         for number in range(1, count + 1):
@@ -231,12 +234,12 @@ def _names(up: UpSettings) -> Iterator[tuple[str, str]]:
 
 
 def _metrics(node: NodeSettings, index: int) -> list[str]:
-    """A fixed metrics port is the first of a range: one each."""
+    """The metrics port of a child: a fixed port is the first of a range, with one port for each child."""
     return ["--node.metrics-port", str(node.metrics_port + index)] if node.metrics_port else []
 
 
 def _check_sections(file: Path | None) -> None:
-    """Read every role's section once, so that mistakes are reported here and not by a child. Raises ConfigError."""
+    """Read every role's section, so that mistakes are reported here and not by a child. Raises ConfigError."""
     config.load_lean(file)
     for section in config.read(file):
         for role in ROLES.values():

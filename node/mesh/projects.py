@@ -1,4 +1,4 @@
-"""Which Lake project files belong to, and so which Lean they are for."""
+"""Finds the Lake project of Lean files, which determines their Lean version."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ LAKE_FILES = ("lakefile.toml", "lakefile.lean")
 
 
 def project_of(path: Path) -> Path | None:
-    """The Lake project that a path is, or lies in; None where it lies in none."""
-    place = path.resolve()
-    for folder in (place, *place.parents):
+    """The Lake project of a path: the path itself or the nearest parent with a lakefile; None if there is none."""
+    absolute = path.resolve()
+    for folder in (absolute, *absolute.parents):
         if any((folder / name).is_file() for name in LAKE_FILES):
             return folder
     return None
 
 
 def lean_for(lean: LeanSettings, paths: Iterable[Path]) -> LeanSettings:
-    """The settings, with the project of the first path that lies in one, unless they name a project or a toolchain."""
+    """The settings. If they name no project or toolchain, the project of the first path in one is added."""
     if lean.project or lean.toolchain:
         return lean
-    project = next((found for path in paths if (found := project_of(path))), None)
+    project = next((folder for path in paths if (folder := project_of(path))), None)
     return replace(lean, project=str(project)) if project else lean

@@ -1,16 +1,16 @@
-"""`proofmesh prove`: from a statement, or a place in a Lean file, to a proof that Lean accepts.
+"""`proofmesh prove`: searches for a proof of a statement, or of a gap in a Lean file, that Lean accepts.
 
     prove STATEMENT                    'theorem t (p q : Prop) : p ∧ q → q ∧ p'
-    prove FILE:LINE                    the `sorry` on that line, or the theorem that stands there
-    prove FILE NAME                    a theorem of the file; the proof that it has is left aside
-    prove --context FILE STATEMENT     with all of the file in scope
-    prove --from FILE.jsonl|.txt|-     many: rows {"name", "statement"}, or a statement a line
+    prove FILE:LINE                    the `sorry` on that line, or the theorem on that line
+    prove FILE NAME                    a theorem of the file; its own proof is ignored
+    prove --context FILE STATEMENT     with the whole file in scope
+    prove --from FILE.jsonl|.txt|-     many: rows {"name", "statement"}, or one statement per line
 
-It needs no broker: Lean and the search run here. With `--url` the provers of a running mesh search, with the network
-of its inference nodes.
+Lean and the search run in this process, without a broker. With `--url` the provers of a running mesh search, with the
+network of its inference nodes.
 
-Exit code: 0 proved (all of them), 1 not proved within the budget, or disproved, 2 Lean does not accept the statement,
-or something asked for is not there, 3 the machinery failed.
+Exit code: 0 proved (all of them), 1 not proved within the budget, or disproved, 2 Lean refuses the statement, or bad
+input, 3 infrastructure failed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 PROVED, NOT_PROVED, BAD_STATEMENT, MESH_FAILED = 0, 1, 2, 3
 
 FIXED = "tactics"
-"""The policy that is a fixed list of tactics."""
+"""Name of the policy that is a fixed list of tactics."""
 
 
 @dataclass
@@ -49,35 +49,36 @@ class ProveSettings:
     """Prove a statement, a theorem of a file, a `sorry`, or many statements."""
 
     target: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="STATEMENT|FILE:LINE|FILE NAME")]
-    """What is to be proved."""
+    """The statement to prove, or its place in a Lean file."""
 
     context: Path | None = None
-    """A Lean file: all that it declares and opens is in scope of the statement."""
+    """A Lean file. All its declarations and open namespaces are in scope of the statement."""
 
     from_: Annotated[str, tyro.conf.arg(name="from")] = ""
-    """Many statements: a .jsonl file of rows {"name", "statement"}, a .txt file of one statement a line, or `-`."""
+    """Many statements: a .jsonl file of rows {"name", "statement"}, a .txt file with one statement per line, or `-`
+    for standard input."""
 
     seconds: Timeout = 20.0
     """Time budget of the search, for each statement."""
 
     simulations: Positive = 2000
-    """Search budget: expansions of proof states, or whole proofs that are sampled, for each statement."""
+    """Search budget: expansions of proof states, or sampled whole proofs, for each statement."""
 
     lean_attempts: Natural = 0
-    """Search budget: tactics, or whole proofs, sent to Lean, for each statement; 0: no limit. Closing tactics come
-    before the search and are not counted."""
+    """Search budget: tactics, or whole proofs, sent to Lean, for each statement; 0: no limit. Closing tactics, which
+    are tried before the search, do not count."""
 
     jobs: Natural = 0
-    """Statements at once, of many; 0 takes as many as there are Lean workers."""
+    """Concurrent statements with --from; 0: one for each Lean worker."""
 
     disprove: bool = False
-    """Look for a proof of the negation beside; the first that is found ends the other search."""
+    """Also search for a proof of the negation at the same time. The first proof ends both searches."""
 
     explain: Path | None = None
     """Write the search to FILE.json and FILE.html: states, tactics, priors, visits, values, Lean's messages."""
 
     proving: Annotated[ProvingSettings, tyro.conf.arg(name="")] = field(default_factory=ProvingSettings)
-    """What proposes tactics, and how to search; section [prove] of --config."""
+    """The policy and the search; section [prove] of --config."""
 
     checkpoint: str = ""
     """A weights file or a checkpoint folder: short for `--policy own:PATH`."""
@@ -86,24 +87,24 @@ class ProveSettings:
     """Use the fixed list of tactics, even if there is a model: short for `--policy tactics`."""
 
     url: str = ""
-    """Broker of a running mesh; empty searches in this process."""
+    """Broker of a running mesh, whose provers then search; empty: search in this process."""
 
     run: str = "demo"
     """Name of that mesh's run."""
 
     json: bool = False
-    """Print one JSON object for each statement in place of the proof's text."""
+    """Print one JSON object for each statement instead of the proof's text."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
-    """Which Lean, with which project and header; section [lean] of --config. A file in a Lake project has the project's
-    own. A running mesh (--url) has its own."""
+    """The Lean version, project and header; section [lean] of --config. A file in a Lake project uses that project. A
+    running mesh (--url) has its own."""
 
     config: Path | None = None
     """A TOML file with sections [lean] and [prove]; flags win over it."""
 
 
 class UsageProblem(ValueError):
-    """Flags that do not go together; the text says which."""
+    """Flags that cannot be combined. The message names them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -139,7 +140,7 @@ def run(settings: ProveSettings) -> int:
     except (ProvingFailed, BusError) as error:
         print(f"proofmesh prove: {error}", file=sys.stderr)
         return MESH_FAILED
-    except BrokenPipeError:  # whoever read the answers has had enough: `| head`
+    except BrokenPipeError:  # the reader of the output has ended: `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOT_PROVED
     finally:
@@ -147,7 +148,7 @@ def run(settings: ProveSettings) -> int:
 
 
 def _recorder(settings: ProveSettings) -> SearchRecorder | None:
-    """What keeps the search for `--explain`."""
+    """The recorder of the search for `--explain`; None without this flag."""
     if settings.explain is None:
         return None
     from node.proving.explain import SearchRecorder
@@ -156,27 +157,25 @@ def _recorder(settings: ProveSettings) -> SearchRecorder | None:
 
 
 def check(settings: ProveSettings) -> None:
-    """Raises UsageProblem, BadPolicy."""
+    """Check that the flags can be combined. Raises UsageProblem, BadPolicy."""
     if settings.from_ and settings.target:
         raise UsageProblem("--from FILE gives the statements; leave the other statement out")
     if not settings.from_ and not settings.target:
         raise UsageProblem("nothing to prove: give a statement, FILE:LINE, FILE NAME, or --from FILE (see --help)")
     if settings.explain and (settings.url or settings.from_):
-        raise UsageProblem("--explain shows one search of this process: it goes with neither --url nor --from")
+        raise UsageProblem("--explain shows one search of this process: use it without --url and --from")
     if settings.explain and settings.proving.whole_proofs:
-        raise UsageProblem("--explain shows a search, and the method whole-proof is none")
+        raise UsageProblem("--explain shows a search, and the method whole-proof does not search: use another --method")
     if (settings.proving.correct or settings.proving.then) and not settings.proving.whole_proofs:
         flag = "--correct" if settings.proving.correct else "--then"
-        raise UsageProblem(f"{flag} is of whole proofs: it goes with --method whole-proof")
+        raise UsageProblem(f"{flag} is for whole proofs only: use it with --method whole-proof")
     named = [flag for flag, value in (("--checkpoint", settings.checkpoint), ("--fixed", settings.fixed)) if value]
     if len(named) > 1 or (named and settings.proving.policy not in ("", FIXED if settings.fixed else "")):
         raise UsageProblem(f"{' and '.join(named)} and --policy name policies: use one of them")
     if settings.url and settings.proving.premises:
-        raise UsageProblem(
-            "--premises is for this process: the provers of a mesh (--url) look where [prover] premises says"
-        )
+        raise UsageProblem("--premises cannot be used with --url: set [prover] premises in the mesh's configuration")
     if settings.url and settings.proving.progress:
-        raise UsageProblem("--progress is for this process: the provers of a mesh (--url) take [prover] progress")
+        raise UsageProblem("--progress cannot be used with --url: set [prover] progress in the mesh's configuration")
     if settings.url:
         from node.proving.policies import check_for_mesh
 
@@ -191,18 +190,20 @@ def budget_of(settings: ProveSettings) -> Budget:
 
 
 def proving_of(settings: ProveSettings) -> ProvingSettings:
-    """How proofs are looked for, with the policy that --checkpoint or --fixed is short for."""
+    """The proving settings, with the policy of --checkpoint or --fixed."""
     if settings.fixed:
         return replace(settings.proving, policy=FIXED)
     return replace(settings.proving, policy=f"own:{settings.checkpoint}") if settings.checkpoint else settings.proving
 
 
 async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
-    """Raises ProvingFailed, BusError, LeanProblem, UsageProblem."""
+    """Prove one statement. Raises ProvingFailed, BusError, LeanProblem, UsageProblem."""
     from node.proving import answers
 
     if settings.disprove and not target.negations:
-        raise UsageProblem(f"{target.where}: the goal of a `sorry` within a proof has no negation that can be written")
+        raise UsageProblem(
+            f"{target.where}: --disprove cannot negate the goal of a `sorry` within a proof: leave --disprove out"
+        )
     recorder = _recorder(settings)
     report.note(f"searching for a proof of {target.readings[0].signature}")
     async with opened_prover(settings, target.file, report.note, recorder) as (prover, _):
@@ -218,15 +219,15 @@ async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
 
 
 async def _many(settings: ProveSettings, above: str | None, report: Report) -> int:
-    """Raises ProvingFailed, BusError, LeanProblem, BadRows."""
+    """Prove many statements. Raises ProvingFailed, BusError, LeanProblem, BadRows."""
     from node.proving import answers
     from node.proving.many import prove_rows, rows_of
 
     budget = budget_of(settings)
     rows = rows_of(settings.from_)
-    first = await anext(rows)  # before Lean is started, for a file that is none
+    first = await anext(rows)  # reads before Lean starts, so that an invalid file fails at once
     async with opened_prover(settings, settings.context, report.note) as (prover, at_once):
-        found = prove_rows(
+        results = prove_rows(
             prover,
             with_first(first, rows),
             budget,
@@ -235,10 +236,10 @@ async def _many(settings: ProveSettings, above: str | None, report: Report) -> i
             above=above,
         )
         proved = True
-        async with aclosing(found):
-            async for each in found:
-                report.add(each)
-                proved &= each.outcome == answers.PROVED
+        async with aclosing(results):
+            async for answer in results:
+                report.add(answer)
+                proved &= answer.outcome == answers.PROVED
     return PROVED if proved else NOT_PROVED
 
 
@@ -246,7 +247,7 @@ async def _many(settings: ProveSettings, above: str | None, report: Report) -> i
 async def opened_prover(
     settings: ProveSettings, file: Path | None, note: Callable[[str], None], recorder: SearchRecorder | None = None
 ) -> AsyncIterator[tuple[TheoremProver, int]]:
-    """What searches, and how many statements it takes at once. `file`: the Lean file that they are for.
+    """The prover, and how many statements it takes at once. `file`: the Lean file of the statements.
 
     Raises ProvingFailed, BusError, LeanProblem.
     """
@@ -254,7 +255,7 @@ async def opened_prover(
         from common import logging
         from node.proving.remote import AT_ONCE, mesh_prover
 
-        logging.configure("error")  # what fails is said by exceptions
+        logging.configure("error")  # failures are raised as exceptions
         async with mesh_prover(settings.url, settings.run, proving_of(settings)) as prover:
             yield prover, AT_ONCE
         return
@@ -263,28 +264,28 @@ async def opened_prover(
     from node.proving.starting import confined_toolchain, together
 
     lean = LeanProcessSettings(lean=lean_for(settings.lean, [file] if file else []))
-    # What is left to import is imported while Lean's first processes run.
-    toolchain, _ = await together(confined_toolchain(lean.lean), asyncio.to_thread(_import_the_rest))
+    # Heavy modules are imported while Lean's first processes start.
+    toolchain, _ = await together(confined_toolchain(lean.lean), asyncio.to_thread(_import_prover))
     from node.proving.local_lean import local_lean
     from node.proving.solo import SoloProver
 
     proving = proving_of(settings)
     if recorder is not None:
-        proving = replace(proving, closing=[])  # the search tries such tactics, too, and then they are in its tree
+        proving = replace(proving, closing=[])  # the search tries closing tactics, too, so that they are in its tree
     async with local_lean(lean, toolchain) as local:
         watch = recorder.watch if recorder else None
         async with SoloProver(local, proving, note=note, watch=watch, prepare=not settings.from_) as solo:
             yield solo, lean.resolved_workers()
 
 
-def _import_the_rest() -> None:
-    """Import what a search in this process needs."""
+def _import_prover() -> None:
+    """Import the modules of a search in this process."""
     import node.proving.local_lean
     import node.proving.solo  # noqa: F401
 
 
 async def with_first(first: Row, rows: AsyncGenerator[Row]) -> AsyncGenerator[Row]:
-    """The rows with one that was taken from them."""
+    """The rows, with the first one put back in front."""
     async with aclosing(rows):
         yield first
         async for row in rows:

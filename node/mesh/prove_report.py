@@ -1,4 +1,4 @@
-"""What `proofmesh prove` prints: proofs and rows on standard output, all else on standard error."""
+"""The output of `proofmesh prove`: proofs and rows on standard output, all else on standard error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def row(answer: Answer) -> dict[str, Any]:
 
 
 class Report:
-    """Prints answers as they come. `close` it in the end."""
+    """Prints answers as they arrive. Call `close` at the end."""
 
     def __init__(self, *, json: bool, many: bool) -> None:
         self._json = json
@@ -36,7 +36,7 @@ class Report:
         self._live = many and sys.stderr.isatty() and not sys.stdout.isatty()
 
     def note(self, text: str) -> None:
-        """Progress, for the person who waits."""
+        """Print progress for the user."""
         print(text, file=sys.stderr, flush=True)
 
     def add(self, answer: Answer) -> None:
@@ -52,7 +52,7 @@ class Report:
             self.note(f"{f'{answer.name}: ' if self._many else ''}{_in_words(answer)}")
 
     def close(self) -> None:
-        """Print what it came to, of many."""
+        """Print the summary of many statements."""
         if self._live:
             print("\r\x1b[K", end="", file=sys.stderr)
         if self._many and self._counts:

@@ -1,4 +1,4 @@
-"""`proofmesh up --policy`: a mesh without a learner, which serves one policy to whoever asks it for proofs."""
+"""`proofmesh up --policy`: a mesh without a learner that serves one policy to clients such as `prove --url`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from node.llm.address import ModelAddress
 
 AT_ONCE = 64
-"""Results taken off the broker with one request."""
+"""Most results that one request takes from the broker."""
 
 LOOK_SECONDS = 5.0
-"""How long one request waits for results, and how soon it is repeated when the broker is away."""
+"""Seconds that one request waits for results, and the pause before a retry during an outage."""
 
 
 @dataclass(frozen=True)
@@ -29,24 +29,24 @@ class ServedPolicy:
     """Settings of the nodes of a mesh that serves a policy."""
 
     provers: str
-    """Of the provers: [prover] policy."""
+    """[prover] policy of the provers."""
     weights: Path | None
-    """Of the inference nodes: the very file or checkpoint, so that a node that starts again serves the same one. None:
-    no network is needed."""
+    """[inference] weights of the inference nodes: a weights file or one checkpoint, so that a restarted node serves the
+    same one. None: no network is needed."""
     models: tuple[str, ...] = ()
-    """Language models, each with an inference node of its own: where they are, servers included."""
+    """Addresses of language models, servers included. Each gets its own inference node."""
 
 
 def served_policy(text: str, note: Callable[[str], None] = lambda text: None) -> ServedPolicy:
-    """What `--policy` means; everything that it names is there and whole. `note` hears of damaged checkpoints that are
-    passed over. Raises ConfigError."""
+    """The settings for a `--policy`. Checks that all files that it names exist and are complete. `note` gets messages
+    about damaged checkpoints that are skipped. Raises ConfigError."""
     from node.proving.checkpoints import weights_at
 
     try:
         names = parse(text, OWN)
         networks = [name for name in names if name.is_network]
         if len(networks) > 1:
-            raise BadPolicy(f"a mesh has one network, not `{joined(networks)}`")
+            raise BadPolicy(f"a mesh has one network, not `{joined(networks)}`: name one of them")
         for name in names:
             if name.is_model:
                 _check_model(name)
@@ -66,33 +66,32 @@ def served_policy(text: str, note: Callable[[str], None] = lambda text: None) ->
 
 
 def _check_model(name: PolicyName) -> None:
-    """Raises BadPolicy: the model cannot be asked, as far as that can be seen without opening it."""
+    """Check a model's name and settings, as far as possible without loading it. Raises BadPolicy."""
     from node.proving.models import check_model
 
     check_model(name)
 
 
-def models_of(given: Iterable[str]) -> tuple[str, ...]:
-    """Language models as inference nodes are told of them: each once, whichever way it is to be asked. Raises
-    BadPolicy."""
+def models_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Addresses of language models for inference nodes: each model once, whatever its template. Raises BadPolicy."""
     from node.llm.address import BadModel
     from node.llm.models import parse_model
     from node.llm.served import served_name
 
     addresses: dict[str, ModelAddress] = {}
-    for text in given:
+    for text in texts:
         try:
             address = parse_model(text)
         except BadModel as error:
             raise BadPolicy(str(error)) from error
         before = addresses.setdefault(served_name(address), address)
         if replace(before, template="") != replace(address, template=""):
-            raise BadPolicy(f"`{address}` and `{before}` are one model: join its servers by `|`")
+            raise BadPolicy(f"`{address}` and `{before}` are one model: write its servers as one address, with `|`")
     return tuple(map(str, addresses.values()))
 
 
 def _check_weights_file(file: Path) -> None:
-    """Look at the head of a weights file, without torch. Raises BadPolicy."""
+    """Check the header of a weights file, without torch. Raises BadPolicy."""
     import safetensors
 
     try:
@@ -105,7 +104,7 @@ def _check_weights_file(file: Path) -> None:
 
 
 def _of_the_mesh(name: PolicyName) -> PolicyName:
-    """A part of the policy as a prover names it."""
+    """A part of the policy, under the name that provers use."""
     if name.is_network:
         return PolicyName(INFERENCE, share=name.share, turn=name.turn)
     if name.is_model:
@@ -114,7 +113,8 @@ def _of_the_mesh(name: PolicyName) -> PolicyName:
 
 
 def _model_of_the_mesh(name: PolicyName) -> PolicyName:
-    """A language model as a prover names it: with the template that its folder names, which provers do not read.
+    """A language model, under the name that provers use. It includes the template from the model's folder, since
+    provers do not read that folder.
 
     Raises BadPolicy.
     """
@@ -133,15 +133,16 @@ def _model_of_the_mesh(name: PolicyName) -> PolicyName:
             address = replace(address, template=here.name)
             if served.has_template_file(address):
                 raise BadPolicy(
-                    f"`{name}`: its folder names a template file; provers are to be told of it: {name}@FILE"
+                    f"`{name}`: its folder names a template file, which provers do not read: write {name}@FILE"
                 )
     return replace(name, where=served.mesh_name(address).partition(":")[2])
 
 
 async def discard_results(settings: BusSettings, run: str) -> None:
-    """Take results off the broker, until cancelled: no learner does it, and a full stream would stop the provers.
+    """Remove results from the broker until cancelled. Without a learner the stream would become full and stop the
+    provers.
 
-    Whoever waits for a result hears it when it is published.
+    Clients that wait for a result get it when it is published.
     """
     from common.attempts import AttemptResult, ResultPart
     from common.bus import Bus, BusError

@@ -1,7 +1,7 @@
-"""`proofmesh status`: the nodes of a mesh, as its registry knows them, and how its Lean processes are protected.
+"""`proofmesh status`: shows the registered nodes of a mesh, and the protections of its Lean processes.
 
-Exit code: 0 there is a mesh and all of it is healthy, 1 a node is not or nothing answers, 2 bad input. Without a broker
-it says what would protect Lean processes on this machine.
+Exit code: 0 all nodes are healthy, 1 a node is unhealthy or there is no broker or no node, 2 bad input. Without a
+broker, it shows which protections Lean processes would have on this machine.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ async def _status(settings: StatusSettings, node: NodeSettings) -> int:
     from common import logging
     from common.bus import BusError
 
-    logging.configure("error")  # what fails is said below
+    logging.configure("error")  # failures are printed below
     try:
         nodes = await _nodes(node, settings.wait)
     except BusError as error:
@@ -117,18 +117,18 @@ def _show(node: NodeSettings, nodes: Sequence[NodeInfo]) -> None:
 
 
 def _facts(title: str, facts: dict[str, str]) -> None:
-    """One line each; what is missing stands out."""
+    """Print one line for each fact; missing protections are highlighted."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console()
     console.print(Text(title))
-    for name, told in facts.items():
-        console.print(Text(f"  {name:<10} {told}", style="yellow" if told.startswith("NOT ") else ""))
+    for name, fact in facts.items():
+        console.print(Text(f"  {name:<10} {fact}", style="yellow" if fact.startswith("NOT ") else ""))
 
 
 async def _without_broker(settings: StatusSettings, node: NodeSettings, problem: str) -> int:
-    """What can be said without a mesh: how Lean processes would be protected here."""
+    """Without a mesh: show the protections that Lean processes would have on this machine."""
     from node.lean.process.protections import detect
 
     facts = (await detect()).facts()

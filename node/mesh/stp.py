@@ -1,11 +1,11 @@
 """`proofmesh stp`: self-play of a conjecturer and a prover (STP, arXiv 2502.00212), on a mesh of this machine.
 
 stp prepare         make the initial data: from the bank, a trace, or a data set
-stp run FILE        a recipe, such as scripts/recipes/stp-pocket.toml; the same command goes on after a kill
-stp resume RUN      go on with a run, as its recipe was
-stp status RUN      rounds, counts, what limits it; pictures and stp.html in the run directory
-stp show RUN WHAT   the whole way of a conjecture or a statement, or examples of a round
-stp focus RUN STATEMENT   rounds around one hard statement, until it is proved or the budget ends
+stp run FILE        run a recipe, such as scripts/recipes/stp-pocket.toml; the same command resumes after a kill
+stp resume RUN      resume a run with its recipe
+stp status RUN      show rounds, counts and bottlenecks; writes pictures and stp.html into the run directory
+stp show RUN WHAT   show the history of a conjecture or a statement, or examples of a round
+stp focus RUN STATEMENT   play rounds around one hard statement, until it is proved or the budget ends
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__.strip())
         return 0 if arguments else 2
-    name, *rest = arguments
+    name, *command_arguments = arguments
     if name not in COMMANDS:
         print(f"proofmesh stp: no command `{name}`; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     module, _, function = COMMANDS[name].partition(":")
-    code: int = getattr(importlib.import_module(module), function)(rest)
+    code: int = getattr(importlib.import_module(module), function)(command_arguments)
     return code

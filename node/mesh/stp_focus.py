@@ -13,32 +13,32 @@ from common.limits import Duration, Natural, Positive
 from common.subjects import BadRunName
 
 UNSOLVED = 1
-"""Exit code where the budget ended without a proof."""
+"""Exit code if the budget ended without a proof."""
 
 
 @dataclass
 class FocusOptions:
-    """Conjecture variants of a statement, prove them, learn from them, until the statement is proved or the budget
+    """Conjecture variants of a statement, prove them and learn from them, until the statement is proved or the budget
     ends."""
 
     run: Annotated[Path, "positional"]
-    """Folder of a run of self-play, whose network and proofs this begins from."""
+    """Folder of a run of self-play. Its network and proofs are the starting point."""
     statement: Annotated[str, "positional"]
     """`theorem NAME BINDERS : CONCLUSION`, or the name of a statement of the run's data."""
     rounds: Positive = 20
-    """Rounds at most."""
+    """Most rounds."""
     minutes: Duration = 20.0
-    """No further round begins after so much time; 0: no limit."""
+    """Minutes after which no further round begins; 0: no limit."""
     conjectures: Positive = 64
     """Conjectures of each round."""
     samples: Positive = 32
     """Proofs sampled for the statement and for each conjecture, in each round."""
     seed: Natural = 0
-    """Of everything drawn."""
+    """Seed of all sampling."""
 
 
 def main_focus(argv: Sequence[str]) -> int:
-    """The command; returns its exit code: 0 proved, 1 not proved, 2 something asked for is not there."""
+    """The command. Returns the exit code: 0 proved, 1 not proved, 2 bad input."""
     import tyro
 
     options = tyro.cli(
@@ -59,6 +59,7 @@ def main_focus(argv: Sequence[str]) -> int:
 
     try:
         config.check_flags(options)
+        # The focused run is a new run; the source run is only read.
         source = plan_of(options.run)
         records = StpStore(source.directory / FILE, read_only=True)
         try:
@@ -71,11 +72,11 @@ def main_focus(argv: Sequence[str]) -> int:
         code = played_plan(plan, data=data, again=f"proofmesh stp focus {options.run} ... --seed {options.seed}")
         if code != DONE:
             return code
-        found = StpStore(plan.directory / FILE, read_only=True)
+        store = StpStore(plan.directory / FILE, read_only=True)
         try:
-            proofs = found.proofs(target.name)
+            proofs = store.proofs(target.name)
         finally:
-            found.close()
+            store.close()
     except (config.ConfigError, BadRunName, Refused) as error:
         return refused(str(error), UNUSABLE)
     except (StpError, EmbeddingError, CheckpointError) as error:

@@ -1,4 +1,4 @@
-"""`proofmesh stp run FILE` and `proofmesh stp resume RUN`: a run of self-play with its mesh, on this machine."""
+"""`proofmesh stp run FILE` and `proofmesh stp resume RUN`: run self-play with its mesh on this machine."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ from ui.settings import UiSettings
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
 STARTING = 600.0
-"""Seconds for our own broker to answer: a start takes minutes on a busy machine, and a broker that dies is told at
+"""Seconds to wait for our own broker. A start takes minutes on a busy machine; a crash of the broker is reported at
 once."""
 
 ANSWERING = 10.0
-"""Seconds for a broker that should be there."""
+"""Seconds to wait for a broker that should already run."""
 
 REGISTRY = 120.0
-"""Seconds for the registry of a run on such a broker: it listens before it has made one."""
+"""Seconds to wait for the run's registry on such a broker, which accepts connections before it has created one."""
 
 MAY_CHANGE = ("rounds", "cycles", "minutes")
-"""Settings that a run that goes on may have otherwise than before."""
+"""Settings that may change when a run is resumed."""
 
 
 @dataclass
 class RunOptions:
-    """Flags of `stp run`, over the recipe."""
+    """Flags of `stp run`, which override the recipe."""
 
     run: str = ""
     """Name of the run, and of its folder; empty: as in the recipe."""
     directory: str = ""
     """Folder of the run directories; empty: as in the recipe."""
     url: str = ""
-    """The broker of a mesh that runs already, with inference nodes, provers and lean-proxies, and without a learner;
-    empty: a mesh of its own is started here, which nodes of other machines may join."""
+    """The broker of a running mesh with inference nodes, provers and lean-proxies, and without a learner; empty: start
+    a mesh here, which nodes of other machines may join."""
     stp: StpSettings = field(default_factory=StpSettings)
     """Settings of [stp]."""
 
@@ -70,7 +70,7 @@ def main_run(argv: Sequence[str]) -> int:
     arguments = list(argv)
     file = next((each for each in arguments if each.endswith(".toml")), "")
     if not file and not {"-h", "--help"} & set(arguments):
-        return refused("give a recipe, such as scripts/recipes/stp-pocket.toml")
+        return refused("no recipe given: name a file, such as scripts/recipes/stp-pocket.toml")
     try:
         default = RunOptions(stp=read_plan(Path(file)).settings if file else StpSettings())
         options = tyro.cli(
@@ -78,7 +78,7 @@ def main_run(argv: Sequence[str]) -> int:
             args=[each for each in arguments if each != file],
             default=default,
             prog="proofmesh stp run FILE",
-            description="Self-play by a recipe; the same command goes on after a kill.",
+            description="Self-play by a recipe. The same command resumes after a kill.",
         )
         config.check_flags(options)
         changes: dict[str, Any] = {"stp": msgspec.to_builtins(options.stp)}
@@ -91,12 +91,12 @@ def main_run(argv: Sequence[str]) -> int:
 
 @dataclass
 class ResumeOptions:
-    """Go on with a run of self-play, as its recipe was."""
+    """Resume a run of self-play with its recipe."""
 
     run: Annotated[Path, "positional"]
-    """Its folder."""
+    """Folder of the run."""
     url: str = ""
-    """As for `stp run`."""
+    """The broker of a running mesh, as for `stp run`."""
 
 
 def main_resume(argv: Sequence[str]) -> int:
@@ -110,7 +110,7 @@ def main_resume(argv: Sequence[str]) -> int:
         plan = plan_of(options.run)
         if plan.directory.parent.name == FOCUS:
             return refused(
-                f"{options.run} is of `stp focus`: give that command again, with the same statement and --seed"
+                f"{options.run} is a run of `stp focus`: repeat that command with the same statement and --seed"
             )
         return played_plan(plan, options.url)
     except (config.ConfigError, BadRunName) as error:
@@ -118,7 +118,7 @@ def main_resume(argv: Sequence[str]) -> int:
 
 
 def plan_of(run: Path) -> StpPlan:
-    """What the run in this folder was begun with. Raises ConfigError: there is none, or its recipe is damaged."""
+    """The plan of the run in this folder. Raises ConfigError if there is no run, or if its recipe is damaged."""
     folder = run.absolute()
     if not (folder / RECIPE).is_file():
         raise config.ConfigError(f"{run} holds no run of self-play (no {RECIPE}); `proofmesh stp run FILE` starts one")
@@ -131,8 +131,8 @@ def refused(text: str, code: int = UNUSABLE) -> int:
 
 
 def played_plan(plan: StpPlan, url: str = "", data: RunData | None = None, again: str = "") -> int:
-    """Play a run to its end; returns the exit code. `data`: where it begins; None: as its settings say. `again`: the
-    command that goes on with it; empty: `stp resume`.
+    """Play a run to its end; returns the exit code. `data`: the initial data; None: as in its settings. `again`: the
+    command that resumes it, for messages; empty: `stp resume`.
 
     Raises ConfigError.
     """
@@ -149,7 +149,7 @@ def played_plan(plan: StpPlan, url: str = "", data: RunData | None = None, again
 
 @contextmanager
 def owned(directory: Path) -> Iterator[None]:
-    """Hold the run directory: one process plays a run at a time. Raises StpError, OSError."""
+    """Lock the run directory, so that only one process plays the run. Raises StpError, OSError."""
     import filelock
 
     directory.mkdir(parents=True, exist_ok=True)
@@ -165,8 +165,8 @@ def owned(directory: Path) -> Iterator[None]:
 
 
 def keep_recipe(plan: StpPlan, again: str) -> None:
-    """Write what the run is played with. Raises ConfigError where it was begun otherwise; one that has recorded nothing
-    has not begun."""
+    """Write the recipe into the run directory. Raises ConfigError if the run has records and was begun with other
+    settings."""
     import tomli_w
 
     file = plan.directory / RECIPE
@@ -175,7 +175,7 @@ def keep_recipe(plan: StpPlan, again: str) -> None:
         if changed:
             raise config.ConfigError(
                 f"{plan.directory} was begun with other settings ({', '.join(changed)}; see {file}): choose another "
-                f"name for this run, or go on as before with `{again}`"
+                f"name for this run, or resume it with the old settings by `{again}`"
             )
     content = {
         **plan.mesh,
@@ -187,28 +187,28 @@ def keep_recipe(plan: StpPlan, again: str) -> None:
 
 
 def _own(stage: StageSettings | SftSettings) -> dict[str, Any]:
-    """What a recipe may say of a training."""
-    chosen = OWN if isinstance(stage, StageSettings) else TUNING_OWN
-    return {key: value for key, value in config.table_of(stage).items() if key not in chosen}
+    """The settings of a training stage that a recipe may have, without those that the run sets itself."""
+    set_by_run = OWN if isinstance(stage, StageSettings) else TUNING_OWN
+    return {key: value for key, value in config.table_of(stage).items() if key not in set_by_run}
 
 
 def _essentials(plan: StpPlan) -> dict[str, Any]:
-    """What the results of a run depend on, by section."""
+    """The settings that the results of a run depend on, by section."""
     settings = {key: value for key, value in asdict(plan.settings).items() if key not in MAY_CHANGE}
     settings["model"] = identity_of(plan.settings.model)
     return {"stp": settings, **{name: asdict(stage) for name, stage in plan.stages.items()}}
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any], above: str = "") -> list[str]:
-    """Names of the settings that are not equal."""
-    found = []
+    """Names of the settings that differ."""
+    names = []
     for key, value in now.items():
         old, name = before.get(key), f"{above}{key}"
         if isinstance(value, dict) and isinstance(old, dict):
-            found += _differences(old, value, f"{name}.")
+            names += _differences(old, value, f"{name}.")
         elif value != old:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def mesh_config(plan: StpPlan) -> dict[str, Any]:
@@ -244,7 +244,7 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str) -> int
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     with StpView(plan) as view:
-        # Before the mesh starts: what is wrong with the data is reported at once.
+        # Before the mesh starts, so that errors in the data are reported at once.
         begun = data if data is not None else await asyncio.to_thread(data_of, plan)
         try:
             if url:
@@ -259,16 +259,16 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str) -> int
                     view.monitor(mesh.ui_url)
                     await unless_stopped(_beside(mesh, plan, view, begun), stopped)
         except (StpError, *broken) as error:
-            raise StpError(f"{error}. What is recorded is kept, and `{again}` goes on from there") from error
+            raise StpError(f"{error}. All records are kept: resume with `{again}`") from error
     if stopped.is_set():
-        print(f"stopped; `{again}` goes on where it was", file=sys.stderr)
+        print(f"stopped; resume with `{again}`", file=sys.stderr)
         return INTERRUPTED
     return DONE
 
 
 async def _beside(mesh: Any, plan: StpPlan, view: Any, data: RunData) -> None:
-    """The rounds beside the mesh's processes; what fails first ends both. Raises what failed."""
-    # However long the registry takes: a broker that dies ends the wait.
+    """Play the rounds while the mesh runs. The first failure ends both, and its exception is raised."""
+    # No time limit for the registry: a crash of the broker ends the wait.
     connected = _connected(mesh.bus, plan, view, data, wait=STARTING, registry=math.inf)
     playing, watching = asyncio.create_task(connected), asyncio.create_task(mesh.wait())
     try:
@@ -284,8 +284,8 @@ async def _beside(mesh: Any, plan: StpPlan, view: Any, data: RunData) -> None:
 async def _connected(
     broker: BusSettings, plan: StpPlan, view: Any, data: RunData, *, wait: float, registry: float
 ) -> None:
-    """The rounds, as soon as a mesh's broker answers. `wait`: seconds for that; `registry`: seconds then for the run's
-    registry, which a broker that has just begun makes after it answers. Raises BusError."""
+    """Connect to a mesh's broker and play the rounds. `wait`: most seconds until it accepts a connection. `registry`:
+    most seconds after that until it has created the run's registry. Raises BusError."""
     from common.bus import Bus, persistently
     from node.stp.playing import played
 

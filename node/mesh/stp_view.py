@@ -1,4 +1,4 @@
-"""What a person sees of a run of self-play while it runs: a bar of the current part, and a line for each thing done."""
+"""The display of a run of self-play: a progress bar of the current part, and a line for each finished part."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from node.stp.plan import StpPlan
 
 LINE_EVERY = 15.0
-"""Seconds between lines where there is no terminal."""
+"""Seconds between progress lines if standard error is not a terminal."""
 
 
 class StpView:
-    """`node.stp.work.Watcher` on standard error."""
+    """Implements `node.stp.work.Watcher` on standard error."""
 
     def __init__(self, plan: StpPlan) -> None:
         self._plan = plan
@@ -30,7 +30,7 @@ class StpView:
             transient=True,
             disable=not sys.stderr.isatty(),
         )
-        self._begun = self._told = time.monotonic()
+        self._begun = self._last_line = time.monotonic()
         self._name, self._total = "", 0
         self._task = self._progress.add_task("starting", total=None)
 
@@ -45,29 +45,29 @@ class StpView:
         self._progress.stop()
 
     def note(self, text: str) -> None:
-        """Something has happened."""
+        """Print a message."""
         self._console.print(f"[{self._elapsed()}] {text}", markup=False, highlight=False, soft_wrap=True)
 
     def event(self, text: str) -> None:
-        """What the mesh's supervisor says."""
+        """Print a message of the mesh's supervisor."""
         self.note(text)
 
     def monitor(self, url: str) -> None:
-        """The monitor's address."""
+        """Print the monitor's address."""
         if url:
             self.note(f"monitor: {url}")
 
     def part(self, name: str, total: int) -> None:
-        """A part begins."""
+        """A part with `total` pieces begins."""
         self._name, self._total = name, total
         self._progress.reset(self._task, description=name, total=total or None)
 
     def advance(self, done: int) -> None:
-        """So many pieces are done."""
+        """`done` pieces of the current part are finished."""
         self._progress.update(self._task, completed=done)
         now = time.monotonic()
-        if self._progress.disable and now - self._told > LINE_EVERY:
-            self._told = now
+        if self._progress.disable and now - self._last_line > LINE_EVERY:
+            self._last_line = now
             self.note(f"{self._name}: {done:,} of {self._total:,}" if self._total else f"{self._name}: {done:,}")
 
     def _elapsed(self) -> str:

@@ -1,7 +1,7 @@
 """Keeps child processes running: starts them, restarts those that crash, stops them in order.
 
-Children are process groups that die with this process, also on kill -9 (`common.process`). Their output goes to files,
-so nothing that happens here can block them.
+Children are process groups that end with this process, also on kill -9 (`common.process`). Their output goes to files,
+so this process can never block them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from common.process import kill_group, spawn_child
 from node.mesh.restarts import GiveUp, RestartHistory, RestartRules
 
 LOGS_EVERY = 10.0
-"""Seconds between looks at the size of the children's logs."""
+"""Seconds between checks of the size of the children's logs."""
 
 LAST_LINES = 12
 """Lines of a child's log that are shown when it ends the mesh."""
@@ -34,19 +34,19 @@ class ChildSpec:
     name: str
     argv: Sequence[str]
     log: Path
-    """Its standard output and error, appended; put aside when it has grown large (`common.logging.keep_small`)."""
+    """Its standard output and error, appended; rotated when it has grown large (`common.logging.keep_small`)."""
     rank: int = 0
     """Children of a lower rank are stopped first; those of one rank together."""
     ends_mesh: bool = False
-    """When it ends with code 0, its work and so the mesh's is done. Without it, an end is always a death."""
+    """If it ends with code 0, the work of the mesh is done. For other children, every end counts as a crash."""
     optional: bool = False
-    """The mesh goes on without it when it cannot be kept running."""
+    """If it cannot be kept running, the mesh goes on without it."""
     env: Mapping[str, str] = field(default_factory=dict)
-    """Variables on top of this process's own."""
+    """Environment variables in addition to those of this process."""
 
 
 class ChildState(enum.StrEnum):
-    """What a child is doing, as far as its parent knows."""
+    """The state of a child, as its supervisor sees it."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -66,7 +66,7 @@ class Child:
         self.process: asyncio.subprocess.Process | None = None
         self.restarts = 0
         self.note = ""
-        """Why it was last restarted or given up."""
+        """Why it was last restarted, or why it failed for good."""
         self._log_start = 0
 
     @property
@@ -74,11 +74,11 @@ class Child:
         return self.process.pid if self.process is not None and self.process.returncode is None else None
 
     def uptime(self) -> float:
-        """Seconds since it was last started; 0 when it does not run."""
+        """Seconds since its last start; 0 if it does not run."""
         return time.monotonic() - self.history.started_at if self.pid is not None else 0.0
 
     async def spawn(self) -> None:
-        """Start the process. Raises OSError: no such program, log not writable."""
+        """Start the process. Raises OSError if there is no such program, or if its log is not writable."""
         self.spec.log.parent.mkdir(parents=True, exist_ok=True)
         with self.spec.log.open("ab") as output:
             self._log_start = output.tell()
@@ -88,10 +88,11 @@ class Child:
         self.state = ChildState.RUNNING
 
     def last_words(self, lines: int = LAST_LINES) -> str:
-        """The end of what the last process wrote."""
+        """The last lines of the log of its last process."""
         try:
             with self.spec.log.open("rb") as file:
-                start = self._log_start if self._log_start <= self.spec.log.stat().st_size else 0  # it was emptied
+                # A rotation may have emptied the log since this process started.
+                start = self._log_start if self._log_start <= self.spec.log.stat().st_size else 0
                 file.seek(start)
                 text = file.read().decode(errors="replace")
         except OSError:
@@ -100,7 +101,7 @@ class Child:
 
 
 class ChildFailed(RuntimeError):
-    """A child could not be kept running; the message has its last lines. `code`: its exit code, 1 if it has none."""
+    """A child could not be kept running. The message has its last lines. `code`: its exit code; 1 if it has none."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -108,7 +109,7 @@ class ChildFailed(RuntimeError):
 
 
 Listener = Callable[[str], None]
-"""Told of every start, death and stop, as one line of text."""
+"""Gets one line of text for every start, crash and stop."""
 
 
 class Supervisor:
@@ -126,14 +127,14 @@ class Supervisor:
         self._watching_logs: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start all children; returns at once. Their failures come out of `wait`."""
+        """Start all children, and return at once. `wait` raises their failures."""
         self._end = asyncio.get_running_loop().create_future()
         for child in self.children:
             self._tasks[child] = asyncio.create_task(self._keep(child), name=child.spec.name)
         self._watching_logs = asyncio.create_task(self._keep_logs_small(), name="logs")
 
     async def wait(self) -> str:
-        """Wait for the end: the name of the child that finished the work. Raises ChildFailed."""
+        """Wait for the end. Returns the name of the child that finished the work. Raises ChildFailed."""
         assert self._end is not None, "start() comes first"
         return await asyncio.shield(self._end)
 
@@ -145,7 +146,7 @@ class Supervisor:
         for rank in sorted({child.spec.rank for child in self.children}):
             await asyncio.gather(*(self._stop(child, grace) for child in self.children if child.spec.rank == rank))
         if self._end is not None and self._end.done():
-            self._end.exception()  # marks it as seen: it may never have been waited for
+            self._end.exception()  # marks the exception as retrieved, in case nobody called `wait`
 
     async def __aenter__(self) -> Supervisor:
         await self.start()
@@ -157,14 +158,14 @@ class Supervisor:
         await self.stop()
 
     async def _keep(self, child: Child) -> None:
-        """The life of one child: until it is done, fails for good, or this task is cancelled."""
+        """Keep one child running until it is done, fails for good, or this task is cancelled."""
         try:
             while True:
                 await child.spawn()
                 self._listener(f"{child.spec.name}: started (process {child.pid})")
                 assert child.process is not None
                 code = await child.process.wait()
-                await kill_group(child.process, grace=0)  # what it had started itself
+                await kill_group(child.process, grace=0)  # ends processes that it had started
                 if child.spec.ends_mesh and code == 0:
                     child.state = ChildState.DONE
                     self._finish(child.spec.name)
@@ -175,7 +176,7 @@ class Supervisor:
             self._fail(child, f"cannot be started: {error}")
 
     async def _keep_logs_small(self) -> None:
-        """Put aside logs that have grown large, as long as the children run."""
+        """Rotate large logs while the children run."""
         while True:
             for log in {child.spec.log for child in self.children}:
                 await asyncio.to_thread(keep_small, log)
@@ -189,7 +190,7 @@ class Supervisor:
             return False
         child.state, child.note = ChildState.RESTARTING, how
         child.restarts += 1
-        self._listener(f"{child.spec.name}: {how}; starting it again in {decision.delay:g} s")
+        self._listener(f"{child.spec.name}: {how}; restarting it in {decision.delay:g} s")
         await asyncio.sleep(decision.delay)
         return True
 
@@ -216,7 +217,7 @@ class Supervisor:
         words = child.last_words()
         shown = "".join(f"\n    {line}" for line in words.splitlines())
         message = f"{child.spec.name} {why}" + (f". Its last lines:{shown}" if shown else "")
-        message += f"\n  (all of it: {child.spec.log})"
+        message += f"\n  (whole log: {child.spec.log})"
         if child.spec.optional:
             self._listener(f"{message}\n  going on without it")
             return

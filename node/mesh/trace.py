@@ -1,10 +1,9 @@
-"""`proofmesh trace PATH...`: every tactic of Lean files, with the states before and after it. Needs no broker.
+"""`proofmesh trace PATH...`: extracts every tactic of Lean files, with the states before and after it. Needs no broker.
 
-Takes files, folders, Lake projects, and git repositories as URL@COMMIT (https://..., git@HOST:..., file://... or a
-local folder; COMMIT has 40 characters, or is a branch or tag). Nothing is built: run `lake build` in a project first,
-or name `--lean.toolchain pocket` for files that need no project. A theorem that Lean does not accept is reported and
-left out; the others are traced all the same. An interrupted run goes on where it stopped: each file's result is kept,
-in OUT/files.
+Accepts files, folders, Lake projects, and git repositories as URL@COMMIT (https://..., git@HOST:..., file://... or a
+local folder; COMMIT has 40 characters, or is a branch or tag). Projects are not built: run `lake build` in them first,
+or use `--lean.toolchain pocket` for files that need no project. Theorems with errors are reported and skipped. Each
+file's result is saved in OUT/files, so an interrupted run resumes where it stopped.
 
 Exit code: 0 all files were traced (theorems with errors included), 1 some file could not be traced, 2 wrong arguments.
 """
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
 TRACED, SOME_FAILED, USAGE_ERROR = 0, 1, 2
 
 JOB_MB = 3000
-"""Memory to count on for each job, if the machine is to choose their number: Lean with a large library."""
+"""Memory to plan for each job if `jobs` is 0: Lean with a large library."""
 
 
 @dataclass
 class TraceSettings:
-    """Extract every tactic of Lean files: states before and after, text, place, premises, remaining steps."""
+    """Extract every tactic of Lean files: states before and after, text, position, premises, remaining steps."""
 
     paths: Annotated[list[str], tyro.conf.Positional]
     """Files, folders, Lake projects, or URL@COMMIT: a git repository, which is cloned into the cache."""
@@ -44,12 +43,12 @@ class TraceSettings:
     format: list[Literal["proofmesh", "leandojo", "leantree", "transitions", "progress"]] = field(
         default_factory=lambda: ["proofmesh"]
     )
-    """What to write: proofmesh (theorems.jsonl, steps.jsonl), leandojo (leandojo/), leantree (leantree.jsonl),
-    transitions (transitions.jsonl.gz, as in a theorem bank), progress (progress.jsonl, for LeanProgress and `proofmesh
-    train progress`). Several may be named."""
+    """Output formats, one or several: proofmesh (theorems.jsonl, steps.jsonl), leandojo (leandojo/), leantree
+    (leantree.jsonl), transitions (transitions.jsonl.gz, as in a theorem bank), progress (progress.jsonl, for
+    LeanProgress and `proofmesh train progress`)."""
 
     context: bool = False
-    """Write contexts.jsonl, too: the text above each theorem, by the digest that its rows have."""
+    """Also write contexts.jsonl: the text above each theorem, by the digest in the theorem's rows."""
 
     split: bool = True
     """Split `rw` lists, case blocks, `<;>`, `have ... := by`, `calc` into atomic steps, where Lean accepts them."""
@@ -58,7 +57,7 @@ class TraceSettings:
     """Files at once; 0: as many as cores and memory allow."""
 
     fresh: bool = False
-    """Use no results of an earlier run."""
+    """Ignore results of earlier runs."""
 
     seconds: Timeout = 600.0
     """Time limit for Lean on one file."""
@@ -67,7 +66,7 @@ class TraceSettings:
     """Memory limit for Lean on one file."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
-    """Which Lean. In a Lake project it is the project's own, unless something else is named here."""
+    """The Lean version and project. Files in a Lake project use that project, unless you name another one here."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -103,27 +102,28 @@ def works_of(settings: TraceSettings) -> list[Work]:
     from node.lean.trace.tracing import Tracer
 
     limits = TraceLimits(seconds=settings.seconds, memory_mb=settings.memory_mb)
-    found = [(group, toolchain_of(group, settings.lean)) for group in groups(settings.paths)]
+    # All toolchains first, so that a missing one is reported before any file is planned.
+    toolchains = [(group, toolchain_of(group, settings.lean)) for group in groups(settings.paths)]
     works = []
-    for group, toolchain in found:
+    for group, toolchain in toolchains:
         folder = Path(toolchain.project or group.root)
         works += plan(group, Tracer(toolchain, folder, limits, settings.split), settings.out)
     return works
 
 
 def warnings_of(works: Sequence[Work]) -> list[str]:
-    """What there is to know about the files before they are traced."""
+    """Warnings about the files before they are traced."""
     groups = dict.fromkeys(work.group for work in works)
     return [warning for group in groups if (warning := group.warning())]
 
 
 def formats_of(settings: TraceSettings) -> list[str]:
-    """What to write."""
+    """The formats to write."""
     return [*settings.format, *(["contexts"] if settings.context else [])]
 
 
 def jobs_of(settings: TraceSettings) -> int:
-    """Files at once."""
+    """The number of files to trace at once."""
     if settings.jobs:
         return settings.jobs
     from common.sizing import read_machine

@@ -1,4 +1,4 @@
-"""What `proofmesh trace` shows while it works: a bar, counts, and each error once, on standard error."""
+"""The progress display of `proofmesh trace` on standard error: a bar, counts, and each error once."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from node.lean.trace.session import Work
 
 ERROR_CHARACTERS = 300
-"""Shown of an error; all of it is in the results."""
+"""Most characters of an error to print; the whole text is in the results."""
 
 
 class TraceProgress:
-    """A context manager around a run."""
+    """A context manager that shows the progress of a run."""
 
     def __init__(self, files: int) -> None:
         self.failed = self.again = self.files = 0
@@ -38,7 +38,7 @@ class TraceProgress:
         self._bar.stop()
 
     def add(self, work: Work, traced: TracedFile, earlier: bool) -> None:
-        """Count one file, and print what is wrong with it."""
+        """Count one file, and print its errors."""
         self.files += 1
         self.again += earlier
         if traced.error:

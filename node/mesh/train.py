@@ -1,4 +1,4 @@
-"""`proofmesh train WHAT`: stages of our own network, and trainers of models of Hugging Face's format."""
+"""`proofmesh train WHAT`: training stages of our own network, and trainers for models in Hugging Face format."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ TRAINERS = {
         "node.tuning.sft_command:main",
     ),
     "grpo": Command(
-        "GRPO of a Hugging Face model, with rewards from Lean or of your own", "node.tuning.grpo_command:main"
+        "GRPO of a Hugging Face model, with rewards from Lean or your own ones", "node.tuning.grpo_command:main"
     ),
-    "retriever": Command("a dense retriever of premises", "node.retrieval.train_command:main"),
-    "progress": Command("a model of the steps that remain in a proof", "node.progress.command:main"),
+    "retriever": Command("a dense premise retriever", "node.retrieval.train_command:main"),
+    "progress": Command("a model that predicts the remaining steps of a proof", "node.progress.command:main"),
 }
 
 OWN = "node.training.cli:main"
@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
     arguments = list(argv)
     if not arguments or arguments[0] in ("-h", "--help"):
         code: int = resolve(OWN)(arguments)
-        print("\nModels of Hugging Face's format (`pip install proofmesh[trainers]`):")
+        print("\nModels in Hugging Face format (`pip install proofmesh[trainers]`):")
         for name, command in TRAINERS.items():
             print(f"  proofmesh train {name:10} {command.help}")
         return code

@@ -1,8 +1,8 @@
-"""`proofmesh up mesh.toml`: all roles as child processes of this one, from one file.
+"""`proofmesh up mesh.toml`: runs all roles as child processes, configured by one file.
 
-What dies is started again, with a growing delay; a child that dies too often ends the mesh, with its last lines shown.
-With `--policy` the mesh learns nothing: it serves one network, or a list of tactics, to `prove --url` and others.
-SIGINT or SIGTERM stops provers, inference, learner, lean-proxies, monitor and broker in this order; a second one kills.
+Nodes that crash are restarted with a growing delay. A node that crashes too often ends the mesh, and its last log lines
+are shown. With `--policy` the mesh does not learn: it serves a policy to `prove --url` and other clients. SIGINT or
+SIGTERM stops provers, inference, learner, lean-proxies, monitor and broker in this order; a second one kills them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from node.mesh.supervisor import ChildFailed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code: 0 finished or stopped, 1 a node failed for good, 2 wrong configuration."""
+    """The command. Returns the exit code: 0 finished or stopped, 1 a node failed for good, 2 invalid configuration."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments and not arguments[0].startswith("-"):
         arguments.insert(0, "--config")
@@ -59,33 +59,33 @@ async def run(plan: MeshPlan) -> int:
         print(f"proofmesh up: {error}", file=sys.stderr)
         return 1
     with status.shown():
-        beside = [asyncio.create_task(status.follow(mesh.bus, mesh.run))]
+        background_tasks = [asyncio.create_task(status.follow(mesh.bus, mesh.run))]
         if plan.up.policy:
-            beside.append(asyncio.create_task(discard_results(mesh.bus, mesh.run)))
+            background_tasks.append(asyncio.create_task(discard_results(mesh.bus, mesh.run)))
         try:
             failure, code = await _wait(mesh, stop_signal[0])
         finally:
-            for task in beside:
+            for task in background_tasks:
                 task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
+            await asyncio.gather(*background_tasks, return_exceptions=True)
             await _stop(mesh, stop_signal[1])
     if failure:
         print(f"proofmesh up: {failure}", file=sys.stderr)
     return code
 
 
-async def _wait(mesh: Mesh, told: asyncio.Event) -> tuple[str, int]:
-    """Wait for the end of the mesh or for a signal; returns why a node failed (or an empty string), and what `up` ends
-    with: 0, 1, or 2 where the node's configuration is wrong."""
+async def _wait(mesh: Mesh, stop_signal: asyncio.Event) -> tuple[str, int]:
+    """Wait for the end of the mesh or for a signal. Returns why a node failed (or an empty string), and the exit code:
+    0, 1, or 2 if the node's configuration is invalid."""
     try:
-        await unless_stopped(mesh.wait(), told)
+        await unless_stopped(mesh.wait(), stop_signal)
     except ChildFailed as error:
         return str(error), USAGE_ERROR if error.code == USAGE_ERROR else 1
     return "", 0
 
 
 async def _stop(mesh: Mesh, at_once: asyncio.Event) -> None:
-    """Stop in order; a second signal cuts the patience to nothing."""
+    """Stop the nodes in order. After a second signal, kill them at once."""
     orderly = asyncio.create_task(mesh.stop())
     await wait_first(orderly, at_once)
     if not orderly.done():
@@ -103,10 +103,10 @@ def _listen_to_signals(status: Status) -> tuple[asyncio.Event, asyncio.Event]:
     def hear(number: signal.Signals) -> None:
         if first.is_set():
             second.set()
-            status.event(f"second {number.name}: killing what is left")
+            status.event(f"second {number.name}: killing the remaining nodes")
         else:
             first.set()
-            status.event(f"{number.name}: stopping in order; once more kills at once")
+            status.event(f"{number.name}: stopping in order; send it again to kill all nodes at once")
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, hear, number)

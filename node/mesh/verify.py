@@ -1,11 +1,10 @@
-"""`proofmesh verify PATH...`: is every theorem in these files, folders and projects proved? Needs no broker.
+"""`proofmesh verify PATH...`: checks whether every theorem in files, folders and projects is proved. Needs no broker.
 
-Files are taken as Lean takes them. Each is compiled in confinement, and every theorem is judged by what was compiled:
-checked by Lean's kernel once more, with the axioms that it rests on (`node.lean.files`). With `--against`, a submission
-is compared with a reference: does it prove what that states?
+Each file is compiled in a sandbox. Then Lean's kernel checks every compiled theorem again, and lists the axioms that it
+uses (`node.lean.files`). `--against` compares a submission with a reference: it must prove all theorems of the
+reference.
 
-Exit code: 0 all accepted, 1 one or more rejected, 2 a file that cannot be read or compiled (whatever became of the
-others).
+Exit code: 0 all accepted, 1 one or more rejected, 2 at least one file cannot be read or compiled.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ class VerifySettings:
 
     against: str = ""
     """A reference: a file, a folder, or a statement (`theorem NAME ... : ...`), with `sorry` for proofs. The files must
-    prove its theorems: the same names and types, the same definitions behind them, no new axioms."""
+    prove its theorems: with the same names and types, the same definitions in them, and no new axioms."""
 
     all: bool = False
-    """Verdicts on definitions, structures and instances, too."""
+    """Also give verdicts on definitions, structures and instances."""
 
     strict: bool = False
     """Reject a theorem whose statement depends on definitions, instances, notation or macros of the file itself."""
@@ -49,22 +48,22 @@ class VerifySettings:
     """Print a table instead of lines, as on a terminal."""
 
     jobs: Natural = 0
-    """Files checked at once; 0 takes one per core."""
+    """Files checked at once; 0: one per core."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
-    """Which Lean, with which project and header; section [lean] of --config."""
+    """The Lean version, project and header; section [lean] of --config."""
 
     config: Path | None = None
     """A TOML file with a section [lean]; flags win over it."""
 
     seconds: Timeout = 60.0
-    """Time limit for each Lean process: one file. A long file gets 0.02 s more for each line."""
+    """Time limit for each Lean process, which checks one file. 0.02 s are added for each line of the file."""
 
     memory_mb: Positive = 2048
     """Memory limit for each Lean process."""
 
     sandbox: bool = True
-    """Confine Lean processes as far as the system allows: no network, files read-only, no processes of their own."""
+    """Confine Lean processes as far as the system allows: no network, read-only files, no child processes."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -76,7 +75,7 @@ def main(argv: Sequence[str]) -> int:
 
     check_flags(settings)
     if not settings.paths:
-        print("proofmesh verify: give it files or folders to check", file=sys.stderr)
+        print("proofmesh verify: no path given: name files or folders", file=sys.stderr)
         return UNREADABLE
     return asyncio.run(_verify(settings))
 

@@ -1,4 +1,4 @@
-"""What `proofmesh verify` prints: lines as they come, a table, or JSON; and its exit code."""
+"""The output of `proofmesh verify` (lines, a table, or JSON) and its exit code."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _COLOURS = {ProofVerdict.ACCEPTED: "green", ProofVerdict.REJECTED: "red", ProofV
 
 @dataclass
 class Report(Verdicts):
-    """Collects verdicts, and prints them: lines as they come, the others at the end."""
+    """Collects verdicts and prints them: lines at once, a table or JSON at the end."""
 
     form: Literal["lines", "table", "json"] = "lines"
 
     def add(self, row: Row) -> None:
-        """Take in a verdict."""
+        """Add a verdict."""
         super().add(row)
         if self.form == "lines":
             print(
@@ -36,13 +36,13 @@ class Report(Verdicts):
             )
 
     def note(self, text: str) -> None:
-        """Take in something to know that is no verdict."""
+        """Add a note, which is not a verdict."""
         super().note(text)
         if self.form == "lines":
             print(f"note      {text}", flush=True)
 
     def finish(self) -> int:
-        """Print what is left to print; returns the exit code."""
+        """Print the final output; returns the exit code."""
         if self.form == "json":
             document = {
                 "counts": self.counts(),

@@ -1,4 +1,4 @@
-"""The verdicts of `proofmesh verify` as rows: one for each declaration, and one for a file that cannot be read."""
+"""The verdicts of `proofmesh verify` as rows: one for each declaration, and one for each file that cannot be read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ProofVerdict(enum.StrEnum):
-    """What became of a theorem's proof."""
+    """The verdict on a theorem's proof."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -22,7 +22,7 @@ class ProofVerdict(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one declaration, or of a file that could not be read (then without line and name)."""
+    """The verdict on one declaration, or on a file that cannot be read (then without line and name)."""
 
     file: str
     line: int
@@ -33,10 +33,10 @@ class Row:
     lean: str = ""
     seconds: float = 0.0
     rechecked: str = ""
-    """What checked it once more: `kernel` or `leanchecker`."""
+    """The program that checked it again: `kernel` or `leanchecker`."""
     kind: str = ""
     depends: tuple[str, ...] = ()
-    """What its statement depends on and the user's own files define."""
+    """Declarations of the user's own files that its statement depends on."""
 
     @property
     def place(self) -> str:
@@ -60,13 +60,13 @@ class Verdicts:
     """Collects verdicts."""
 
     strict: bool = False
-    """Reject what depends on the user's own definitions."""
+    """Reject theorems whose statements depend on the user's own definitions."""
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     files: list[dict[str, object]] = field(default_factory=list)
 
     def add_file(self, report: FileReport) -> None:
-        """Take in what became of a file."""
+        """Add the verdicts on a file."""
         self.files.append(
             {
                 "file": report.file,
@@ -80,15 +80,15 @@ class Verdicts:
         for each in report.declarations:
             self.add(self._row(report.file, each, report.lean_version, report.rechecked))
         if report.runs_code:
-            words = ", ".join(dict.fromkeys(f"{item.name} (line {item.line})" for item in report.runs_code))
-            self.note(f"{report.file} runs code of its own while Lean elaborates it: {words}")
+            names = ", ".join(dict.fromkeys(f"{item.name} (line {item.line})" for item in report.runs_code))
+            self.note(f"{report.file} runs code of its own while Lean elaborates it: {names}")
         if not report.problem and not report.declarations:
             self.note(f"{report.file}: no theorem here")
 
     def add_comparison(
         self, file: str, verdicts: Sequence[DeclarationVerdict], filled: Mapping[str, str], lean: str, rechecked: str
     ) -> None:
-        """Take in the comparison of a submission with a reference."""
+        """Add the verdicts of a comparison with a reference."""
         for each in verdicts:
             self.add(self._row(file, each, lean, rechecked))
         for name, value in filled.items():
@@ -98,7 +98,7 @@ class Verdicts:
         depends = tuple(str(item) for item in verdict.depends)
         reason = verdict.reason
         if not reason and self.strict and depends:
-            reason = f"its statement depends on what the file itself defines: {', '.join(depends)}"
+            reason = f"its statement depends on definitions of the file itself: {', '.join(depends)}"
         return Row(
             file,
             verdict.line,
@@ -114,15 +114,15 @@ class Verdicts:
         )
 
     def add(self, row: Row) -> None:
-        """Take in a verdict."""
+        """Add a verdict."""
         self.rows.append(row)
 
     def note(self, text: str) -> None:
-        """Take in something to know that is no verdict."""
+        """Add a note, which is not a verdict."""
         self.notes.append(text)
 
     def counts(self) -> dict[str, int]:
-        """How many of each verdict."""
+        """The number of rows with each verdict."""
         return {str(verdict): sum(row.verdict == verdict for row in self.rows) for verdict in ProofVerdict}
 
 

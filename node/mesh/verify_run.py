@@ -1,4 +1,4 @@
-"""What `proofmesh verify` does, without its printing: which Lean, which files, and a verdict on each theorem."""
+"""The work of `proofmesh verify` without its output: finds Lean and the files, and gets a verdict on each theorem."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 class VerifyListener(Protocol):
-    """Hears the verdicts."""
+    """Gets the verdicts."""
 
     def add_file(self, report: FileReport) -> None:
-        """What became of a file."""
+        """The verdicts on a file."""
 
     def add_comparison(
         self, file: str, verdicts: Sequence[DeclarationVerdict], filled: Mapping[str, str], lean: str, rechecked: str
     ) -> None:
-        """The comparison of a submission with a reference."""
+        """The verdicts of a comparison with a reference."""
 
 
 class BadReference(Exception):
-    """`--against` names nothing that can be compared with; the text says why."""
+    """`--against` is not a usable reference. The message gives the reason."""
 
 
 async def verify_all(
@@ -45,9 +45,9 @@ async def verify_all(
     everything: bool = False,
     shown: str = "",
 ) -> None:
-    """Judge groups of files that may import each other; against a reference, if there is one.
+    """Verify groups of files that may import each other, or compare them with a reference if there is one.
 
-    `everything`: verdicts on definitions, too. `shown`: what several files that are compared are called together.
+    `everything`: also verdicts on definitions. `shown`: the name of several files together in a comparison.
     """
     if reference:
         await _compare(verifier, [source for group in groups for source in group], reference, report, shown)
@@ -66,19 +66,19 @@ async def _compare(
     report: VerifyListener,
     shown: str,
 ) -> None:
-    """The verdict on each theorem of the reference."""
-    wanted = [source for source in submission if source.wanted]
-    if len(reference) == 1 and len(wanted) == 1:
-        # One file against one: they are about the same module, whatever the files are called.
-        named = reference[0]
-        if named.path is None:
-            header = "".join(f"import {name}\n" for name in imports_of(wanted[0].text))
-            named = replace(named, text=header + named.text, imports=wanted[0].imports)
-        reference = [replace(named, module=wanted[0].module)]
+    """Report the verdict on each theorem of the reference."""
+    requested = [source for source in submission if source.wanted]
+    if len(reference) == 1 and len(requested) == 1:
+        # With one file on each side, both get the same module name, so that their declarations can be compared.
+        statement = reference[0]
+        if statement.path is None:
+            header = "".join(f"import {name}\n" for name in imports_of(requested[0].text))
+            statement = replace(statement, text=header + statement.text, imports=requested[0].imports)
+        reference = [replace(statement, module=requested[0].module)]
     problems, verdicts, filled = await verifier.compare(submission, reference)
     for problem in problems:
         report.add_file(problem)
-    shown = wanted[0].shown if len(wanted) == 1 else shown
+    shown = requested[0].shown if len(requested) == 1 else shown
     report.add_comparison(shown, verdicts, filled, verifier.version, verifier.rechecked)
 
 
@@ -95,21 +95,23 @@ def reference_of(against: str) -> list[SourceFile]:
     try:
         parse_statement(against)
     except StatementError as error:
-        raise BadReference(f"--against {against[:60]!r} is no file, no folder and no statement ({error})") from None
+        raise BadReference(
+            f"--against {against[:60]!r} is not an existing file or folder, and not a statement ({error})"
+        ) from None
     text = against.strip()
     return [from_text(text if ":= " in text else f"{text.removesuffix(':=').rstrip()} := sorry", "the statement")]
 
 
 def toolchain_of(settings: VerifySettings) -> LeanToolchain:
-    """The Lean to use: a Lake project brings its own, for its folder and for files in it. Raises LeanProblem."""
+    """The Lean to use. A Lake project's own Lean is used for its folder and for files in it. Raises LeanProblem."""
     toolchain = find(lean_for(settings.lean, settings.paths))
     own = f"{toolchain.project}{os.sep}"
     if toolchain.project and any(f"{path.resolve()}{os.sep}".startswith(own) for path in settings.paths):
-        # What the project has built is what is to be checked: it is compiled again, and not imported as it lies there.
-        kept = [
+        # The project's own modules are compiled again and checked, so its build folder must not be on LEAN_PATH.
+        search_path = [
             folder
             for folder in toolchain.environment.get("LEAN_PATH", "").split(os.pathsep)
             if not folder.startswith(own) or f"{os.sep}packages{os.sep}" in folder
         ]
-        toolchain = replace(toolchain, environment={**toolchain.environment, "LEAN_PATH": os.pathsep.join(kept)})
+        toolchain = replace(toolchain, environment={**toolchain.environment, "LEAN_PATH": os.pathsep.join(search_path)})
     return toolchain

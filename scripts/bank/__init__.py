@@ -1,4 +1,4 @@
-"""The theorem bank's generator: statements with proofs, checked and traced by real Lean.
+"""The generator of the theorem bank: statements with proofs, checked and traced by real Lean.
 
 python -m scripts.bank.build --help
 """

@@ -1,4 +1,4 @@
-"""Generate the theorem bank: propose, check with Lean, sort into splits, trace, write.
+"""Generates the theorem bank: proposes statements, checks them with Lean, splits them, traces proofs, writes files.
 
 python -m scripts.bank.build [--profile witness] [--scale 1.0] [--seed 1]
 
@@ -34,17 +34,18 @@ from scripts.bank.normal_form import normal_form, skeleton
 from scripts.bank.profiles import POCKET, PROFILES, Profile
 
 EASY_MOST = {"valid": 0.16, "test": 0.13}
-"""Of these splits at the end; the promise is that no one tactic closes more than 15% of test."""
+"""Largest share of easy statements in the final splits. We promise that no single tactic closes more than 15% of
+test."""
 
 MAX_TACTIC = 60
-"""Characters of a tactic; about 24 tokens."""
+"""Most characters of a tactic; about 24 tokens."""
 
 FLOOR_TACTICS = ("assumption", "contradiction", "rfl", "trivial", "decide", "simp", "simp_all")
 BATCH = 250
-"""Candidates that go to Lean together."""
+"""Candidates that are checked by Lean together."""
 
 LEVEL_SLACK = 1.6
-"""A level may take this much more than its share, where another cannot be filled."""
+"""A level may exceed its share by this factor, to make up for levels that cannot be filled."""
 
 
 @dataclass
@@ -66,28 +67,28 @@ class BankItem:
 
 @dataclass
 class Bank:
-    """What has been accepted so far of one family."""
+    """The accepted statements of one family so far."""
 
     profile: Profile
-    wanted: dict[str, int]
-    """Statements by split."""
+    targets: dict[str, int]
+    """Target number of statements by split."""
     tries: int
     batch: int = BATCH
     items: list[BankItem] = field(default_factory=list)
     counts: Counter[Any] = field(default_factory=Counter)
-    """Accepted by split, by split and level, and easy ones by split."""
+    """Numbers of accepted statements by split, by split and level, and easy ones by split."""
     seen: set[str] = field(default_factory=set)
 
     def wants(self, split: str, level: int) -> bool:
-        """Is there room in the split, and for the level?"""
-        wanted, share = self.wanted.get(split, 0), self.profile.levels.get(level)
+        """Whether the split needs more statements of this level."""
+        target, share = self.targets.get(split, 0), self.profile.levels.get(level)
         if share is None:
             return False
-        return self.counts[split] < wanted and self.counts[split, level] < max(2, wanted * share * LEVEL_SLACK)
+        return self.counts[split] < target and self.counts[split, level] < max(2, target * share * LEVEL_SLACK)
 
     def takes_easy(self, item: BankItem) -> bool:
-        """Is there room for one that a single tactic closes?"""
-        most = self.profile.easy_share * self.wanted[item.split]
+        """Whether the bank can accept this statement even if a single tactic closes it."""
+        most = self.profile.easy_share * self.targets[item.split]
         return item.true and item.level <= 2 and self.counts[item.split, "easy"] < most
 
     def keep(self, item: BankItem, easy: bool) -> None:
@@ -96,17 +97,17 @@ class Bank:
 
     @property
     def full(self) -> bool:
-        return self.tries <= 0 or all(self.counts[split] >= wanted for split, wanted in self.wanted.items())
+        return self.tries <= 0 or all(self.counts[split] >= target for split, target in self.targets.items())
 
 
 def split_of(template: str) -> str:
-    """The split of a template: fixed by its text, so no template is in two splits."""
+    """The split of a template. It depends only on the text, so no template is in two splits."""
     share = derive_seed("split", template) % 100
     return "test" if share < 11 else "valid" if share < 22 else "train"
 
 
-def wanted_counts(profile: Profile, family: str, scale: float) -> dict[str, int]:
-    """Statements wanted of a family in each split."""
+def target_counts(profile: Profile, family: str, scale: float) -> dict[str, int]:
+    """The target number of statements of a family in each split."""
     share = scale * profile.makers[family][1] / sum(weight for _, weight in profile.makers.values())
     return {
         split: round(count * share)
@@ -116,7 +117,7 @@ def wanted_counts(profile: Profile, family: str, scale: float) -> dict[str, int]
 
 
 def admissible(draft: Draft, profile: Profile) -> bool:
-    """Short enough for the demo's model: steps, tactics, names."""
+    """Whether a proof is short enough for the demo's model: its size, depth and tactics."""
     if draft.proof is None:
         return True
     nodes = list(lean_check.preorder(draft.proof))
@@ -128,7 +129,7 @@ def admissible(draft: Draft, profile: Profile) -> bool:
 
 
 def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[BankItem]:
-    """Candidates that are still wanted and have not been seen."""
+    """Generate new candidates that the bank still needs."""
     candidates: list[BankItem] = []
     while len(candidates) < bank.batch and bank.tries > 0:
         bank.tries -= 1
@@ -139,9 +140,8 @@ def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[B
         form = normal_form(theorem)
         template = f"{draft.generator}| {skeleton(theorem)}"
         split = "test" if draft.family in bank.profile.test_only else split_of(template)
-        level = (
-            1 + min(2, len(theorem.proposition) // 60) if draft.proof is None else bank.profile.level_of(draft.proof)
-        )
+        false_level = 1 + min(2, len(theorem.proposition) // 60)
+        level = false_level if draft.proof is None else bank.profile.level_of(draft.proof)
         if form in bank.seen or not bank.wants(split, level):
             continue
         bank.seen.add(form)
@@ -151,7 +151,7 @@ def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[B
 
 
 def accept(bank: Bank, candidates: list[BankItem]) -> None:
-    """Keep what Lean accepts and no single tactic closes."""
+    """Keep the candidates that Lean accepts and that no single tactic closes (except for a share of easy ones)."""
     easy = easily_closed([item.theorem for item in candidates])
     open_items = [
         (item, is_easy) for item, is_easy in zip(candidates, easy, strict=True) if bank.takes_easy(item) or not is_easy
@@ -161,11 +161,9 @@ def accept(bank: Bank, candidates: list[BankItem]) -> None:
     for (item, is_easy), checked in zip(
         open_items, lean_check.check(list(zip(goals, proofs, strict=True))), strict=True
     ):
-        if (
-            not checked.proved
-            or max(map(len, checked.states)) > bank.profile.max_state
-            or not bank.wants(item.split, item.level)
-        ):
+        if not checked.proved or max(map(len, checked.states)) > bank.profile.max_state:
+            continue
+        if not bank.wants(item.split, item.level):
             continue
         if is_easy and not bank.takes_easy(item):
             continue
@@ -174,24 +172,24 @@ def accept(bank: Bank, candidates: list[BankItem]) -> None:
 
 
 def easily_closed(theorems: list[Theorem]) -> list[bool]:
-    """A quick filter: is each statement closed by the first floor tactic that does anything, after `intros`?
+    """A quick filter: whether the first floor tactic that succeeds closes the statement, after `intros`.
 
-    It lets through what `simp` changes and only `simp_all` closes; `thin` counts exactly.
+    It misses statements that `simp` changes and that only `simp_all` closes; `thin` counts exactly.
     """
     return lean_check.closed_by(theorems, f"first | {' | '.join(FLOOR_TACTICS)}")
 
 
 def thin(items: list[BankItem], seed: int) -> list[BankItem]:
-    """Of the valid and test statements that some floor tactic closes, keep EASY_MOST."""
+    """Drop valid and test statements that a floor tactic closes, until their share is EASY_MOST."""
     exact = f"first | {' | '.join(f'({tactic}; done)' for tactic in FLOOR_TACTICS)}"
     dropped: set[int] = set()
     for split, most in EASY_MOST.items():
-        mine = [item for item in items if item.split == split]
-        closed = lean_check.closed_by([item.theorem for item in mine], exact)
-        easy = [item for item, is_closed in zip(mine, closed, strict=True) if is_closed]
+        in_split = [item for item in items if item.split == split]
+        closed = lean_check.closed_by([item.theorem for item in in_split], exact)
+        easy = [item for item, is_closed in zip(in_split, closed, strict=True) if is_closed]
         easy.sort(key=lambda item: derive_seed(seed, "thin", normal_form(item.theorem)))
-        kept = int((len(mine) - len(easy)) * most / (1 - most))
-        dropped |= {id(item) for item in easy[kept:]}
+        remaining = int((len(in_split) - len(easy)) * most / (1 - most))
+        dropped |= {id(item) for item in easy[remaining:]}
     return [item for item in items if id(item) not in dropped]
 
 
@@ -202,26 +200,29 @@ def evaluated_forms(folders: Iterable[Path]) -> set[str]:
 
 
 def batch_of(scale: float) -> int:
-    """Candidates that go to Lean together: fewer where few are wanted."""
+    """The number of candidates that are checked by Lean together; smaller for small banks."""
     return min(BATCH, max(10, round(BATCH * scale * 5)))
 
 
-def fill_family(family: str, scale: float, seed: int, profile: str = POCKET.name) -> list[BankItem]:
-    """True statements of a family, until the splits are full or its tries are used up. `profile`: the bank's name."""
-    bank_profile = PROFILES[profile]
-    wanted = wanted_counts(bank_profile, family, scale)
-    bank = Bank(bank_profile, wanted, bank_profile.tries * sum(wanted.values()), batch_of(scale))
-    bank.seen |= evaluated_forms(bank_profile.excluded)
-    return _fill(bank, bank_profile.makers[family][0], random.Random(derive_seed(seed, family)), false=False)
+def fill_family(family: str, scale: float, seed: int, profile_name: str = POCKET.name) -> list[BankItem]:
+    """Generate true statements of a family until the splits are full or its tries are used up.
+
+    Worker processes get the profile by its name, because its makers cannot be pickled.
+    """
+    profile = PROFILES[profile_name]
+    targets = target_counts(profile, family, scale)
+    bank = Bank(profile, targets, profile.tries * sum(targets.values()), batch_of(scale))
+    bank.seen |= evaluated_forms(profile.excluded)
+    return _fill(bank, profile.makers[family][0], random.Random(derive_seed(seed, family)), false=False)
 
 
-def fill_false(family: str, scale: float, seed: int, profile: str = POCKET.name) -> list[BankItem]:
-    """False statements for the train split."""
-    bank_profile = PROFILES[profile]
-    share, makers = bank_profile.false_share, bank_profile.false_makers
-    wanted = round(scale * bank_profile.splits["train"] * share / (1 - share) / len(makers))
-    bank = Bank(bank_profile, {"train": wanted}, bank_profile.tries * wanted, batch_of(scale))
-    return _fill(bank, makers[family], random.Random(derive_seed(seed, "false", family)), false=True)
+def fill_false(family: str, scale: float, seed: int, profile_name: str = POCKET.name) -> list[BankItem]:
+    """Generate false statements for the train split."""
+    profile = PROFILES[profile_name]
+    share = profile.false_share / (1 - profile.false_share) / len(profile.false_makers)
+    target = round(scale * profile.splits["train"] * share)
+    bank = Bank(profile, {"train": target}, profile.tries * target, batch_of(scale))
+    return _fill(bank, profile.false_makers[family], random.Random(derive_seed(seed, "false", family)), false=True)
 
 
 def _fill(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[BankItem]:
@@ -231,7 +232,8 @@ def _fill(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[Ban
 
 
 def merge(parts: Iterable[list[BankItem]]) -> list[BankItem]:
-    """All families together: no statement twice, no shape of a family in two splits, no label that tells truth."""
+    """Merge all families. Drops repeated statements, and shapes of a family that are in two splits. Levels do not
+    reveal which statements are false."""
     seen: set[str] = set()
     split_by_shape: dict[tuple[str, str], str] = {}
     merged = []
@@ -246,7 +248,7 @@ def merge(parts: Iterable[list[BankItem]]) -> list[BankItem]:
 
 
 def level_false(items: list[BankItem]) -> None:
-    """Give false statements levels that true ones of their family have: the label must not say which they are."""
+    """Give false statements levels that true ones of their family have, so that a level does not reveal truth."""
     levels: dict[str, set[int]] = defaultdict(set)
     for item in items:
         if item.true and item.split == "train":
@@ -257,7 +259,7 @@ def level_false(items: list[BankItem]) -> None:
 
 
 def write(items: list[BankItem], out: Path, seed: int) -> None:
-    """Statements by split, truth, transitions."""
+    """Write the files of the bank: statements by split, truth, transitions."""
     out.mkdir(parents=True, exist_ok=True)
     truth, transitions = [], []
     for split in POCKET.splits:
@@ -306,7 +308,7 @@ def _transition_rows(name: str, item: BankItem) -> list[dict[str, Any]]:
 
 def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    # No time stamp and no file name inside: equal text gives equal bytes.
+    # The archive has no time stamp and no file name, so equal text gives equal bytes.
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
@@ -327,16 +329,16 @@ def build(
             report(f"{task.__name__} {family}: {len(future.result())}")
     items = thin(merge(future.result() for future in futures), seed)
     write(items, out, seed)
-    description = manifest_of(scale, seed, profile)
-    manifest.write(out, description)  # the digest is of the choice of the warm start, too
-    manifest.write(out, msgspec.structs.replace(description, digest=digest(out)))
+    without_digest = manifest_of(scale, seed, profile)
+    manifest.write(out, without_digest)  # written first, because the digest also covers the warm-start rule
+    manifest.write(out, msgspec.structs.replace(without_digest, digest=digest(out)))
     return items
 
 
 def manifest_of(scale: float, seed: int, profile: Profile = POCKET) -> Manifest:
-    """What the bank's manifest says: the command that makes it, and the transitions of the warm start."""
-    named = "" if profile is POCKET else f" --profile {profile.name}"
-    command = f"python -m scripts.bank.build --scale {scale:g} --seed {seed}{named}"
+    """The manifest of a bank, without its digest."""
+    flag = "" if profile is POCKET else f" --profile {profile.name}"
+    command = f"python -m scripts.bank.build --scale {scale:g} --seed {seed}{flag}"
     return Manifest({profile.name: command}, profile.warm_start)
 
 
@@ -353,7 +355,7 @@ def table(items: list[BankItem], profile: Profile = POCKET) -> str:
 def main() -> int:
     """Entry point of `python -m scripts.bank.build`."""
     parser = argparse.ArgumentParser(description="Generate the theorem bank.")
-    parser.add_argument("--profile", choices=PROFILES, default=POCKET.name, help="what the bank consists of")
+    parser.add_argument("--profile", choices=PROFILES, default=POCKET.name, help="which bank")
     parser.add_argument("--out", type=Path, help="folder of the bank (default: data/PROFILE)")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the full size")
     parser.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""A generated statement with its proof, before Lean has seen it; and the names that it is made of."""
+"""Generated statements with their proofs, before Lean checks them, and supplies of names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ HYPOTHESIS_NAMES = (
     "e2",
     "key",
 )
-"""Names of hypotheses in statements. Proofs introduce `h1`, `h2`, ... (the first free one): a policy can learn it."""
+"""Names of hypotheses in statements. Proofs introduce the first free name of `h1`, `h2`, ..., which a policy can
+learn."""
 
 VARIABLE_NAMES = {
     "Prop": ("p", "q", "r", "s", "t", "u", "A", "B", "C", "D"),
@@ -44,17 +45,17 @@ PREDICATE_NAMES = ("P", "Q", "R", "S", "T")
 
 
 def step(tactic: str, *children: ProofTree) -> ProofTree:
-    """A tactic and the proofs of the goals that it leaves, in Lean's order; these share no metavariable."""
+    """A proof: a tactic, and proofs of the remaining goals in Lean's order. The goals share no metavariables."""
     return ProofTree(tactic, tuple((index,) for index in range(len(children))), children)
 
 
 def chain(tactics: Sequence[str], last: ProofTree | None = None) -> ProofTree:
-    """Tactics one after another, each leaving one goal; the last closes it (or goes on with `last`)."""
+    """A proof of tactics one after another. Each leaves one goal; the last one closes it, or `last` proves it."""
     proof = last
     for tactic in reversed(tactics):
         proof = step(tactic) if proof is None else step(tactic, proof)
     if proof is None:
-        raise ValueError("a proof has at least one tactic")
+        raise ValueError("chain: a proof needs at least one tactic")
     return proof
 
 
@@ -70,11 +71,11 @@ class Draft:
     family: str
     generator: str
     variables: list[tuple[str, str]]
-    """Name and type, in an order in which types only mention earlier names."""
+    """Names and types. A type mentions only earlier names."""
     hypotheses: list[tuple[str, str]]
     conclusion: str
     proof: ProofTree | None
-    """None: the statement is false, and `counterexample` says why."""
+    """None: the statement is false, and `counterexample` refutes it."""
     counterexample: str = ""
     """Arguments for `h` in the negation's proof `exact absurd (h ARGUMENTS) (by decide)`."""
     distractors: list[tuple[str, str]] = field(default_factory=list)
@@ -83,7 +84,9 @@ class Draft:
     def theorem(self, name: str, rng: random.Random) -> Theorem:
         """The statement as Lean text: variables, then hypotheses and distractors in random order."""
         hypotheses = self.hypotheses + self.distractors
-        if self.proof is not None:  # the arguments of a counterexample follow the order of variables only
+        if (
+            self.proof is not None
+        ):  # a counterexample has arguments for the variables only, so its hypotheses keep their order
             rng.shuffle(hypotheses)
         return Theorem(name, render_binders(self.variables, hypotheses), self.conclusion)
 
@@ -93,7 +96,7 @@ class Draft:
 
 
 def render_binders(variables: Sequence[tuple[str, str]], hypotheses: Sequence[tuple[str, str]]) -> str:
-    """`(p q : Prop) (h : p → q)`: neighbours of one type share a binder."""
+    """`(p q : Prop) (h : p → q)`: consecutive variables of the same type share a binder."""
     groups: list[tuple[list[str], str]] = []
     for name, kind in variables:
         if groups and groups[-1][1] == kind:
@@ -106,14 +109,14 @@ def render_binders(variables: Sequence[tuple[str, str]], hypotheses: Sequence[tu
 
 
 class NameSupply:
-    """Hands out names that are not in use, at random for statements and by convention for proofs."""
+    """Supplies unused names: random ones for statements, conventional ones for proofs."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.used: set[str] = set()
 
     def pick(self, pool: Sequence[str]) -> str:
-        """A free name of a pool. Raises IndexError when all are in use."""
+        """A random free name of a pool. Raises IndexError if all are in use."""
         name = self.rng.choice([name for name in pool if name not in self.used])
         self.used.add(name)
         return name
@@ -125,7 +128,7 @@ class NameSupply:
         return self.pick(HYPOTHESIS_NAMES)
 
     def introduced(self, pool: Sequence[str] = ()) -> str:
-        """The name that a proof gives to what it introduces: the first free one."""
+        """The name for a hypothesis or variable that a proof introduces: the first free one."""
         name = next(name for name in [*pool, *(f"h{i}" for i in range(1, 99))] if name not in self.used)
         self.used.add(name)
         return name

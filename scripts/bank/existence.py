@@ -32,7 +32,7 @@ from scripts.bank.terms import (
 def witness(
     statement: Statement, equation: Equation, rules: list[Rule], family: str, generator: str, part: Term
 ) -> Draft | None:
-    """Hide a part of a provable equation behind `∃ x`."""
+    """A statement `∃ x, ...` from a provable equation: `x` replaces a part of it, which is the witness."""
     bound = next((name for name in ("x", "y", "z", "w", "i", "j") if name not in statement.names.used), None)
     tactics = solve(equation, rules, 4, max_nodes=300)
     if bound is None or tactics is None:
@@ -45,7 +45,7 @@ def witness(
 
 
 def algebraic(rng: random.Random) -> Draft | None:
-    """`∃ x, a + x = ...`: a part of an identity is the witness."""
+    """Statements such as `∃ x, a + x = ...`, whose witness is a part of an identity."""
     statement = Statement(rng)
     letters = [statement.variable("Nat") for _ in range(rng.randint(2, 4))]
     start = random_nat_term(rng, letters, rng.choice((1, 2, 2)))
@@ -59,10 +59,10 @@ def algebraic(rng: random.Random) -> Draft | None:
 
 
 def multiples(rng: random.Random) -> Draft | None:
-    """Sums and products of multiples of c are multiples of c."""
+    """Statements that sums and products of multiples of c are multiples of c."""
     statement = Statement(rng)
     factor: Term = num(rng.choice((2, 3, 4, 5, 7))) if rng.random() < 0.6 else var(statement.variable("Nat"))
-    given: list[tuple[str, Term, Term, str]] = []
+    quotients: list[tuple[str, Term, Term, str]] = []
     front: list[str] = []
     rules: list[Rule] = []
     left = rng.random() < 0.7
@@ -79,9 +79,9 @@ def multiples(rng: random.Random) -> Draft | None:
         front.append(f"rcases {name} with ⟨{value_name}, {equation_name}⟩")
         product = mul(factor, var(value_name)) if left else mul(var(value_name), factor)
         rules.append(Rule(equation_name, var(number), product))
-        given.append((name, var(number), var(value_name), equation_name))
+        quotients.append((name, var(number), var(value_name), equation_name))
     other = var(statement.variable("Nat"))
-    expression, inner = _combine(rng, given, other, factor)
+    expression, inner = _combine(rng, quotients, other, factor)
     goal = f"∃ {bound}, {show(expression)} = {show(mul(factor, var(bound)) if left else mul(var(bound), factor))}"
     equation = (expression, mul(factor, inner) if left else mul(inner, factor))
     lemmas = ("Nat.mul_add", "Nat.add_mul", "Nat.mul_assoc", "Nat.mul_left_comm", "Nat.mul_comm", "Nat.add_comm")
@@ -93,14 +93,14 @@ def multiples(rng: random.Random) -> Draft | None:
 
 
 def _combine(
-    rng: random.Random, given: list[tuple[str, Term, Term, str]], other: Term, factor: Term
+    rng: random.Random, quotients: list[tuple[str, Term, Term, str]], other: Term, factor: Term
 ) -> tuple[Term, Term]:
-    """An expression in the given multiples, and what it is c times."""
-    expression, inner = given[0][1], given[0][2]
-    for _, number, quotient, _ in given[1:]:
+    """An expression in the given multiples of c, and its quotient by c."""
+    expression, inner = quotients[0][1], quotients[0][2]
+    for _, number, quotient, _ in quotients[1:]:
         expression, inner = add(expression, number), add(inner, quotient)
     shape = rng.choice(("plain", "plain", "times", "times", "plus factor", "double"))
-    if shape == "times" or (shape == "plain" and len(given) == 1):
+    if shape == "times" or (shape == "plain" and len(quotients) == 1):
         return (
             (mul(expression, other), mul(inner, other))
             if rng.random() < 0.5
@@ -114,10 +114,11 @@ def _combine(
 
 
 def bounds(rng: random.Random) -> Draft | None:
-    """A number above, below or between others."""
+    """Statements that there is a number above or between given ones."""
     statement = Statement(rng)
     a, b = (statement.variable("Nat") for _ in range(2))
     x = statement.names.introduced(("x", "y", "z", "n"))
+    # Each shape has a fixed proof: the witness, then lemmas about the order.
     shape = rng.choice(("above", "above-two", "between", "strict", "sum", "function"))
     if shape == "above":
         return statement.draft("existence", shape, f"∃ {x}, {a} < {x} ∧ {b} ≤ {x}", _above(rng, a, b))
@@ -168,7 +169,7 @@ def _above(rng: random.Random, a: str, b: str) -> ProofTree:
 
 
 def numbers(rng: random.Random) -> Draft | None:
-    """Numbers with a property that computation decides once they are named."""
+    """Statements that there is a number with a property that `decide` checks."""
     statement = Statement(rng)
     x = rng.choice(("x", "y", "n", "k"))
     chosen = rng.randint(1, 12)
@@ -191,12 +192,12 @@ def numbers(rng: random.Random) -> Draft | None:
 
 
 def predicates(rng: random.Random) -> Draft | None:
-    """First-order existence."""
+    """First-order statements with an existential goal."""
     return quantifiers(rng, "existence")
 
 
 def recursive(rng: random.Random) -> Draft | None:
-    """`∃ x, f x = ...` for a function given by its equations: existence and recursion together."""
+    """Statements `∃ x, f x = ...` for a function that recursion equations define."""
     statement = Statement(rng)
     statement.curried = False
     constant = statement.variable("Nat")

@@ -1,4 +1,4 @@
-"""Random sequents that are true by construction: pick a goal, then add hypotheses that explain it, backwards."""
+"""Random sequents that are true by construction: choose a goal, then add hypotheses that imply it, backwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BOUND_NAMES = ("x", "y", "z", "u", "v", "w")
 
 
 class Explainer:
-    """Grows hypotheses for a goal. Without predicates the formulas are propositional."""
+    """Generates hypotheses for a goal. Without predicates, the formulas are propositional."""
 
     def __init__(
         self, rng: random.Random, letters: list[str], predicates: dict[str, int], constants: list[str]
@@ -22,12 +22,12 @@ class Explainer:
         self.constants = constants
         self.hypotheses: list[Formula] = []
         self.locals: list[str] = []
-        """Variables of the goal's own quantifiers: hypotheses that mention one are closed over it."""
+        """Variables of the goal's own quantifiers. Hypotheses that mention one are universally quantified over it."""
         self.assumed: list[Formula] = []
-        """What the goal's own premises provide."""
+        """Premises of the goal itself, which a proof may use."""
 
     def random_atom(self, terms: list[str] | None = None) -> Formula:
-        """A letter, or a predicate of some terms (the constants and local variables)."""
+        """A propositional letter, or a predicate of terms (default: the constants and local variables)."""
         terms = [*self.constants, *self.locals] if terms is None else terms
         if self.predicates and terms and (not self.letters or self.rng.random() < 0.8):
             name = self.rng.choice(sorted(self.predicates))
@@ -35,7 +35,7 @@ class Explainer:
         return atom(self.rng.choice(self.letters)) if self.letters else FALSE
 
     def random_formula(self, depth: int) -> Formula:
-        """A formula of connectives up to a depth, with few negations and equivalences."""
+        """A random formula of at most this depth, with few negations and equivalences."""
         if depth == 0 or self.rng.random() < 0.25:
             return self.random_atom()
         head = self.rng.choices(("and", "or", "imp", "not", "iff"), (4, 4, 4, 2, 1))[0]
@@ -45,12 +45,13 @@ class Explainer:
         return left if left == right else (head, left, right)
 
     def bound_name(self, *formulas: Formula) -> str:
-        taken = {*self.constants, *self.locals} | {name for formula in formulas for name in _all_terms(formula)}
-        return self.rng.choice([name for name in (*BOUND_NAMES, "x1", "y1", "z1") if name not in taken])
+        used = {*self.constants, *self.locals} | {name for formula in formulas for name in _all_terms(formula)}
+        return self.rng.choice([name for name in (*BOUND_NAMES, "x1", "y1", "z1") if name not in used])
 
     def add(self, formula: Formula) -> None:
-        """Add a hypothesis, closed over local variables; nothing is added twice, and no `A → A` or `A ∧ A`."""
-        if formula in self.assumed or _silly(formula):
+        """Add a hypothesis, universally quantified over local variables. Repeated and trivial ones (`A → A`, `A ∧ A`)
+        are not added."""
+        if formula in self.assumed or _trivial(formula):
             return
         for name in sorted(free_terms(formula) & set(self.locals)):
             bound = self.bound_name(formula)
@@ -59,7 +60,7 @@ class Explainer:
             self.hypotheses.append(formula)
 
     def explain(self, goal: Formula, budget: int) -> None:
-        """Add hypotheses from which the goal follows, spending about `budget` steps."""
+        """Add hypotheses from which the goal follows in about `budget` steps."""
         if goal in self.assumed and self.rng.random() < 0.8:
             return
         if self._explain_connective(goal, budget):
@@ -80,7 +81,7 @@ class Explainer:
         self.rng.choice(moves)(goal, budget)
 
     def _explain_connective(self, goal: Formula, budget: int) -> bool:
-        """Break a compound goal up; sometimes leave it whole (False)."""
+        """Split a compound goal and explain its parts. Returns False if it is not split."""
         head = goal[0]
         if head == "and":
             self.explain(goal[1], (budget - 1) // 2)
@@ -105,7 +106,7 @@ class Explainer:
         return True
 
     def _premise(self) -> Formula:
-        """Something to derive the goal from: preferably what is assumed."""
+        """A formula to derive the goal from, preferably one of the assumed ones."""
         if self.assumed and self.rng.random() < 0.6:
             return self.rng.choice(self.assumed)
         return self.random_formula(self.rng.choice((0, 0, 0, 1)))
@@ -188,10 +189,10 @@ def _all_terms(formula: Formula) -> set[str]:
     return {name for part in formula[1:] for name in _all_terms(part)}
 
 
-def _silly(formula: Formula) -> bool:
-    """`A ∧ A`, `A → A`, `A → B → A` and the like."""
+def _trivial(formula: Formula) -> bool:
+    """Whether a formula is trivial, such as `A ∧ A`, `A → A` or `A → B → A`."""
     if formula[0] in ("all", "ex"):
-        return _silly(formula[2])
+        return _trivial(formula[2])
     if formula[0] in ("atom", "false", "not"):
         return False
     tail = formula[2]

@@ -1,4 +1,4 @@
-"""The table of families: what makes their statements, and how many of them the bank wants."""
+"""The table of families: the generators of their statements, and their shares of the bank."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Maker = Callable[[random.Random], Draft | None]
 
 
 def _mix(*makers: tuple[Maker, float]) -> Maker:
-    """One maker that picks among several at random, with weights."""
+    """A maker that chooses one of several makers at random, with weights."""
 
     def make(rng: random.Random) -> Draft | None:
         return rng.choices([maker for maker, _ in makers], [weight for _, weight in makers])[0](rng)
@@ -45,7 +45,7 @@ MAKERS: dict[str, tuple[Maker, float]] = {
     ),
     "existence+recursion": (existence.recursive, 0.7),
 }  # fmt: skip
-"""Family to its maker and its weight in the bank."""
+"""The maker of each family and its weight in the bank."""
 
 FALSE_MAKERS: dict[str, Maker] = {
     "propositional": logic_families.false_propositional,

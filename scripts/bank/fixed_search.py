@@ -1,4 +1,4 @@
-"""Searches with the fixed tactic list in one process: the prover's agent on the lean-proxy's pool, without a broker."""
+"""Runs searches with the fixed list of tactics in one process: a prover's agent and a lean-proxy's pool, no broker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TACTIC_SECONDS = 5.0
 
 @asynccontextmanager
 async def local_requests(workers: int = 1) -> AsyncIterator[Requests]:
-    """The lean-proxy's request handler with workers of its own."""
+    """The lean-proxy's request handler, with its own pool of workers."""
     pool = Pool(LeanToolchain.pocket(), WorkerOptions(), workers=workers, queue=64)
     pool.start()
     try:
@@ -32,7 +32,7 @@ async def local_requests(workers: int = 1) -> AsyncIterator[Requests]:
 
 
 async def solve_all(theorems: Sequence[Theorem], simulations: int) -> list[bool]:
-    """For each theorem: does the fixed tactic list prove it within this many simulations?"""
+    """Whether a search with the fixed list of tactics proves each theorem within this number of simulations."""
     solved = []
     parameters = ProverSettings(policy="fixed").search_parameters()
     async with local_requests() as requests:

@@ -1,4 +1,4 @@
-"""How much of the bank falls to tactics and searches that have learned nothing.
+"""Measures baselines of the bank: how many statements are proved by single tactics and by searches without a model.
 
 python -m scripts.bank.floors                     # single tactics after `intros`
 python -m scripts.bank.floors --search 16         # and a search with the fixed tactic list, no model
@@ -17,11 +17,11 @@ from scripts.bank.lean_check import closed_by
 
 MOST_BY_ONE = 0.15
 MOST_BY_ANY = 0.30
-"""Promises about the test split: closed by one tactic alone, by any of them."""
+"""Promised limits for the test split: the share closed by one tactic, and by any of them."""
 
 
 def floors(statements: Sequence[BankTheorem]) -> dict[str, float]:
-    """Share of statements that `intros` and then one tactic proves, for each tactic, and `any`."""
+    """The share of statements that each tactic proves after `intros`, and `any`: the share that some tactic proves."""
     theorems = [statement.theorem for statement in statements]
     closed = {tactic: closed_by(theorems, tactic) for tactic in FLOOR_TACTICS}
     shares = {tactic: sum(results) / len(theorems) for tactic, results in closed.items()}
@@ -30,7 +30,7 @@ def floors(statements: Sequence[BankTheorem]) -> dict[str, float]:
 
 
 def search_floor(statements: Sequence[BankTheorem], simulations: int) -> list[bool]:
-    """For each statement: does a search with the fixed tactic list find a proof?"""
+    """Whether a search with the fixed list of tactics proves each statement."""
     import asyncio
 
     from scripts.bank.fixed_search import solve_all
@@ -39,14 +39,14 @@ def search_floor(statements: Sequence[BankTheorem], simulations: int) -> list[bo
 
 
 def by_level(statements: Sequence[BankTheorem], solved: Sequence[bool]) -> dict[int, float]:
-    """Share solved at each level."""
+    """The solve rate at each level."""
     total = Counter(statement.level for statement in statements)
     won = Counter(statement.level for statement, done in zip(statements, solved, strict=True) if done)
     return {level: won[level] / total[level] for level in sorted(total)}
 
 
 def main() -> int:
-    """Entry point of `python -m scripts.bank.floors`. Exit code 1 when a promise about the test split is broken."""
+    """Entry point of `python -m scripts.bank.floors`. Exit code 1 if the test split exceeds a promised limit."""
     parser = argparse.ArgumentParser(description="Floors of the theorem bank.")
     parser.add_argument("--split", choices=SPLITS, default="test")
     parser.add_argument("--search", type=int, default=0, metavar="SIMULATIONS", help="also search with the fixed list")
@@ -66,8 +66,8 @@ def main() -> int:
         print(f"  fixed tactic list, {arguments.search} simulations: {sum(solved) / len(solved):.1%}")
         for level, share in by_level(statements, solved).items():
             print(f"    level {level}       {share:7.1%}")
-    kept = shares["any"] <= MOST_BY_ANY and all(shares[tactic] <= MOST_BY_ONE for tactic in FLOOR_TACTICS)
-    return 0 if kept or arguments.split != "test" else 1
+    within_limits = shares["any"] <= MOST_BY_ANY and all(shares[tactic] <= MOST_BY_ONE for tactic in FLOOR_TACTICS)
+    return 0 if within_limits or arguments.split != "test" else 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Runs many generated theorems through real Lean at once: does a proof hold, and which state does each tactic see?
+"""Checks many generated proofs with real Lean at once, and records the state before each tactic.
 
-One `lean --json --stdin` process elaborates a file of some hundred theorems; messages are told apart by their lines.
+One `lean --json --stdin` process elaborates a file of some hundred theorems. Messages are assigned to theorems by their
+lines.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from node.lean.text.goals import factorise, split_goals
 from node.lean.text.script import proof_lines
 
 CHUNK = 300
-"""Theorems per process: enough to hide its start (50 ms), few enough to stay under 400 MB."""
+"""Theorems per process: many enough to make its start (50 ms) negligible, few enough to stay under 400 MB."""
 
 TRACE = "trace_state"
 
 OPTIONS = ("-DmaxHeartbeats=20000", "-DautoImplicit=false", "-Dlinter.all=false")
-"""Heartbeats: a tenth of Lean's default; what a generated proof needs is far below."""
+"""The heartbeats are a tenth of Lean's default, far more than a generated proof needs."""
 
 
 @dataclass
 class Checked:
-    """What Lean said about one theorem with its proof."""
+    """Lean's result for one theorem with its proof."""
 
     errors: list[str] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
@@ -38,7 +39,7 @@ class Checked:
 
 
 def run_lean(text: str, timeout: float = 600) -> list[dict[str, Any]]:
-    """Lean's messages about a file. Raises RuntimeError when Lean itself fails, and subprocess.TimeoutExpired."""
+    """Lean's messages about a file. Raises RuntimeError if Lean itself fails, and subprocess.TimeoutExpired."""
     from node.lean.toolchain.pocket import toolchain
 
     command = [*toolchain.command(), "--json", "--stdin", "-DmaxErrors=1000000", *OPTIONS]
@@ -46,7 +47,7 @@ def run_lean(text: str, timeout: float = 600) -> list[dict[str, Any]]:
         command, env=toolchain.environment(), input=text, capture_output=True, text=True, timeout=timeout, check=False
     )
     if outcome.returncode not in (0, 1):
-        raise RuntimeError(f"lean ended with {outcome.returncode}: {outcome.stderr.strip()[-500:]}")
+        raise RuntimeError(f"lean ended with code {outcome.returncode}: {outcome.stderr.strip()[-500:]}")
     return [json.loads(line) for line in outcome.stdout.splitlines() if line.startswith("{")]
 
 
@@ -57,14 +58,14 @@ def traced(proof: ProofTree) -> ProofTree:
 
 
 def preorder(proof: ProofTree) -> Iterable[ProofTree]:
-    """The nodes of a proof in the order of its script (plain layouts only: every branch one goal, in Lean's order)."""
+    """The nodes of a proof in the order of its script. Every branch must have one goal, in Lean's order."""
     yield proof
     for child in proof.children:
         yield from preorder(child)
 
 
 def check(items: Sequence[tuple[Theorem, ProofTree]]) -> list[Checked]:
-    """Every theorem with its proof: Lean's errors, and the state before each tactic."""
+    """Check every theorem with its proof: Lean's errors, and the state before each tactic."""
     results: list[Checked] = []
     for start in range(0, len(items), CHUNK):
         results += _check_chunk(items[start : start + CHUNK])
@@ -82,7 +83,7 @@ def _check_chunk(items: Sequence[tuple[Theorem, ProofTree]]) -> list[Checked]:
             if len(branches) == 1:
                 results[index].states.append(branches[0].state)
             else:
-                results[index].errors.append(f"{len(branches)} branches where the proof has one")
+                results[index].errors.append(f"{len(branches)} branches instead of one")
     for result, (_, proof) in zip(results, items, strict=True):
         if not result.errors and len(result.states) != sum(1 for _ in preorder(proof)):
             result.errors.append("a tactic was not reached")
@@ -90,7 +91,8 @@ def _check_chunk(items: Sequence[tuple[Theorem, ProofTree]]) -> list[Checked]:
 
 
 def run_blocks(blocks: Sequence[Sequence[str]]) -> list[tuple[int, int, dict[str, Any]]]:
-    """Lean's messages about blocks of lines, each with its block's index and its line in it, in the file's order."""
+    """Lean's messages about blocks of lines, in the file's order. Each comes with the index of its block and its line
+    in the block."""
     owners: list[tuple[int, int]] = []
     lines: list[str] = []
     for index, block in enumerate(blocks):
@@ -102,7 +104,7 @@ def run_blocks(blocks: Sequence[Sequence[str]]) -> list[tuple[int, int, dict[str
 
 
 def closed_by(theorems: Sequence[Theorem], tactic: str) -> list[bool]:
-    """For each statement: does `intros` and then this one tactic prove it?"""
+    """Whether `intros` followed by this tactic proves each statement."""
     results = [True] * len(theorems)
     for start in range(0, len(theorems), CHUNK):
         part = theorems[start : start + CHUNK]

@@ -1,4 +1,4 @@
-"""Formulas of propositional and first-order logic, as immutable tuples, printed as Lean prints them."""
+"""Formulas of propositional and first-order logic as immutable tuples, and their text in Lean's notation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Formula = tuple[Any, ...]
 
 FALSE: Formula = ("false",)
 SYMBOLS = {"and": ("∧", 35), "or": ("∨", 30), "imp": ("→", 25), "iff": ("↔", 20)}
-"""Symbol and binding power, as in Lean. ∧, ∨ and → associate to the right, ↔ not at all."""
+"""Symbols and binding powers, as in Lean. ∧, ∨ and → are right-associative, ↔ is not associative."""
 
 
 def atom(predicate: str, *terms: str) -> Formula:
@@ -19,7 +19,7 @@ def atom(predicate: str, *terms: str) -> Formula:
 
 
 def show(formula: Formula, power: int = 0) -> str:
-    """Lean text with as few brackets as Lean prints; the types of bound variables are left to Lean."""
+    """Lean text with as few brackets as Lean prints. Bound variables have no types; Lean infers them."""
     head = formula[0]
     if head == "atom":
         return " ".join(formula[1:])
@@ -43,7 +43,7 @@ def _bracket(text: str, needed: bool) -> str:
 
 
 def substitute(formula: Formula, name: str, term: str) -> Formula:
-    """The formula with a term in place of a free variable. Bound names are all different, so nothing is captured."""
+    """Replace a free variable by a term. All bound names are different, so there is no variable capture."""
     head = formula[0]
     if head == "atom":
         return ("atom", formula[1], *(term if part == name else part for part in formula[2:]))
@@ -55,7 +55,7 @@ def substitute(formula: Formula, name: str, term: str) -> Formula:
 
 
 def canonical(formula: Formula, bound: tuple[str, ...] = ()) -> Formula:
-    """The formula with bound variables numbered: equal exactly when two formulas differ in bound names only."""
+    """The formula with numbered bound variables. Formulas that differ only in bound names give equal results."""
     head = formula[0]
     if head == "atom":
         return ("atom", formula[1], *(f"#{bound.index(part)}" if part in bound else part for part in formula[2:]))
@@ -67,7 +67,7 @@ def canonical(formula: Formula, bound: tuple[str, ...] = ()) -> Formula:
 
 
 def free_terms(formula: Formula, bound: frozenset[str] = frozenset()) -> set[str]:
-    """Free term variables."""
+    """The free term variables of a formula."""
     head = formula[0]
     if head == "atom":
         return {part for part in formula[2:] if part not in bound}
@@ -77,14 +77,14 @@ def free_terms(formula: Formula, bound: frozenset[str] = frozenset()) -> set[str
 
 
 def atoms(formula: Formula) -> set[Formula]:
-    """Atomic subformulas."""
+    """The atomic subformulas of a formula."""
     if formula[0] == "atom":
         return {formula}
-    return {found for part in formula[1:] if isinstance(part, tuple) for found in atoms(part)}
+    return {atomic for part in formula[1:] if isinstance(part, tuple) for atomic in atoms(part)}
 
 
 def evaluate(formula: Formula, model: dict[Formula, bool]) -> bool:
-    """Truth value of a propositional formula."""
+    """The truth value of a propositional formula in a model."""
     head = formula[0]
     if head == "atom":
         return model[formula]
@@ -102,7 +102,7 @@ def evaluate(formula: Formula, model: dict[Formula, bool]) -> bool:
 
 
 def countermodels(hypotheses: list[Formula], goal: Formula) -> Iterator[dict[Formula, bool]]:
-    """Models of the hypotheses in which the goal is false; none when the sequent is classically valid."""
+    """Models of the hypotheses in which the goal is false; none if the sequent is classically valid."""
     letters = sorted({letter for formula in [*hypotheses, goal] for letter in atoms(formula)})
     for values in product((False, True), repeat=len(letters)):
         model = dict(zip(letters, values, strict=True))

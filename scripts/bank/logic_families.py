@@ -1,4 +1,4 @@
-"""Families `propositional`, `classical` and `quantifiers`: random sequents that a small prover can prove."""
+"""Families `propositional`, `classical` and `quantifiers`: random sequents that the bank's small prover can prove."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scripts.bank.prover import BankProver, GaveUp, Sequent
 
 MAX_HYPOTHESES = 7
 MAX_TEXT = 180
-"""Characters of hypotheses and conclusion: states stay short."""
+"""Most characters of hypotheses and conclusion, so that states are short."""
 
 
 def propositional(rng: random.Random) -> Draft | None:
-    """Intuitionistic: explained goals, or random valid sequents."""
+    """Intuitionistic propositional logic: goals with hypotheses that imply them, or random valid sequents."""
     names = NameSupply(rng)
     letters = [names.variable("Prop") for _ in range(rng.randint(2, 5))]
     if rng.random() < 0.7:
@@ -31,7 +31,7 @@ def propositional(rng: random.Random) -> Draft | None:
 
 
 def classical(rng: random.Random) -> Draft | None:
-    """Classically valid sequents of which the prover finds no intuitionistic proof."""
+    """Classically valid sequents for which the prover finds no intuitionistic proof."""
     names = NameSupply(rng)
     letters = [names.variable("Prop") for _ in range(rng.randint(1, 4))]
     for _ in range(20):
@@ -45,7 +45,7 @@ def classical(rng: random.Random) -> Draft | None:
 
 
 def false_propositional(rng: random.Random) -> Draft | None:
-    """A sequent with a countermodel."""
+    """False sequents, with a countermodel."""
     names = NameSupply(rng)
     letters = [names.variable("Prop") for _ in range(rng.randint(2, 4))]
     hypotheses, goal = random_sequent(rng, letters)
@@ -66,7 +66,7 @@ def false_propositional(rng: random.Random) -> Draft | None:
 
 
 def random_sequent(rng: random.Random, letters: list[str]) -> tuple[list[Formula], Formula]:
-    """Random formulas on both sides, every hypothesis mentioning a letter of the rest."""
+    """Random hypotheses and a random goal."""
     maker = Explainer(rng, letters, {}, [])
     hypotheses = [maker.random_formula(2) for _ in range(rng.choice((0, 1, 1, 2, 2, 3)))]
     return hypotheses, maker.random_formula(rng.choice((1, 2, 2)))
@@ -82,7 +82,7 @@ def _intuitionistic(hypotheses: list[Formula], goal: Formula) -> bool:
 
 
 def quantifiers(rng: random.Random, family: str = "quantifiers") -> Draft | None:
-    """First-order: predicates on a type, constants, relations."""
+    """First-order logic: predicates on a type, constants, relations."""
     names = NameSupply(rng)
     kind = rng.choice(("α", "α", "Nat"))
     variables = [("α", "Type")] if kind == "α" else []
@@ -100,7 +100,7 @@ def quantifiers(rng: random.Random, family: str = "quantifiers") -> Draft | None
 
 
 def _quantified_goal(rng: random.Random, explainer: Explainer, family: str) -> Formula:
-    """A goal: `∀ x, A x → B x`, `∃ x, A x ∧ B x`, or something without quantifiers about a constant."""
+    """A goal: `∀ x, A x → B x`, `∃ x, A x ∧ B x`, or a formula about constants without quantifiers."""
     shape = "ex" if family == "existence" else rng.choice(("all", "all", "ex", "plain"))
     if shape == "plain" and explainer.constants:
         return explainer.random_formula(1)
@@ -116,7 +116,7 @@ def _quantified_goal(rng: random.Random, explainer: Explainer, family: str) -> F
 
 
 def vacuous(formula: Formula) -> bool:
-    """Does a quantifier bind nothing, or a connective join equal formulas?"""
+    """Whether a quantifier binds a variable that does not occur, or a connective joins equal formulas."""
     if formula[0] in ("atom", "false"):
         return False
     if formula[0] in ("all", "ex"):
@@ -133,7 +133,8 @@ def sequent_draft(
     goal: Formula,
     classical: bool = False,
 ) -> Draft | None:
-    """Prove a sequent and dress it: hypotheses as binders or as premises of the conclusion, used variables only."""
+    """Prove a sequent and make it a statement. Hypotheses become binders or premises of the conclusion; unused
+    variables are dropped. None: it is unsuitable or not proved."""
     if (
         len(hypotheses) > MAX_HYPOTHESES
         or goal in hypotheses
@@ -141,13 +142,14 @@ def sequent_draft(
         or any(map(vacuous, [*hypotheses, goal]))
     ):
         return None
+    # The last `moved` hypotheses become premises of the conclusion, so that proofs begin with `intro`.
     moved = rng.choice((0, 0, 0, 1, 2, len(hypotheses)))
-    kept = hypotheses[: max(len(hypotheses) - moved, 0)]
-    for formula in reversed(hypotheses[len(kept) :]):
+    in_binders = hypotheses[: max(len(hypotheses) - moved, 0)]
+    for formula in reversed(hypotheses[len(in_binders) :]):
         goal = ("imp", formula, goal)
-    named = [(names.hypothesis(), formula) for formula in kept]
-    mentioned = {part for formula in [*kept, goal] for letter in atoms(formula) for part in letter[1:]}
-    mentioned |= {name for formula in [*kept, goal] for name in free_terms(formula)}
+    named = [(names.hypothesis(), formula) for formula in in_binders]
+    mentioned = {part for formula in [*in_binders, goal] for letter in atoms(formula) for part in letter[1:]}
+    mentioned |= {name for formula in [*in_binders, goal] for name in free_terms(formula)}
     variables = [(name, kind) for name, kind in variables if name in mentioned or name == "α"]
     types = {"Prop", "Type"}
     terms = tuple(name for name, kind in variables if kind not in types and "→" not in kind)

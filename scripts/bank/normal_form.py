@@ -1,7 +1,8 @@
-"""When are two statements the same, up to names and the order of hypotheses? And which shape do they have?
+"""Normal forms of statements, equal up to names and the order of hypotheses; and skeletons, the shapes of statements.
 
-Works on the text alone, so that a test can check the committed bank. Leading quantifiers and premises of the conclusion
-count as variables and hypotheses; types of variables are left out, so a statement about `α` equals one about `Nat`.
+They are computed from the text alone, so that a test can check the committed bank. Leading quantifiers and premises of
+the conclusion count as variables and hypotheses. Types of variables are ignored, so a statement about `α` equals one
+about `Nat`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _IDENTIFIER = re.compile(r"[^\W\d][\w']*$")
 _KINDS = {"Prop", "Type", "Nat", "List", "→"}
 _OPEN, _CLOSE = "([⟨", ")]⟩"
 MAX_ORDERS = 200
-"""Orders of indistinguishable hypotheses that are tried for the smallest text."""
+"""Most orders of indistinguishable hypotheses that are tried to find the smallest text."""
 
 Tokens = tuple[str, ...]
 
@@ -26,7 +27,7 @@ def tokens(text: str) -> Tokens:
 
 
 def parts(theorem: Theorem) -> tuple[list[Tokens], Tokens, set[str]]:
-    """Hypotheses, conclusion and names of variables. Raises ValueError for binders that this module cannot read."""
+    """Hypotheses, conclusion and names of variables. Raises ValueError for binders that cannot be parsed."""
     names: set[str] = set()
     hypotheses: list[Tokens] = []
     for group in binder_groups(theorem):
@@ -42,7 +43,7 @@ def parts(theorem: Theorem) -> tuple[list[Tokens], Tokens, set[str]]:
 
 
 def binder_groups(theorem: Theorem) -> list[str]:
-    """`h : p` for each `(h : p)` of the binders. Raises ValueError for any other text between them."""
+    """`h : p` for each binder `(h : p)`. Raises ValueError for other text between the binders."""
     groups, depth, start = [], 0, 0
     for index, char in enumerate(theorem.binders):
         if char == "(":
@@ -58,7 +59,7 @@ def binder_groups(theorem: Theorem) -> list[str]:
 
 
 def strip_premises(body: Tokens) -> tuple[list[Tokens], Tokens, set[str]]:
-    """Leading `∀ x,` and `A →` of a conclusion, at its top level."""
+    """Split leading `∀ x,` and `A →` off a conclusion: premises, remaining conclusion, names of bound variables."""
     premises: list[Tokens] = []
     names: set[str] = set()
     while True:
@@ -91,21 +92,21 @@ def _closing(body: Tokens) -> int:
 
 
 def _top_level_arrow(body: Tokens) -> int | None:
-    depth, found = 0, None
+    depth, first_arrow = 0, None
     for index, token in enumerate(body):
         depth += (token in _OPEN) - (token in _CLOSE)
         if depth == 0:
             if token == "↔":
                 return None
-            if token in ("∀", "∃") and found is None:
+            if token in ("∀", "∃") and first_arrow is None:
                 return None
-            if token == "→" and found is None:
-                found = index
-    return found
+            if token == "→" and first_arrow is None:
+                first_arrow = index
+    return first_arrow
 
 
 def bind(formula: Tokens) -> Tokens:
-    """Bound variables as `%0`, `%1`, ... in the order of their quantifiers."""
+    """Rename bound variables to `%0`, `%1`, ... in the order of their quantifiers."""
     names: dict[str, str] = {}
     index = 0
     while index < len(formula):
@@ -120,7 +121,7 @@ def bind(formula: Tokens) -> Tokens:
 
 
 def skeleton(theorem: Theorem) -> str:
-    """The shape: free variables as `_`, constants kept, hypotheses sorted."""
+    """The shape of a statement: variables replaced by `_`, hypotheses sorted."""
     hypotheses, conclusion, names = parts(theorem)
 
     def erase(formula: Tokens) -> str:
@@ -130,7 +131,7 @@ def skeleton(theorem: Theorem) -> str:
 
 
 def normal_form(theorem: Theorem) -> str:
-    """One text for all renamings of variables and orders of hypotheses."""
+    """A text that is equal for all renamings of variables and orders of hypotheses."""
     hypotheses, conclusion, names = parts(theorem)
     mapping: dict[str, str] = {}
     head = _render(bind(conclusion), names, mapping, commit=True)
@@ -143,20 +144,22 @@ def _render(formula: Tokens, names: set[str], mapping: dict[str, str], commit: b
     return " ".join(mapping.setdefault(token, f"v{len(mapping)}") if token in names else token for token in formula)
 
 
-def _orders(rest: list[Tokens], names: set[str], mapping: dict[str, str], budget: list[int]) -> Iterator[list[str]]:
-    """Texts of the hypotheses, smallest first; every choice among equals is tried."""
-    if not rest:
+def _orders(
+    hypotheses: list[Tokens], names: set[str], mapping: dict[str, str], budget: list[int]
+) -> Iterator[list[str]]:
+    """Texts of the hypotheses in all orders that begin with the smallest. `budget` limits the number of orders."""
+    if not hypotheses:
         budget[0] -= 1
         yield []
         return
-    texts = [_render(formula, names, mapping, commit=False) for formula in rest]
+    texts = [_render(formula, names, mapping, commit=False) for formula in hypotheses]
     best = min(texts)
     for index, text in enumerate(texts):
         if text != best:
             continue
         extended = dict(mapping)
-        _render(rest[index], names, extended, commit=True)
-        for following in _orders(rest[:index] + rest[index + 1 :], names, extended, budget):
+        _render(hypotheses[index], names, extended, commit=True)
+        for following in _orders(hypotheses[:index] + hypotheses[index + 1 :], names, extended, budget):
             yield [text, *following]
         if extended == mapping or budget[0] <= 0:
             return

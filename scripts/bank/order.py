@@ -1,4 +1,4 @@
-"""Family `nat-order`: inequalities explained backwards by monotonicity, transitivity and hypotheses."""
+"""Family `nat-order`: inequalities that are derived backwards by monotonicity, transitivity and hypotheses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_HYPOTHESES = 6
 
 
 class Statement:
-    """Collects variables and hypotheses of a statement; some hypotheses become premises of the conclusion."""
+    """Collects the variables and hypotheses of a statement. Some hypotheses become premises of the conclusion."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -29,9 +29,9 @@ class Statement:
         return name
 
     def hypothesis(self, text: str) -> str:
-        """Add a hypothesis, or find it; returns its name."""
-        for name, known in [*self.hypotheses, *self.premises]:
-            if known == text:
+        """Add a hypothesis if it is new; returns its name."""
+        for name, existing in [*self.hypotheses, *self.premises]:
+            if existing == text:
                 return name
         if self.curried and len(self.premises) < 3 and self.rng.random() < 0.6:
             self.premises.append((self.names.introduced(), text))
@@ -40,7 +40,7 @@ class Statement:
         return self.hypotheses[-1][0]
 
     def draft(self, family: str, generator: str, goal: str, proof: ProofTree) -> Draft | None:
-        """The finished statement; None when it has too many hypotheses."""
+        """The finished statement; None if it has too many hypotheses or no variables."""
         if len(self.hypotheses) + len(self.premises) > MAX_HYPOTHESES:
             return None
         if self.premises:
@@ -54,12 +54,12 @@ class Statement:
 
 
 def bracketed(text: str) -> str:
-    """A premise as it stands before an arrow."""
+    """A premise, bracketed if this is necessary before an arrow."""
     return f"({text})" if any(mark in text for mark in ("→", "∀", "∃", "↔")) else text
 
 
 def nat_order(rng: random.Random) -> Draft | None:
-    """`s ≤ t`, `s < t`, `s = t`, a negation or a contradiction."""
+    """Statements with conclusion `s ≤ t`, `s < t`, `s = t`, a negation, `False` or a conjunction."""
     maker = _Order(rng)
     budget = rng.randint(0, 4)
     kind = rng.choices(("le", "lt", "eq", "not", "false", "and"), (6, 3, 2, 1.5, 1, 1.5))[0]
@@ -116,7 +116,7 @@ class _Order:
         return var(self.rng.choice(self.letters))
 
     def pair(self, depth: int) -> tuple[Term, Term]:
-        """Two terms of one shape whose leaves are to be compared, the right one sometimes with something added."""
+        """Two terms of the same shape, to be compared by their leaves. Sometimes the right one has an extra summand."""
         if depth == 0:
             left = self.letter(0.3)
             right = self.images.setdefault(left, left if self.rng.random() < 0.15 else self.letter(0.7))
@@ -182,12 +182,13 @@ class _Order:
         name = self.statement.hypothesis(f"{show(middle)} ≤ {show(right)}")
         return self._join("Nat.le_trans", name, self.le(left, middle, budget - 1), False)
 
-    def _join(self, lemma: str, name: str, rest: ProofTree, first: bool) -> ProofTree:
-        """Transitivity with a hypothesis on the left (`first`) or right; in one step where the rest is a hypothesis."""
-        other = rest.tactic.removeprefix("exact ")
-        if rest.tactic.startswith("exact ") and " " not in other:
+    def _join(self, lemma: str, name: str, remaining: ProofTree, first: bool) -> ProofTree:
+        """Transitivity with hypothesis `name` on the left (`first`) or right. If a hypothesis also proves the remaining
+        inequality, this is one step."""
+        other = remaining.tactic.removeprefix("exact ")
+        if remaining.tactic.startswith("exact ") and " " not in other:
             return step(f"exact {lemma} {name} {other}" if first else f"exact {lemma} {other} {name}")
-        return step(f"apply {lemma} {name}" if first else f"refine {lemma} ?_ {name}", rest)
+        return step(f"apply {lemma} {name}" if first else f"refine {lemma} ?_ {name}", remaining)
 
     def lt(self, left: Term, right: Term, budget: int) -> ProofTree:
         """A proof of `left < right`, adding hypotheses."""
@@ -223,7 +224,7 @@ class _Order:
 
 
 def false_order(rng: random.Random) -> Draft | None:
-    """Inequalities that fail at small numbers although their hypotheses hold."""
+    """False inequalities: small numbers satisfy the hypotheses and refute the conclusion."""
     names = NameSupply(rng)
     letters = [names.variable("Nat") for _ in range(rng.randint(2, 4))]
 
@@ -247,6 +248,7 @@ def false_order(rng: random.Random) -> Draft | None:
     ]
     if any(left == right for left, _, right in relations) or not used:
         return None
+    # Random values, until some satisfy all relations but the last one, which is the conclusion.
     for _ in range(30):
         values = {name: rng.randint(0, 4) for name in used}
         truth = [_holds(relation, values) for relation in relations]

@@ -1,7 +1,7 @@
-"""A small prover for sequents of logic: finds a shortest proof in one-line tactics (iterative deepening).
+"""A small prover for sequents of logic. It finds a shortest proof of one-line tactics by iterative deepening.
 
-It only proposes: every proof goes through Lean. Steps that cannot hurt (intro, taking a conjunction or an existence
-apart) are taken at once, so proofs have one style, which a small policy can learn.
+Lean checks every proof. Invertible steps (`intro`, `rcases` of a conjunction or an existential) are always taken first,
+so proofs have a uniform style that a small policy can learn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scripts.bank.draft import step
 from scripts.bank.logic import FALSE, Formula, atoms, canonical, free_terms, show, substitute
 
 MAX_NODES = 1200
-"""Sequents looked at before the prover gives up: some tens of milliseconds."""
+"""Most sequents of a search, which takes some tens of milliseconds."""
 
 Context = tuple[tuple[str, Formula], ...]
 
@@ -22,7 +22,7 @@ SequentKey = tuple[frozenset[Formula], Formula, tuple[str, ...]]
 
 
 class GaveUp(Exception):
-    """No proof within the bounds."""
+    """The prover found no proof within its limits."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Sequent:
     goal: Formula
     terms: tuple[str, ...]
     used: frozenset[str]
-    """Names that are taken."""
+    """Names in use."""
 
     def key(self) -> SequentKey:
-        """Equal for sequents that differ in the names and the order of hypotheses alone."""
+        """A key that is equal for sequents that differ only in names and order of hypotheses."""
         return frozenset(canonical(formula) for _, formula in self.context), canonical(self.goal), self.terms
 
     def fresh(self, pool: tuple[str, ...] = ()) -> str:
@@ -51,7 +51,7 @@ class Sequent:
 
 
 class BankProver:
-    """Proofs of sequents. `classical` allows `by_cases` on atoms and proofs by contradiction."""
+    """Proves sequents. `classical` allows `by_cases` on atoms and proofs by contradiction."""
 
     def __init__(self, classical: bool = False) -> None:
         self.classical = classical
@@ -122,7 +122,7 @@ def _both(sequent: Sequent) -> list[Sequent]:
 
 
 def close(sequent: Sequent) -> str | None:
-    """One tactic that closes the goal from what is in the context, if there is one."""
+    """A tactic that closes the goal from the context; None if there is none."""
     known: dict[Formula, str] = {}
     for name, formula in sequent.context:
         known.setdefault(canonical(formula), name)
@@ -145,9 +145,9 @@ def close(sequent: Sequent) -> str | None:
     for name, formula in sequent.context:
         for arguments, premises, head in instances(sequent, formula):
             if canonical(head) == goal and (arguments or premises):
-                found = [known.get(canonical(premise)) for premise in premises]
-                if None not in found:
-                    return f"exact {' '.join([name, *arguments, *(text for text in found if text)])}"
+                proofs = [known.get(canonical(premise)) for premise in premises]
+                if None not in proofs:
+                    return f"exact {' '.join([name, *arguments, *(text for text in proofs if text)])}"
         if formula[0] == "iff":
             for target, source, word in ((formula[2], formula[1], "mp"), (formula[1], formula[2], "mpr")):
                 if canonical(target) == goal and canonical(source) in known:
@@ -156,9 +156,9 @@ def close(sequent: Sequent) -> str | None:
 
 
 def instances(sequent: Sequent, formula: Formula, depth: int = 3) -> Iterator[tuple[list[str], list[Formula], Formula]]:
-    """Ways to use a formula `∀ x, A → B → H` from the left: terms for its variables, premises, and what follows.
+    """Instances of a formula `∀ x, A → B → H`: terms for its variables, premises, and conclusion.
 
-    Variables stand before premises (`∀ x, A → ∀ y, ...` stops at the second quantifier).
+    Only leading variables are instantiated (`∀ x, A → ∀ y, ...` stops at the second quantifier).
     """
     yield [], *_premises(formula)[-1]
     if formula[0] in ("imp", "not"):
@@ -171,12 +171,12 @@ def instances(sequent: Sequent, formula: Formula, depth: int = 3) -> Iterator[tu
 
 
 def _premises(formula: Formula) -> list[tuple[list[Formula], Formula]]:
-    """`A → B → H` as ([], whole), ([A], B → H), ([A, B], H)."""
-    found: list[tuple[list[Formula], Formula]] = [([], formula)]
+    """`A → B → H` as ([], A → B → H), ([A], B → H), ([A, B], H)."""
+    splits: list[tuple[list[Formula], Formula]] = [([], formula)]
     while formula[0] in ("imp", "not"):
         premise, formula = formula[1], formula[2] if formula[0] == "imp" else FALSE
-        found.append(([*found[-1][0], premise], formula))
-    return found
+        splits.append(([*splits[-1][0], premise], formula))
+    return splits
 
 
 def introduce(sequent: Sequent) -> tuple[str, list[Sequent]] | None:
@@ -196,26 +196,26 @@ def introduce(sequent: Sequent) -> tuple[str, list[Sequent]] | None:
 
 
 def take_apart(sequent: Sequent) -> tuple[str, list[Sequent]] | None:
-    """`rcases` on the first conjunction or existence of the context."""
+    """`rcases` on the first conjunction or existential of the context."""
     for name, formula in sequent.context:
         if formula[0] == "and":
-            rest = sequent.without(name)
-            first = rest.fresh()
-            rest = rest.add(first, formula[1])
-            second = rest.fresh()
-            return f"rcases {name} with ⟨{first}, {second}⟩", [rest.add(second, formula[2])]
+            reduced = sequent.without(name)
+            first = reduced.fresh()
+            reduced = reduced.add(first, formula[1])
+            second = reduced.fresh()
+            return f"rcases {name} with ⟨{first}, {second}⟩", [reduced.add(second, formula[2])]
         if formula[0] == "ex":
-            rest = sequent.without(name)
-            term = rest.fresh((formula[1], "x", "y", "z", "u", "v"))
-            rest = Sequent(rest.context, rest.goal, (*rest.terms, term), rest.used | {term})
-            first = rest.fresh()
+            reduced = sequent.without(name)
+            term = reduced.fresh((formula[1], "x", "y", "z", "u", "v"))
+            reduced = Sequent(reduced.context, reduced.goal, (*reduced.terms, term), reduced.used | {term})
+            first = reduced.fresh()
             body = substitute(formula[2], formula[1], term)
-            return f"rcases {name} with ⟨{term}, {first}⟩", [rest.add(first, body)]
+            return f"rcases {name} with ⟨{term}, {first}⟩", [reduced.add(first, body)]
     return None
 
 
 def backward(sequent: Sequent) -> Iterator[tuple[str, list[Sequent]]]:
-    """`apply h` where the conclusion of `h` is the goal and its variables are determined by it."""
+    """`apply h` for hypotheses `h` whose conclusion is the goal, if the goal determines all variables of `h`."""
     goal = canonical(sequent.goal)
     for name, formula in sequent.context:
         variables = _leading_variables(formula)
@@ -236,7 +236,7 @@ def _leading_variables(formula: Formula) -> list[str]:
 
 
 def _determined(formula: Formula, count: int) -> bool:
-    """Do all leading variables occur in the conclusion, so that `apply` leaves no metavariable?"""
+    """Whether all leading variables occur in the conclusion, so that `apply` leaves no metavariables."""
     variables = set(_leading_variables(formula))
     for _ in range(count):
         formula = formula[2]
@@ -244,28 +244,28 @@ def _determined(formula: Formula, count: int) -> bool:
 
 
 def case_splits(sequent: Sequent) -> Iterator[tuple[str, list[Sequent]]]:
-    """`rcases h with h1 | h2`."""
+    """`rcases h with h1 | h2` for each disjunction of the context."""
     for name, formula in sequent.context:
         if formula[0] == "or":
-            rest = sequent.without(name)
-            first, second = rest.fresh(), rest.add(rest.fresh(), formula[1]).fresh()
+            reduced = sequent.without(name)
+            first, second = reduced.fresh(), reduced.add(reduced.fresh(), formula[1]).fresh()
             yield (
                 f"rcases {name} with {first} | {second}",
-                [rest.add(first, formula[1]), rest.add(second, formula[2])],
+                [reduced.add(first, formula[1]), reduced.add(second, formula[2])],
             )
 
 
 def forward(sequent: Sequent) -> Iterator[tuple[str, list[Sequent]]]:
-    """`have h2 := h x h1`: what follows at once from the context and is not there yet."""
+    """`have h2 := h x h1`: new facts that follow from the context in one step."""
     known = {canonical(formula): name for name, formula in reversed(sequent.context)}
     for name, formula in sequent.context:
         for arguments, premises, head in instances(sequent, formula):
-            found = [known.get(canonical(premise)) for premise in premises]
-            if not (arguments or premises) or None in found or canonical(head) in known or head == FALSE:
+            proofs = [known.get(canonical(premise)) for premise in premises]
+            if not (arguments or premises) or None in proofs or canonical(head) in known or head == FALSE:
                 continue
             new = sequent.fresh()
             yield (
-                f"have {new} := {' '.join([name, *arguments, *(text for text in found if text)])}",
+                f"have {new} := {' '.join([name, *arguments, *(text for text in proofs if text)])}",
                 [sequent.add(new, head)],
             )
         if formula[0] == "iff":
@@ -276,7 +276,7 @@ def forward(sequent: Sequent) -> Iterator[tuple[str, list[Sequent]]]:
 
 
 def classical_moves(sequent: Sequent) -> Iterator[tuple[str, list[Sequent]]]:
-    """`by_cases` on an atom that is not decided yet, and proof by contradiction."""
+    """`by_cases` on atoms that the context does not decide, and proof by contradiction."""
     known = {canonical(formula) for _, formula in sequent.context}
     letters = sorted({letter for _, formula in sequent.context for letter in atoms(formula)} | atoms(sequent.goal))
     for letter in letters:

@@ -1,7 +1,7 @@
-"""Functions given by their equations, and proofs by induction about them.
+"""Functions with recursion equations, and proofs by induction about them.
 
-A statement is put together from functions (their defining equations are hypotheses) and a claim; a chain of rewriting
-steps is looked for in each case of the induction. What has no short chain is dropped.
+A statement consists of functions, whose defining equations are hypotheses, and a claim. Each case of the induction
+needs a chain of rewriting steps. Statements without a short chain are dropped.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Function:
 
 
 def define_nat(statement: Statement, base: Term, body: Term, extra: tuple[Rule, ...] = ()) -> Function:
-    """`f 0 = base`, `∀ n, f (n + 1) = body`; `("call",)` in the body is `f n`, `var("n")` is n."""
+    """Define `f 0 = base`, `∀ n, f (n + 1) = body`. In the body, `("call",)` is `f n` and `var("n")` is n."""
     name = statement.variable("Nat → Nat")
     bound = bound_name(statement, ("n", "m", "k", "i"))
     body = substitute(replace(body, ("call",), (name, var("n"))), {"n": var(bound)})
@@ -74,7 +74,7 @@ def define_nat(statement: Statement, base: Term, body: Term, extra: tuple[Rule, 
 
 
 def define_list(statement: Statement, base: Term, body: Term, target: str = "Nat") -> Function:
-    """`f [] = base`, `∀ x xs, f (x :: xs) = body`; `("call",)` in the body is `f xs`."""
+    """Define `f [] = base`, `∀ x xs, f (x :: xs) = body`. In the body, `("call",)` is `f xs`."""
     name = statement.names.pick(("f", "g", "s", "t", "F", "G", "φ", "w"))
     statement.variables.append((name, f"List Nat → {target}"))
     head, tail = bound_name(statement, ("x", "y", "a")), bound_name(statement, ("xs", "l", "as"))
@@ -95,34 +95,34 @@ def _function(statement: Statement, name: str, zero: Equation, successor: Equati
 
 
 def computed(equation: Equation) -> bool:
-    """Equal numbers on both sides."""
+    """Whether both sides are equal numbers."""
     return value(equation[0]) is not None and value(equation[0]) == value(equation[1])
 
 
 def nat_induction(statement: Statement, claim: Equation, variable: str, rules: list[Rule]) -> ProofTree | None:
-    """`induction n`, and a chain of rewriting in both cases."""
+    """A proof by `induction n` with a chain of rewriting in both cases; None if there is none."""
     zero = _at(claim, variable, num(0))
     successor = _at(claim, variable, add(var(variable), ONE))
     hypothesis = Rule("ih", *claim)
     base = close(zero, rules)
-    rest = close(successor, [hypothesis, *rules])
-    if base is None or rest is None:
+    inductive_step = close(successor, [hypothesis, *rules])
+    if base is None or inductive_step is None:
         return None
-    return step(f"induction {variable} with | zero => ?_ | succ {variable} ih => ?_", base, rest)
+    return step(f"induction {variable} with | zero => ?_ | succ {variable} ih => ?_", base, inductive_step)
 
 
 def list_induction(statement: Statement, claim: Equation, variable: str, rules: list[Rule]) -> ProofTree | None:
-    """`induction xs`, and a chain of rewriting in both cases."""
+    """A proof by `induction xs` with a chain of rewriting in both cases; None if there is none."""
     head = next(name for name in ("x", "y", "z", "e1") if name not in statement.names.used)
     base = close(_at(claim, variable, NIL), rules)
-    rest = close(_at(claim, variable, ("::", var(head), var(variable))), [Rule("ih", *claim), *rules])
-    if base is None or rest is None:
+    inductive_step = close(_at(claim, variable, ("::", var(head), var(variable))), [Rule("ih", *claim), *rules])
+    if base is None or inductive_step is None:
         return None
-    return step(f"induction {variable} with | nil => ?_ | cons {head} {variable} ih => ?_", base, rest)
+    return step(f"induction {variable} with | nil => ?_ | cons {head} {variable} ih => ?_", base, inductive_step)
 
 
 def close(equation: Equation, rules: list[Rule], max_steps: int = 6) -> ProofTree | None:
-    """A chain of rewriting, or `rfl` where both sides are equal at once."""
+    """A chain of rewriting, or `rfl` if both sides are already equal; None if there is no chain."""
     if equation[0] == equation[1] or computed(equation):
         return step("rfl")
     tactics = solve(equation, rules, max_steps, max_nodes=350, closed=computed, explicit=False)
@@ -130,7 +130,7 @@ def close(equation: Equation, rules: list[Rule], max_steps: int = 6) -> ProofTre
 
 
 def grouped(tactics: list[str]) -> list[str]:
-    """Up to three rewriting steps in one `rw [a, b, c]`: cases of an induction are short."""
+    """Join up to three rewriting steps in one `rw [a, b, c]`, so that the cases of an induction are short."""
     groups: list[list[str]] = []
     for tactic in tactics:
         text = tactic.removeprefix("rw [").removesuffix("]")

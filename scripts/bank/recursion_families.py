@@ -1,4 +1,4 @@
-"""Makers of the families `recursion`, `induction` and `list` (see `recursion` for how their proofs are found)."""
+"""Makers of the families `recursion`, `induction` and `list`. The module `recursion` finds their proofs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from scripts.bank.terms import (
 def _finish(
     statement: Statement, family: str, generator: str, claim: Equation, variable: str, kind: str, proof: ProofTree
 ) -> Draft | None:
-    """The claim about a variable of the statement, or about all of them (`∀ n, ...`, then `intro n`)."""
+    """The statement of a claim. Its variable becomes a binder, or is quantified in the goal (`∀ n, ...`, `intro n`)."""
     goal = show_equation(claim)
     if statement.rng.random() < 0.4 and not statement.premises:
         statement.variables = [(name, what) for name, what in statement.variables if name != variable]
@@ -57,7 +57,7 @@ def _finish(
 
 
 def random_body(rng: random.Random, constants: list[Term], functions: list[str], index: Term) -> Term:
-    """What a recursive equation says, in terms of the call."""
+    """A random right side of a recursion equation, which contains the recursive call."""
     term: Term = ("call",)
     for _ in range(rng.choice((1, 1, 2, 2, 3))):
         other = rng.choice([*constants, num(rng.randint(1, 5)), index])
@@ -67,7 +67,7 @@ def random_body(rng: random.Random, constants: list[Term], functions: list[str],
 
 
 def same_recursion(rng: random.Random) -> Draft | None:
-    """Two functions with the same equations, the second perhaps rearranged, are equal."""
+    """Two functions with the same recursion equations, perhaps rearranged, are equal."""
     statement = Statement(rng)
     statement.curried = False
     constants = [var(statement.variable("Nat")) for _ in range(rng.randint(0, 2))]
@@ -92,7 +92,7 @@ def same_recursion(rng: random.Random) -> Draft | None:
 
 
 def linear(rng: random.Random) -> Draft | None:
-    """`f (n + 1) = f n + d` has a closed form; sums of such functions, and their multiples."""
+    """Closed forms of functions with `f (n + 1) = f n + d`, and equations about their values."""
     statement = Statement(rng)
     statement.curried = False
     slope: Term = rng.choice((num(rng.randint(1, 6)), var(statement.variable("Nat"))))
@@ -110,6 +110,7 @@ def linear(rng: random.Random) -> Draft | None:
         else add(product, start)
     )
     claim: Equation = ((f.name, var(n)), closed)
+    # Two variations of the closed form: one step of the recursion, and a shifted argument.
     if rng.random() < 0.25:
         claim = (add((f.name, var(n)), slope), (f.name, add(var(n), ONE)))
     elif rng.random() < 0.3:
@@ -143,7 +144,7 @@ def _assoc() -> Equation:
 
 
 def sums(rng: random.Random) -> Draft | None:
-    """Sums defined by recursion: `F n + G n = H n`, `k * F n = H n`, a sum of equal terms."""
+    """Equations about sums that are defined by recursion: `F n + G n = H n`, `k * F n = H n`, ..."""
     statement = Statement(rng)
     statement.curried = False
     term = statement.variable("Nat → Nat")
@@ -152,6 +153,7 @@ def sums(rng: random.Random) -> Draft | None:
     kind = rng.choice(("add", "scale", "scale", "twice", "shift"))
     n = statement.names.variable("Nat")
     extra: Term = num(rng.randint(2, 5)) if rng.random() < 0.5 else var(statement.variable("Nat"))
+    # Each kind relates the first sum to a second function with its own recursion equations.
     first = define_nat(statement, num(0), add(call, here) if rng.random() < 0.7 else add(here, call))
     f = (first.name, var(n))
     if kind == "add":
@@ -182,7 +184,7 @@ def sums(rng: random.Random) -> Draft | None:
 
 
 def unrolled(rng: random.Random) -> Draft | None:
-    """A function's value at a number, or a few steps on: `f 3 = 8`, `f (n + 2) = ...`."""
+    """The value of a recursive function at a number, or after a few steps: `f 3 = 8`, `f (n + 2) = ...`."""
     statement = Statement(rng)
     constants = [var(statement.variable("Nat"))] if rng.random() < 0.6 else []
     others = [statement.variable("Nat → Nat")] if rng.random() < 0.5 else []
@@ -216,7 +218,7 @@ def unrolled(rng: random.Random) -> Draft | None:
 
 
 def mutual(rng: random.Random) -> Draft | None:
-    """Two functions that call each other."""
+    """Values of two mutually recursive functions."""
     statement = Statement(rng)
     f, g = statement.variable("Nat → Nat"), statement.variable("Nat → Nat")
     constant = var(statement.variable("Nat"))
@@ -247,6 +249,7 @@ def mutual(rng: random.Random) -> Draft | None:
     count = rng.randint(2, 5)
     symbolic = rng.random() < 0.4
     n = statement.variable("Nat")
+    # Unfold the start term by the equations to get the right side of the claim.
     term: Term = (f, add(var(n), num(count)) if symbolic else num(count))
     start = term
     for _ in range(count + (0 if symbolic else 1)):
@@ -267,7 +270,7 @@ def mutual(rng: random.Random) -> Draft | None:
 
 
 def list_functions(rng: random.Random) -> Draft | None:
-    """Functions on lists by their equations: homomorphisms, equal recursions, lengths, maps."""
+    """Recursive functions on lists: homomorphisms, equal recursions, lengths, maps."""
     statement = Statement(rng)
     statement.curried = False
     call: Term = ("call",)
@@ -329,7 +332,7 @@ def list_functions(rng: random.Random) -> Draft | None:
 
 
 def _applied(function: str) -> list[Rule]:
-    """`List.map` of one function: its equation at a cons with the function filled in."""
+    """The equations of `List.map` for one given function."""
     f, cons = var(function), ("::", var("?a"), var("?as"))
     return [
         Rule("List.map_nil", ("List.map", f, NIL), NIL),
@@ -338,17 +341,18 @@ def _applied(function: str) -> list[Rule]:
 
 
 def applied(outer: str, inner: str = "") -> Callable[[str], str]:
-    """Writes `OUTER (INNER t)` for a term `t`; `OUTER t` without an inner function."""
+    """A function that writes `OUTER (INNER t)` for a term `t`, or `OUTER t` without an inner function."""
     return lambda term: f"{outer} ({inner} {term})" if inner else f"{outer} {term}"
 
 
 def predicates(rng: random.Random) -> Draft | None:
-    """Induction with predicates and order: `P 0` and `P n → P (n + 1)`; growing functions."""
+    """Induction with predicates and order: `P 0` and `P n → P (n + 1)`; monotone functions."""
     statement = Statement(rng)
     n = statement.names.variable("Nat")
     bound = bound_name(statement, ("k", "m", "i"))
     induct = f"induction {n} with | zero => ?_ | succ {n} ih => ?_"
     kind = rng.choice(("plain", "pair", "rule", "function", "bound", "grow", "constant"))
+    # The first four kinds are about a predicate, the others about the order of a function's values.
     if kind in ("plain", "pair", "rule", "function"):
         p = statement.names.pick(("P", "Q", "R", "S"))
         statement.variables.append((p, "Nat → Prop"))
@@ -392,8 +396,8 @@ def predicates(rng: random.Random) -> Draft | None:
         )
     if kind == "grow":
         name = statement.hypothesis(f"∀ {bound}, {f} {bound} < {f} ({bound} + 1)")
-        rest = chain(["apply Nat.lt_of_le_of_lt ih", f"exact {name} {n}"])
-        return statement.draft("induction", kind, f"{n} ≤ {f} {n}", step(induct, step("apply Nat.zero_le"), rest))
+        successor = chain(["apply Nat.lt_of_le_of_lt ih", f"exact {name} {n}"])
+        return statement.draft("induction", kind, f"{n} ≤ {f} {n}", step(induct, step("apply Nat.zero_le"), successor))
     g = statement.variable("Nat → Nat") if rng.random() < 0.5 else ""
     name = statement.hypothesis(f"∀ {bound}, {f} ({bound} + 1) = {f} {bound}")
     wrap = applied(g, f) if g else applied(f)

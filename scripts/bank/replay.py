@@ -1,4 +1,4 @@
-"""Plays recorded transitions through the lean-proxy's own code: same states, same branches, proved in the end?"""
+"""Replays recorded transitions with the lean-proxy's code, and checks states, branches and the final proof."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from node.bank.bank import BankTransition
 from node.lean.requests import Requests
 
 SECONDS = 10.0
-"""For each tactic when it runs alone."""
+"""Timeout of each tactic when it runs alone."""
 
 
 async def replay(requests: Requests, theorem: Theorem, rows: Sequence[BankTransition]) -> str:
-    """Play the transitions of one theorem (a proof in pre-order). Returns what went wrong, or nothing."""
+    """Replay the transitions of one theorem (a proof in pre-order). Returns the problem, or an empty string."""
     remaining = iter(rows)
     problem, _ = await _play(requests, theorem, (), remaining)
     if not problem and next(remaining, None) is not None:
@@ -25,15 +25,15 @@ async def replay(requests: Requests, theorem: Theorem, rows: Sequence[BankTransi
 async def _play(
     requests: Requests, theorem: Theorem, path: tuple[Step, ...], rows: Iterator[BankTransition]
 ) -> tuple[str, int]:
-    """Problem, and steps on the longest branch from here."""
+    """Replay a branch; returns the problem, and the number of steps on the longest branch from here."""
     row = next(rows, None)
     if row is None:
-        return f"{theorem.name}: a branch is left after the last transition", 0
+        return f"{theorem.name}: a branch is still open after the last transition", 0
     reply = await requests.run(LeanRunRequest(theorem, path, (row.tactic,), SECONDS))
     if not isinstance(reply, LeanRunReply):
         return f"{theorem.name}: {reply}", 0
     if reply.state != row.state:
-        return f"{theorem.name}: the state is\n{reply.state}\nand was recorded as\n{row.state}", 0
+        return f"{theorem.name}: the state is\n{reply.state}\nbut was recorded as\n{row.state}", 0
     outcome = reply.outcomes[0]
     if outcome.kind not in (OutcomeKind.PROVED, OutcomeKind.GOALS):
         return f"{theorem.name}: {row.tactic}: {outcome.kind}: {outcome.message}", 0
@@ -44,5 +44,5 @@ async def _play(
             return problem, 0
         longest = max(longest, steps)
     if row.remaining_steps != longest + 1:
-        return f"{theorem.name}: {row.tactic}: {longest + 1} steps remain, recorded are {row.remaining_steps}", 0
+        return f"{theorem.name}: {row.tactic}: {longest + 1} remaining steps, but recorded {row.remaining_steps}", 0
     return "", longest + 1

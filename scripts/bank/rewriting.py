@@ -1,4 +1,4 @@
-"""Families `equations`, `nat-algebra` and `list-algebra`: chains of rewriting with hypotheses and with lemmas."""
+"""Families `equations` and `nat-algebra`, and a part of `list`: chains of rewriting with hypotheses and lemmas."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ LIST_RULES = [
 
 
 def _open(used: Rule) -> Rule:
-    """A rule with implicit arguments: open variables that cannot be given explicitly."""
+    """A rule whose variables are open, and implicit: `rw` cannot give them as arguments."""
     names = [part[1] for part in parts(used.left) if part[0] == "var" and not part[1].startswith("?")]
     opened = {name: var("?" + name) for name in names}
     return Rule(used.name, substitute(used.left, opened), substitute(used.right, opened), used.arguments)
@@ -74,14 +74,14 @@ LIST_RULES = [_open(used) for used in LIST_RULES]
 
 
 def random_nat_term(rng: random.Random, names: list[str], depth: int) -> Term:
-    """Sums and products of variables and small numbers."""
+    """A random term of sums and products of variables and small numbers."""
     if depth == 0 or rng.random() < 0.15:
         return var(rng.choice(names)) if rng.random() < 0.9 else num(rng.choice((1, 2, 2, 3, 5)))
     return (rng.choice(("+", "+", "*")), random_nat_term(rng, names, depth - 1), random_nat_term(rng, names, depth - 1))
 
 
 def random_list_term(rng: random.Random, names: list[str], functions: list[str], depth: int) -> Term:
-    """Appends, reversals and maps of list variables."""
+    """A random term of appends, reversals and maps of list variables."""
     if depth == 0:
         return var(rng.choice(names))
     head = rng.choice(("++", "++", "++", "List.reverse", "List.map"))
@@ -94,7 +94,7 @@ def random_list_term(rng: random.Random, names: list[str], functions: list[str],
 
 
 def walk(rng: random.Random, start: Term, rules: list[Rule], steps: int) -> Term:
-    """The result of random rewriting steps, none of them backwards into a bare variable."""
+    """The result of random rewriting steps, without repeated terms."""
     term, seen = start, {start}
     for _ in range(steps):
         marker = ("var", "⋯")
@@ -118,13 +118,13 @@ def _finish(
 
 
 def nat_algebra(rng: random.Random) -> Draft | None:
-    """`s = t` where t comes from s by random steps with lemmas; sometimes two such equations at once."""
+    """Equations `s = t` where t results from s by random rewriting with lemmas; sometimes a conjunction of two."""
     names = NameSupply(rng)
     letters = [names.variable("Nat") for _ in range(rng.randint(2, 4))]
-    found = [_identity(rng, letters) for _ in range(rng.choice((1, 1, 2)))]
-    if None in found:
+    identities = [_identity(rng, letters) for _ in range(rng.choice((1, 1, 2)))]
+    if None in identities:
         return None
-    pairs = [pair for pair in found if pair is not None]
+    pairs = [pair for pair in identities if pair is not None]
     text = " ∧ ".join(show_equation(equation) for equation, _ in pairs)
     mentioned = {name for equation, _ in pairs for side in equation for name in variables(side)}
     if not mentioned or len(text) > 95 or len({equation for equation, _ in pairs}) < len(pairs):
@@ -148,7 +148,7 @@ def _identity(rng: random.Random, letters: list[str]) -> tuple[Equation, list[st
 
 
 def cancellation(rng: random.Random) -> Draft | None:
-    """`s + c = t + c` (in some order) as a hypothesis; conclude `s = t`."""
+    """Statements with hypothesis `s + c = t + c` (in some order) and conclusion `s = t`."""
     names = NameSupply(rng)
     letters = [names.variable("Nat") for _ in range(rng.randint(3, 4))]
     first, second = (random_nat_term(rng, letters, rng.choice((0, 1, 1))) for _ in range(2))
@@ -172,15 +172,15 @@ def cancellation(rng: random.Random) -> Draft | None:
 
 
 def _restore(
-    current: Equation, wanted: Equation, where: str, rules: list[Rule], max_steps: int = 3
+    current: Equation, target: Equation, where: str, rules: list[Rule], max_steps: int = 3
 ) -> list[str] | None:
-    """`rw [...] at h` steps (`where`: ` at h` or nothing) from one equation to another."""
+    """`rw [...]` steps from one equation to another; None if there are none. `where`: ` at h` or an empty string."""
     frontier: list[tuple[Equation, list[str]]] = [(current, [])]
     seen = {current}
     for _ in range(max_steps + 1):
         following = []
         for equation, path in frontier:
-            if equation == wanted:
+            if equation == target:
                 return path
             for text, new in successors(equation, rules, True):
                 if new not in seen and len(seen) < 800:
@@ -215,7 +215,7 @@ def list_algebra(rng: random.Random) -> Draft | None:
 
 
 def equations(rng: random.Random) -> Draft | None:
-    """A chain of rewriting with hypotheses: constants, functions, laws such as `∀ x, f (g x) = x`."""
+    """Equations proved by rewriting with hypotheses about constants and functions, such as `∀ x, f (g x) = x`."""
     names = NameSupply(rng)
     kind = rng.choice(("α", "Nat", "Nat"))
     arrow = f"{kind} → {kind}"
@@ -233,6 +233,7 @@ def equations(rng: random.Random) -> Draft | None:
     equation: Equation = (start, term)
     if rng.random() < 0.3:
         equation = (term, start)
+    # The walk itself is a proof, but a shorter one may exist, and Lean's `rw` may rewrite in other places.
     closing = solve(equation, rules, 7, max_nodes=400, explicit=False)
     second = _second_equation(rng, maker, rules) if rng.random() < 0.35 else None
     goals = [equation, *([second[0]] if second else [])]
@@ -252,7 +253,7 @@ def equations(rng: random.Random) -> Draft | None:
 
 
 def _second_equation(rng: random.Random, maker: _EquationMaker, rules: list[Rule]) -> tuple[Equation, list[str]] | None:
-    """Another consequence of the same hypotheses and perhaps a new one."""
+    """Another equation that follows from the same hypotheses, and perhaps from new ones."""
     start = term = maker.term(rng.choice((1, 2)))
     for _ in range(rng.randint(1, 3)):
         term = maker.forward(term)
@@ -264,26 +265,26 @@ def _predicate_goal(
     rng: random.Random, names: NameSupply, kinds: dict[str, str], kind: str, equation: Equation,
     hypotheses: list[tuple[str, str]], closing: list[str], rules: list[Rule],
 ) -> Draft | None:  # fmt: skip
-    """`P s` from `P t`: rewrite the goal or the hypothesis, then `exact`."""
+    """A statement `P t → P s`: rewrite the goal or the hypothesis, then `exact`."""
     if len(closing) > 3:
         return None
-    predicate, given = names.pick(("P", "Q", "R", "S")), names.hypothesis()
+    predicate, premise = names.pick(("P", "Q", "R", "S")), names.hypothesis()
     source, target = equation if rng.random() < 0.5 else equation[::-1]
     marker = var("⋯")
     if rng.random() < 0.5:
-        tactics = _restore((source, marker), (target, marker), f" at {given}", rules)
+        tactics = _restore((source, marker), (target, marker), f" at {premise}", rules)
     else:
         tactics = _restore((target, marker), (source, marker), "", rules)
     if tactics is None:
         return None
     kinds = kinds | {predicate: f"{kind} → Prop"}
-    given_text = (given, f"{predicate} {show(source, 1024)}")
-    proof = chain([*tactics, f"exact {given}"])
+    hypothesis = (premise, f"{predicate} {show(source, 1024)}")
+    proof = chain([*tactics, f"exact {premise}"])
     return Draft(
         "equations",
         "predicate",
         list(kinds.items()),
-        [*hypotheses, given_text],
+        [*hypotheses, hypothesis],
         f"{predicate} {show(target, 1024)}",
         proof,
     )
@@ -294,7 +295,7 @@ def _names(term: Term) -> set[str]:
 
 
 class _EquationMaker:
-    """Invents hypotheses that rewrite a given term into another."""
+    """Generates hypotheses that rewrite a given term into another."""
 
     def __init__(
         self, rng: random.Random, names: NameSupply, kind: str, functions: list[str], constants: list[str]
@@ -307,7 +308,7 @@ class _EquationMaker:
         self.mentioned: set[str] = set()
 
     def term(self, depth: int) -> Term:
-        """Functions of constants; for numbers also sums."""
+        """A random term of functions and constants; for Nat also sums and products."""
         if depth == 0:
             return var(self.rng.choice(self.constants))
         if self.kind == "Nat" and self.rng.random() < 0.35:
@@ -315,7 +316,7 @@ class _EquationMaker:
         return (self.rng.choice(self.functions), self.term(depth - 1))
 
     def forward(self, term: Term) -> Term:
-        """Rewrite a random part with a rule that is there already, or with a new one."""
+        """Rewrite a random part with an existing rule, or with a new one."""
         options = [new for _, new in successors((term, var("⋯")), self.rules, True)]
         if options and self.rng.random() < 0.3:
             return self.rng.choice(options)[0]
@@ -329,7 +330,7 @@ class _EquationMaker:
         return replace(term, part, new)
 
     def _law(self, term: Term, part: Term) -> Term:
-        """`∀ x, f (g x) = ...`, general in what stands innermost."""
+        """Rewrite with a new law `∀ x, f (g x) = ...`, which generalizes the innermost subterm of a part."""
         inner = part[1] if self.rng.random() < 0.6 or part[1][0] not in self.functions else part[1][1]
         name = self.rng.choice([name for name in ("x", "y", "z", "t", "n") if name not in self.names.used])
         left = replace(part, inner, var(name))
@@ -362,7 +363,7 @@ class _EquationMaker:
 
 
 def false_nat(rng: random.Random) -> Draft | None:
-    """An identity with something changed, refuted at small numbers."""
+    """False equations: identities with one changed part, refuted by small numbers."""
     names = NameSupply(rng)
     letters = [names.variable("Nat") for _ in range(rng.randint(2, 3))]
     start = random_nat_term(rng, letters, 2)

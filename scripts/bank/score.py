@@ -1,6 +1,6 @@
-"""The truth about the bank's statements, for scoring and checking only: no node reads it.
+"""Reads which statements of the bank are true, with proofs. Only for scoring and checks: no node reads this file.
 
-python -m scripts.bank.score [FOLDER]     # checks every proof of the bank with Lean
+python -m scripts.bank.score [FOLDER]     # checks all these proofs with Lean
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Truth(msgspec.Struct, frozen=True):
     negation_proof: str = ""
 
     def goal(self, theorem: Theorem) -> Theorem:
-        """What the proof proves: the theorem or its negation."""
+        """The statement that the proof proves: the theorem or its negation."""
         return theorem if self.true else theorem.negation()
 
     @property
@@ -41,7 +41,7 @@ def load_truth(directory: Path = DIRECTORY) -> dict[str, Truth]:
 
 
 def refused(items: list[tuple[Theorem, str]]) -> list[str]:
-    """Names of the theorems whose proofs Lean does not accept, or accepts with a warning (`sorry`)."""
+    """Names of the theorems whose proofs Lean refuses, or accepts with a warning (`sorry`)."""
     bad = []
     for start in range(0, len(items), CHUNK):
         part = items[start : start + CHUNK]

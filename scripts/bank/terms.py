@@ -1,7 +1,8 @@
-"""First-order terms, printed as Lean prints them, and a simulation of Lean's `rw` on equations between them.
+"""First-order terms with their Lean text, and a simulation of Lean's `rw` on equations between them.
 
-`rw [h]` looks for the first subterm that matches the left side of `h` (outermost first, left to right, left side of the
-goal first), and replaces every occurrence of that instance; then it tries `rfl`. The simulation proposes; Lean decides.
+`rw [h]` finds the first subterm that matches the left side of `h` (outermost first, left to right, left side of the
+goal first), and replaces every occurrence of that instance. Then it tries `rfl`. Lean checks all results of the
+simulation.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ INFIX = {
     "++": (65, 65, 66),
     "::": (67, 68, 67),
 }
-"""Operator to its own binding power and that which it asks of its arguments, as in Lean."""
+"""Operators with their binding powers and those of their left and right arguments, as in Lean."""
 
 METHODS = {"List.length": "length", "List.reverse": "reverse"}
-"""Functions that Lean prints behind their argument."""
+"""Functions that Lean prints after their argument, with a dot."""
 
 
 def var(name: str) -> Term:
@@ -67,7 +68,7 @@ def show_equation(equation: Equation) -> str:
 
 
 def parts(term: Term) -> Iterator[Term]:
-    """The term and its subterms in the order in which Lean looks for a pattern."""
+    """The term and its subterms, in the order in which Lean searches for a pattern."""
     yield term
     if term[0] not in ("var", "num"):
         for part in term[1:]:
@@ -75,12 +76,12 @@ def parts(term: Term) -> Iterator[Term]:
 
 
 def variables(term: Term) -> list[str]:
-    """Variable names in order of first appearance."""
+    """Variable names, in the order of their first occurrence."""
     return list(dict.fromkeys(part[1] for part in parts(term) if part[0] == "var"))
 
 
 def substitute(term: Term, values: dict[str, Term]) -> Term:
-    """The term with terms in place of variables."""
+    """Replace variables by terms."""
     if term[0] == "var":
         return values.get(term[1], term)
     if term[0] == "num":
@@ -89,7 +90,7 @@ def substitute(term: Term, values: dict[str, Term]) -> Term:
 
 
 def replace(term: Term, old: Term, new: Term) -> Term:
-    """The term with every occurrence of `old` replaced."""
+    """Replace every occurrence of `old` by `new`."""
     if term == old:
         return new
     if term[0] in ("var", "num"):
@@ -98,10 +99,10 @@ def replace(term: Term, old: Term, new: Term) -> Term:
 
 
 def match(pattern: Term, term: Term, values: dict[str, Term]) -> bool:
-    """Extend `values` so that the pattern becomes the term; variables named `?x` are open."""
+    """Match a pattern with open variables `?x` against a term, and add their values to `values`."""
     if pattern[0] == "var" and pattern[1].startswith("?"):
         return values.setdefault(pattern[1], term) == term
-    if pattern[0] == "+" and pattern[2][0] == term[0] == "num" and term[1] >= pattern[2][1]:  # Lean sees 3 as 2 + 1
+    if pattern[0] == "+" and pattern[2][0] == term[0] == "num" and term[1] >= pattern[2][1]:  # in Lean, 3 matches 2 + 1
         return match(pattern[1], ("num", term[1] - pattern[2][1]), values)
     if pattern[0] in ("var", "num") or term[0] in ("var", "num"):
         return pattern == term
@@ -112,7 +113,8 @@ def match(pattern: Term, term: Term, values: dict[str, Term]) -> bool:
 
 @dataclass(frozen=True)
 class Rule:
-    """An equation to rewrite with: a lemma or a hypothesis; its open variables are `?x` in order of its arguments."""
+    """An equation to rewrite with: a lemma or a hypothesis. Its open variables `?x` are in the order of its
+    arguments."""
 
     name: str
     left: Term
@@ -124,7 +126,7 @@ class Rule:
 
 
 def rule(name: str, left: Term, right: Term, *arguments: str) -> Rule:
-    """A rule whose variables named in `arguments` are open."""
+    """A rule whose open variables are the `arguments`."""
     opened = {name: var("?" + name) for name in arguments}
     return Rule(name, substitute(left, opened), substitute(right, opened), tuple("?" + name for name in arguments))
 
@@ -132,7 +134,7 @@ def rule(name: str, left: Term, right: Term, *arguments: str) -> Rule:
 def rewrite(
     equation: Equation, used: Rule, backwards: bool = False, values: dict[str, Term] | None = None
 ) -> Equation | None:
-    """The equation after `rw [used]` (`values`: explicit arguments); None when Lean would fail or change nothing."""
+    """The equation after `rw [used]`. `values`: explicit arguments. None if `rw` would fail or change nothing."""
     pattern, result = used.side(backwards)
     if values:
         pattern, result = substitute(pattern, values), substitute(result, values)
@@ -140,9 +142,9 @@ def rewrite(
         return None
     for side in equation:
         for part in parts(side):
-            found: dict[str, Term] = {}
-            if match(pattern, part, found):
-                new = substitute(result, found)
+            bindings: dict[str, Term] = {}
+            if match(pattern, part, bindings):
+                new = substitute(result, bindings)
                 if any(name.startswith("?") for name in variables(new)) or new == part:
                     return None
                 return replace(equation[0], part, new), replace(equation[1], part, new)
@@ -150,13 +152,13 @@ def rewrite(
 
 
 def rewrite_text(used: Rule, backwards: bool = False, values: dict[str, Term] | None = None) -> str:
-    """`rw [← h a b]`."""
+    """The text of a tactic such as `rw [← h a b]`."""
     text = used.name if not values else " ".join([used.name, *(show(values[name], 1024) for name in used.arguments)])
     return f"rw [{'← ' if backwards else ''}{text}]"
 
 
 def instantiations(equation: Equation, used: Rule, backwards: bool) -> Iterator[dict[str, Term]]:
-    """All explicit arguments with which a rule applies somewhere in the equation."""
+    """All explicit arguments with which a rule applies to a part of the equation."""
     pattern = used.side(backwards)[0]
     if pattern[0] == "var" and pattern[1].startswith("?"):
         return
@@ -177,7 +179,8 @@ def solve(
     closed: Callable[[Equation], bool] = lambda equation: False,
     explicit: bool = True,
 ) -> list[str] | None:
-    """A shortest chain of `rw` steps that makes both sides equal (`closed`: by computation, which `rw` sees too)."""
+    """A shortest chain of `rw` steps that closes an equation; None if there is none within the limits. `closed`:
+    whether `rw`'s final `rfl` closes an equation by computation."""
     if equation[0] == equation[1]:
         return None
     frontier: list[tuple[Equation, list[str]]] = [(equation, [])]
@@ -201,7 +204,7 @@ def solve(
 
 
 def successors(equation: Equation, rules: list[Rule], explicit: bool) -> Iterator[tuple[str, Equation]]:
-    """Every `rw` step: rules without arguments first, then with explicit ones where that does something else."""
+    """All `rw` steps: first without arguments, then with explicit arguments if the result differs."""
     bare = set()
     for used in rules:
         for backwards in (False, True):
@@ -226,7 +229,7 @@ def _length(equation: Equation) -> int:
 
 
 def value(term: Term) -> int | None:
-    """The number that a closed arithmetic term computes to."""
+    """The value of a closed arithmetic term; None for other terms."""
     if term[0] == "num":
         return int(term[1])
     if term[0] not in ("+", "*", "^", "-"):

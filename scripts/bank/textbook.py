@@ -1,10 +1,10 @@
-"""The bank `textbook`: statements as a person writes them for an introductory course, each by hand, with their proofs.
+"""Writes the bank `textbook`: handwritten statements of introductory courses, from Lean files with their proofs.
 
     python -m scripts.bank.textbook        # writes data/textbook from scripts/bank/textbook_proofs
 
-The Lean files hold statement and proof, a file for each topic and a heading for each level; the bank gets the
-statements alone. No generator touches them, nothing trains on them, and no choice was made by them: what is solved of
-them says how far a policy that learned from pocket's generated statements goes beyond these.
+There is a Lean file for each topic, with a heading for each level. The bank gets only the statements. They are not
+generated, never trained on, and were not used for any design choice. So their solve rate measures how a policy that
+learned from pocket's generated statements generalizes.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ COMMAND = "python -m scripts.bank.textbook"
 PROOFS = Path(__file__).with_name("textbook_proofs")
 
 LEVELS = {"One step": 1, "A few steps": 2, "Several steps": 3, "Many steps": 4}
-"""Headings of the files: how much there is to do for a person, guessed before any prover saw the statement."""
+"""Headings of the files and their levels: the work for a person, estimated before any prover tried the statement."""
 
 _VARIABLES = re.compile(r"(?:α|Nat|Prop|Type|List|→|[\s()])+")
-"""Types of variables, as `normal_form` knows them."""
+"""Types of variables that `normal_form` supports."""
 _PIECE = re.compile(r"^/-! ## (?P<level>.+?) -/$|^theorem (?:.|\n)*?(?=\n\n|\Z)", re.MULTILINE)
 
 
 def files() -> list[Path]:
-    """One for each topic."""
+    """The Lean files, one for each topic."""
     return sorted(PROOFS.glob("*.lean"))
 
 
 def statements() -> Iterator[BankTheorem]:
-    """All statements, by topic and level. Raises KeyError for a heading that is no level, Refused for a statement."""
+    """All statements, by topic and level. Raises KeyError for an unknown heading, Refused for an invalid statement."""
     for file in files():
         level = 0
         for piece in _PIECE.finditer(file.read_text(encoding="utf-8")):
@@ -55,7 +55,7 @@ def statements() -> Iterator[BankTheorem]:
 
 
 def write(folder: Path) -> int:
-    """Write the bank; how many statements it has. Raises OSError."""
+    """Write the bank; returns its number of statements. Raises OSError."""
     rows = [
         {
             "name": each.theorem.name,
@@ -74,13 +74,13 @@ def write(folder: Path) -> int:
 
 
 def form(theorem: Theorem) -> str:
-    """Equal for statements that are the same up to names, order of hypotheses, types and instances (`normal_form`)."""
+    """A normal form that is equal up to names, order of hypotheses, types and instances (see `normal_form`)."""
     binders = re.sub(r"\[[^\]]*\]", "", theorem.binders.replace("{", "(").replace("}", ")"))
     explicit = msgspec.structs.replace(theorem, binders=binders)
     types = {name for group in binder_groups(explicit) if group.endswith(": Type") for name in group.split()[:-2]}
     alpha = re.compile(rf"\b(?:{'|'.join([*types, 'Bool', 'Option'])})\b")
     groups = [alpha.sub("α", group) for group in binder_groups(explicit) if not group.endswith(": Type")]
-    # Variables come first: behind the first hypothesis `normal_form` takes them for hypotheses.
+    # Variables first: after the first hypothesis, `normal_form` treats all binders as hypotheses.
     groups.sort(key=lambda group: not _VARIABLES.fullmatch(group.partition(" : ")[2]))
     bare = msgspec.structs.replace(
         theorem, binders=" ".join(f"({group})" for group in groups), conclusion=alpha.sub("α", theorem.conclusion)
@@ -89,7 +89,7 @@ def form(theorem: Theorem) -> str:
 
 
 def main() -> int:
-    """Write the bank and say what it holds."""
+    """Write the bank, and print its number of statements."""
     tyro.cli(lambda: None, description=__doc__)
     folder = bundled_bank(NAME)
     print(f"{folder}: {write(folder)} statements")

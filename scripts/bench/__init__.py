@@ -1,1 +1,1 @@
-"""Benchmarks: each measures one part on this machine and prints JSON. What came out is in LOG.md."""
+"""Benchmarks: each measures one part on this machine and prints JSON. Results are in LOG.md."""

@@ -1,4 +1,4 @@
-"""`proofmesh bench [NAME [ARGUMENTS]]`: lists the measurements, or runs one. Numbers worth keeping go into LOG.md."""
+"""`proofmesh bench [NAME [ARGUMENTS]]`: lists the benchmarks, or runs one. Important results go into LOG.md."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def _first_line(file: Path) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """List, or hand over to a benchmark; returns the exit code."""
+    """List the benchmarks, or run one; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    known = benchmarks()
+    available = benchmarks()
     if not arguments or arguments[0] in ("-h", "--help"):
         print("proofmesh bench NAME [ARGUMENTS]    (each has --help)\n")
-        for name, line in known.items():
+        for name, line in available.items():
             print(f"  {name:<12}{line}")
         return 0
-    if arguments[0] not in known:
-        print(f"proofmesh bench: no benchmark `{arguments[0]}`; there are {', '.join(known)}", file=sys.stderr)
+    if arguments[0] not in available:
+        print(f"proofmesh bench: no benchmark `{arguments[0]}`; there are {', '.join(available)}", file=sys.stderr)
         return 2
     sys.argv = [f"proofmesh bench {arguments[0]}", *arguments[1:]]
     runpy.run_module(f"scripts.bench.{arguments[0]}", run_name="__main__", alter_sys=True)

@@ -1,4 +1,4 @@
-"""What the machine could do at best: the speed of the very matrix products that a measurement consists of."""
+"""Measures the speed of single matrix products: an upper bound for what this machine can reach in a benchmark."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import statistics
 import time
 
 SECONDS = 0.25
-"""Length of one speed's measurement, besides a product that does not count."""
+"""Seconds of one measurement, after a first product that does not count."""
 
 
 def product_speed(rows: int, inner: int, columns: int) -> float:
-    """FLOP/s of (rows, inner) x (inner, columns) in float32 with torch's threads, the output's memory kept; median."""
+    """Median FLOP/s of (rows, inner) x (inner, columns) in float32 with torch's threads, into a reused output."""
     import torch
 
     x, matrix = torch.randn(rows, inner), torch.randn(inner, columns)

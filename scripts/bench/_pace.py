@@ -1,4 +1,4 @@
-"""Keeps a measurement within its time, and tells who waits for it how far it is."""
+"""Limits the time of a benchmark, and prints its progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class Pace:
-    """Runs of a measurement: no more begin after `limit` seconds, so it ends soon after."""
+    """The runs of a measurement. None begins after `limit` seconds, so the measurement ends soon after."""
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
@@ -19,13 +19,14 @@ class Pace:
         return time.perf_counter() - self._start
 
     def runs(self, repeats: int, what: str) -> Iterator[int]:
-        """Numbers of runs, at least one: a measurement that is late has fewer, and says how many it has."""
+        """Yields the numbers of the runs, at least one. After the time limit there are fewer than `repeats`, which is
+        printed."""
         for number in range(repeats):
             if number and self.elapsed > self._limit:
-                self.say(f"{what}: {number} of {repeats} runs, the limit of {self._limit:g} s is over")
+                self.say(f"{what}: {number} of {repeats} runs; the time limit of {self._limit:g} s is over")
                 return
             yield number
 
     def say(self, text: str) -> None:
-        """A line on standard error; standard output has the result alone."""
+        """Print a line on standard error, since standard output has only the result."""
         print(f"[{self.elapsed:5.1f} s] {text}", file=sys.stderr, flush=True)

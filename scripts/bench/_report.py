@@ -1,4 +1,4 @@
-"""What every benchmark does with its numbers: print them as JSON and write them where asked, beside the machine's."""
+"""Reports the results of a benchmark: prints them as JSON with facts of the machine, and writes them to a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def machine() -> dict[str, Any]:
-    """What a number means little without."""
+    """Facts of the machine that are needed to interpret a result."""
     import torch
 
     return {
@@ -27,7 +27,7 @@ def asked(settings: object) -> dict[str, Any]:
 
 
 def report(results: Any, file: Path | None) -> None:
-    """Print, and write to `file` if there is one. Raises OSError."""
+    """Print the results, and write them to `file` if there is one. Raises OSError."""
     text = json.dumps(results, indent=2)
     print(text)
     if file is not None:

@@ -1,4 +1,4 @@
-"""The arithmetic of `bench scale`: percentiles, growth of memory, and what a larger mesh would take. Pure."""
+"""The arithmetic of `bench scale`: percentiles, growth of memory, and estimates for larger meshes. Pure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ SIZES = (1_000, 10_000)
 
 
 class Sample(NamedTuple):
-    """One look at the processes."""
+    """One measurement of all processes."""
 
     second: float
     memory_mb: dict[str, float]
     cpu: dict[str, float]
-    """Processor seconds so far."""
+    """Processor seconds since the start of each process."""
 
 
 def percentiles(times: Sequence[float]) -> dict[str, float]:
-    """Median and the time that one in a hundred passes, in milliseconds; empty for less than two times."""
+    """Median and 99th percentile in milliseconds; empty for fewer than two times."""
     if len(times) < 2:
         return {}
     return {
@@ -30,25 +30,25 @@ def percentiles(times: Sequence[float]) -> dict[str, float]:
 
 
 def memory(samples: Sequence[Sample]) -> dict[str, dict[str, float]]:
-    """Of each process: MB at the first, the middle and the last look, and the slope over the second half."""
+    """For each process: MB at the first, the middle and the last sample, and the slope over the second half."""
     half = samples[len(samples) // 2 :]
     minutes = [sample.second / 60 for sample in half]
-    found = {}
+    rows = {}
     for name in samples[-1].memory_mb:
         values = [sample.memory_mb.get(name, 0.0) for sample in half]
         level = len(set(minutes)) < 2
         slope = 0.0 if level else statistics.linear_regression(minutes, values).slope
-        found[name] = {
+        rows[name] = {
             "start_mb": round(samples[0].memory_mb.get(name, 0.0), 1),
             "middle_mb": round(values[0], 1),
             "end_mb": round(values[-1], 1),
             "mb_per_minute_second_half": round(slope, 2),
         }
-    return found
+    return rows
 
 
 def cores(samples: Sequence[Sample]) -> dict[str, float]:
-    """Of each process: processor seconds per second, from the first look to the last."""
+    """For each process: processor seconds per second, from the first sample to the last."""
     first, last = samples[0], samples[-1]
     span = max(1e-9, last.second - first.second)
     return {name: (used - first.cpu.get(name, 0.0)) / span for name, used in last.cpu.items()}
@@ -57,20 +57,21 @@ def cores(samples: Sequence[Sample]) -> dict[str, float]:
 def extrapolated(
     busy: Mapping[str, float], results_per_second: float, provers: int, attempt_seconds: float
 ) -> dict[str, dict[str, object]]:
-    """What larger meshes would take if every cost grows with the number of attempts, as those of one search per prover
-    with attempts of this length. A process that would need more than one core is a limit: each has one event loop.
+    """Estimated load of larger meshes, if every cost grows with the number of attempts. It is measured with one search
+    per prover and attempts of this length. A process that needs more than one core is a bottleneck, since each has one
+    event loop.
 
-    `busy`: cores of each process at `provers`.
+    `busy`: cores that each process uses with `provers` provers.
     """
-    found: dict[str, dict[str, object]] = {}
+    estimates: dict[str, dict[str, object]] = {}
     for size in SIZES:
         factor = size / provers
         needed = {name: round(share * factor, 2) for name, share in busy.items()}
         first = max(needed, key=lambda name: needed[name])
-        found[str(size)] = {
+        estimates[str(size)] = {
             "results_per_s": round(results_per_second * factor, 1),
             "cores": needed,
             "fullest": first,
             "fits_with_attempts_of_s": round(attempt_seconds * max(1.0, needed[first]), 1),
         }
-    return found
+    return estimates

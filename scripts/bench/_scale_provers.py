@@ -1,9 +1,9 @@
-"""Simulated provers for `bench scale`, or a lean-proxy that accepts every proof: a process of its own.
+"""A process of `bench scale`: simulated provers, or a lean-proxy that accepts every proof.
 
-    python -m scripts.bench._scale_provers JSON     # a `Part`; it runs until SIGTERM, then writes what it measured
+    python -m scripts.bench._scale_provers JSON     # a `Part`; it runs until SIGTERM, then writes its measurements
 
-Leasing, delivering, registry and heartbeats are the real prover's. Only the search is none: an attempt takes a time
-that derives from its seed, and a share of them ends with a proof of a usual size.
+Leases, results, registry and heartbeats are those of a real prover. Only the search is simulated: an attempt waits for
+a time that depends on its seed, and a share of the attempts ends with a proof of typical size.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ STATE = (
     "α : Type\np q r : α → Prop\nh₀ : ∀ x, p x ∧ q x\nh₁ : ∀ x, q x → r x\nn : Nat\nih : n + 0 = n\n⊢ ∀ x, r x ∧ p x"
 )
 OPEN_PROOFS = 4096
-"""Proofs that the stub lean-proxy has open at once."""
+"""Most concurrent verifications of the stub lean-proxy."""
 
 
 class Part(msgspec.Struct):
-    """What this process is."""
+    """The configuration of this process."""
 
     url: str
     run: str
     out: str
     provers: int
-    """0: it is the lean-proxy."""
+    """Number of provers in this process; 0: it is the lean-proxy."""
     seconds: float
-    """Of an attempt, on average."""
+    """Mean seconds of an attempt."""
     proved: float
     """Share of the attempts that end with a proof."""
     verify_seconds: float
 
 
 class Measured(msgspec.Struct):
-    """Times of the provers of a process, in seconds."""
+    """Measurements of the provers of a process, in seconds."""
 
     dispatch: list[float] = []
-    """From asking for an attempt to having it."""
+    """Times from a request for an attempt until it arrives."""
     store: list[float] = []
-    """From publishing a result to the broker's word that it is stored."""
+    """Times from publishing a result until the broker confirms that it is stored."""
     published: dict[str, float] = {}
-    """Attempt to the clock's time when its result was first published."""
+    """Unix time of the first publication of each attempt's result."""
     cpu: float = 0.0
 
 
@@ -68,14 +68,14 @@ class SimulatedProver(Prover):
         super().__init__(bus, ProverSettings(policy="tactics", searches=1), context.id, context.report)
         self._part = part
         self._measured = measured
-        self._asked = 0.0
+        self._requested = 0.0
 
     async def _take(self, free: int) -> list[Lease[Attempt]]:
-        self._asked = self._asked or time.perf_counter()
+        self._requested = self._requested or time.perf_counter()
         leases = await super()._take(free)
         if leases:
-            self._measured.dispatch.append(time.perf_counter() - self._asked)
-            self._asked = 0.0
+            self._measured.dispatch.append(time.perf_counter() - self._requested)
+            self._requested = 0.0
         return leases
 
     async def _result(self, lease: Lease[Attempt]) -> AttemptResult:
@@ -101,7 +101,7 @@ class SimulatedProver(Prover):
 
 
 def proof(rng: random.Random) -> ProofTree:
-    """A proof of two to six steps, with states of a usual length."""
+    """A proof of two to six steps, with states of typical length."""
     tree = ProofTree("exact ⟨h₁ x (h₀ x).2, (h₀ x).1⟩", state=STATE)
     for step in range(rng.randrange(1, 6)):
         tree = ProofTree(f"have h{step} := h₀ {rng.randrange(10**6)}", ((0,),), (tree,), f"{STATE}\n-- {step}")
@@ -109,24 +109,24 @@ def proof(rng: random.Random) -> ProofTree:
 
 
 async def prove(part: Part, number: int, stopping: asyncio.Event, measured: Measured) -> None:
-    """The life of one simulated prover: a connection, an entry in the registry, heartbeats, attempts."""
+    """Run one simulated prover: a connection, an entry in the registry, heartbeats, attempts."""
     context = NodeContext("prover", NodeSettings(run=part.run), {"searches": 1})
     context.bus = await Bus.connect(BusSettings(url=part.url), run=part.run, name=f"simulated-{number}", wait=60)
     prover = SimulatedProver(part, context.bus, context, measured)
     context.state = "running"
-    beside = [asyncio.create_task(pulse.beat(context)), asyncio.create_task(pulse.stay_registered(context))]
+    background_tasks = [asyncio.create_task(pulse.beat(context)), asyncio.create_task(pulse.stay_registered(context))]
     try:
         await prover.run(stopping)
     finally:
-        for task in beside:
+        for task in background_tasks:
             task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.gather(*background_tasks, return_exceptions=True)
         await context.bus.unregister(context.id)
         await context.bus.close()
 
 
 async def accept(part: Part, stopping: asyncio.Event) -> None:
-    """A lean-proxy that accepts every proof, after a time."""
+    """Run a lean-proxy that accepts every proof after `verify_seconds`."""
     bus = await Bus.connect(BusSettings(url=part.url), run=part.run, name="stub-lean-proxy", wait=60)
 
     async def verify(request: LeanVerifyRequest) -> Message:
@@ -139,7 +139,7 @@ async def accept(part: Part, stopping: asyncio.Event) -> None:
 
 
 async def live(part: Part) -> None:
-    """Until SIGTERM; then what was measured is written."""
+    """Run until SIGTERM, then write the measurements."""
     stopping, measured = asyncio.Event(), Measured()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     if part.provers:

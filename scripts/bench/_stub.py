@@ -1,8 +1,8 @@
-"""A policy and a Lean that answer from tables, for `bench search`: the work of an answer is part of what is timed.
+"""A stub policy and a stub Lean that answer from tables, for `bench search`. The time of an answer is measured, too.
 
-Nothing is random when a question is asked: what is random was drawn before, from a seed, for a number of states. What
-depends on the state is looked up for every question by the state's text. The text of a state that a tactic leaves is
-written anew in every answer, as it is when an answer is read off the network: so the search has to hash it.
+Everything random is drawn in advance, from a seed, for a fixed number of states. Each answer looks the state up by its
+text. The texts of new states are created again for each answer, as if they had come over the network, so the search
+must hash them.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from common.lean import Branch, Outcome, OutcomeKind, Step
 from node.prover.prior import Proposal
 
 STATES = 1 << 15
-"""States of a world: so many that fewer than one in thirty of a search of 512 simulations are met twice."""
+"""Number of states. It is large, so that a search of 512 simulations meets fewer than one in thirty states twice."""
 
 MOST_BRANCHES = 3
-"""Of a product; the fewest are 2."""
+"""Most branches of a product (AND) node; the fewest are 2."""
 
 LARGEST_LOSS = 20
-"""The policy's values are -1 to -20, drawn for each state: they know nothing of what is above it and below."""
+"""The policy's values are -1 to -20, drawn for each state independently of its parents and children."""
 
 PRIORS = 256
-"""Different lists of proposals: the tactics are the same, their prior mass is not."""
+"""Number of different lists of proposals: the same tactics with different prior mass."""
 
 GOALS = OutcomeKind.GOALS
 ERROR = Outcome(OutcomeKind.ERROR, message="tactic failed")
 
 TRIVIAL = (("s", ""),)
-"""What stands around the number of a state in its text: `s123`."""
+"""The text before and after the number of a state: `s123`."""
 
 REALISTIC = (
     (
@@ -53,18 +53,18 @@ REALISTIC = (
         "⊢ ∃ a ∈ x :: zs, (P a ∧ Q a) ∨ (xs ++ ys).reverse = zs.reverse ++ [a]",
     ),
 )
-"""The same for goals as Lean prints them: 280 to 390 characters, most of them hypotheses."""
+"""The text before and after the number, for goals as Lean prints them: 280 to 390 characters, mostly hypotheses."""
 
 
 class Stub:
-    """A world of `STATES` states: what the policy proposes in each, and what its tactics do there."""
+    """`STATES` states with the policy's proposals for each, and the outcomes of the proposed tactics."""
 
     def __init__(
         self, texts: Sequence[tuple[str, str]], *, tactics: int, legal: float, products: float, seed: int = 0
     ) -> None:
-        """`texts`: what stands before and behind a state's number, one of them for each state. `tactics`: proposed at
-        a state; each is legal with probability `legal`, and of the legal ones a share `products` leaves two branches
-        or more. No tactic closes its state, so a search goes on as long as it is let."""
+        """`texts`: pairs of texts before and after a state's number; states use them in turn. `tactics`: tactics
+        proposed at each state. Each is legal with probability `legal`; a share `products` of the legal ones leaves at
+        least two branches. No tactic closes a state, so a search runs until its budget is used up."""
         draw = random.Random(seed)
         names = [f"tactic_{index} [h, ih]" for index in range(tactics)]
         priors = [[Proposal(name, draw.uniform(1.0, 3.0)) for name in names] for _ in range(PRIORS)]
@@ -81,26 +81,25 @@ class Stub:
                     moves[name] = tuple(draw.randrange(STATES) for _ in range(branches))
 
     def root(self, number: int) -> str:
-        """The text of a state to begin with: from this number on the first at which a tactic is legal, if there is
-        one."""
+        """The text of a root state: the first state from this number on that has a legal tactic, if there is one."""
         begin = number % STATES
         states = [self._write(each % STATES) for each in range(begin, begin + STATES)]
         return next(filter(self._moves.get, states), states[0])
 
     def advise(self, state: str) -> tuple[list[Proposal], float]:
-        """As a policy: proposals and V of a state."""
+        """The stub policy: proposals and value V of a state."""
         return self._advice[state]
 
     def run(self, state: str, path: Sequence[Step], tactics: Sequence[str]) -> dict[str, Outcome]:
-        """As Lean: what became of each tactic. Lean needs the path to the state, so it is asked for here as well."""
+        """The stub Lean: the outcome of each tactic. The path is an argument because Lean needs it."""
         moves = self._moves[state]
-        return {tactic: self._left(moves[tactic]) if tactic in moves else ERROR for tactic in tactics}
+        return {tactic: self._outcome(moves[tactic]) if tactic in moves else ERROR for tactic in tactics}
 
-    def _left(self, numbers: tuple[int, ...]) -> Outcome:
+    def _outcome(self, numbers: tuple[int, ...]) -> Outcome:
         if len(numbers) == 1:
             return Outcome(GOALS, (Branch(self._write(numbers[0])),))
         return Outcome(GOALS, tuple([Branch(self._write(number), (index,)) for index, number in enumerate(numbers)]))
 
     def _write(self, number: int) -> str:
-        before, behind = self._texts[number]
-        return f"{before}{number}{behind}"
+        before, after = self._texts[number]
+        return f"{before}{number}{after}"

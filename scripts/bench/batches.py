@@ -1,10 +1,11 @@
-"""What does a verification cost in batches? Milliseconds a proof, together and alone, on recorded proofs; as JSON.
+"""Measures verification in batches: milliseconds per recorded proof, in a batch and alone; as JSON.
 
     python -m scripts.bench.batches [--sizes 1 8 50 200] [--alone 12] [--json OUT]
 
-For each size: so many recorded proofs in one go, and then the same with a third of them wrong (another theorem's
-proof). `alone` is the same check of single proofs, a few, before and after each: the ratio is within one minute, so
-other work on the machine changes it less. `cpu_ms` is processor time of Lean and of this process.
+Each size is measured with a batch of recorded proofs, and with the same batch in which a third of the proofs is wrong
+(the proof of another theorem). `alone` is the time of some single proofs, before and after each batch. All times of a
+ratio are measured within a minute, so that other load on the machine affects it less. `cpu_ms` is the processor time of
+Lean and of this process.
 """
 
 from __future__ import annotations
@@ -34,28 +35,28 @@ Proof = tuple[Theorem, str]
 
 @dataclass
 class BatchesBenchSettings:
-    """Verification in batches and alone."""
+    """Measure verification in batches and alone."""
 
     sizes: tuple[int, ...] = (1, 8, 50, 200)
-    """Proofs verified in one go."""
+    """Numbers of proofs in a batch."""
     alone: int = 12
-    """Proofs verified one by one, beside each size."""
+    """Proofs verified one by one, for each size."""
     at_once: int = 1
-    """Checks side by side; a lean-proxy on 2 cores does one."""
+    """Concurrent checks; a lean-proxy on 2 cores runs one."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
     seed: int = 0
 
 
 def recorded(number: int, rng: random.Random) -> list[Proof]:
-    """Theorems of the train set with their recorded proofs, where they are true."""
+    """True theorems of the train set with their recorded proofs."""
     truth = load_truth()
     theorems = [statement.theorem for statement in load_statements("train") if truth[statement.theorem.name].true]
     return [(theorem, truth[theorem.name].script) for theorem in rng.sample(theorems, number)]
 
 
 def with_wrong(proofs: Sequence[Proof]) -> list[Proof]:
-    """The same with every third proof taken from the theorem before it."""
+    """The same theorems, but every third one with the proof of the theorem before it."""
     return [(theorem, proofs[at - 1][1] if at % 3 == 2 else script) for at, (theorem, script) in enumerate(proofs)]
 
 
@@ -65,7 +66,7 @@ def _cpu() -> float:
 
 
 async def measure(verifier: Verifier, proofs: Sequence[Proof]) -> dict[str, float]:
-    """Milliseconds a proof for all of them in one go."""
+    """Milliseconds per proof for a batch of all proofs."""
     cpu, started = _cpu(), time.perf_counter()
     replies = await verifier.verify_many(proofs)
     wall = time.perf_counter() - started
@@ -91,7 +92,7 @@ async def bench(settings: BatchesBenchSettings) -> dict[str, Any]:
     together, alone = verifier(max(settings.sizes)), verifier(1)
     results: dict[str, Any] = {}
     try:
-        await asyncio.gather(*(each.verify(*few[0]) for each in (together, alone)))  # Lean is asked for its version
+        await asyncio.gather(*(each.verify(*few[0]) for each in (together, alone)))  # starts Lean and reads its version
         for size in settings.sizes:
             before = await measure(alone, few)
             right = await measure(together, proofs[:size])

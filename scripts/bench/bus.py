@@ -1,8 +1,8 @@
-"""How fast is the bus? Requests, publishing, durable publishing, leases; on uvloop and without, as JSON.
+"""Measures the bus: rates of requests, publishing, durable publishing and leases, with and without uvloop; as JSON.
 
     python -m scripts.bench.bus [--seconds 2] [--json OUT]
 
-A broker of its own on a free port; requests go to a second process, as in a mesh. Each rate is measured for `seconds`.
+It starts a broker on a free port. A second process answers requests, as in a mesh. Each rate is measured for `seconds`.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from scripts.bench._report import report
 RUN = "bench"
 IN_FLIGHT = 64
 SMALL, LARGE = 1_000, 200_000
-"""Characters: a usual request, and a large one (a deep path with many candidates)."""
+"""Characters of a typical request, and of a large one (a deep path with many candidates)."""
 
 
 @dataclass
 class BusBenchSettings:
-    """Rates of the bus, on this machine."""
+    """Measure rates of the bus on this machine."""
 
     seconds: float = 2.0
-    """Time for each measurement."""
+    """Seconds of each measurement."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
     serve: str = ""
-    """Internal: answer requests on the broker with this address."""
+    """Internal: answer requests on the broker at this address."""
     loops: tuple[str, ...] = field(default_factory=lambda: ("uvloop", "asyncio"))
     """Event loops to measure."""
 
@@ -59,7 +59,7 @@ def request(size: int) -> LeanRunRequest:
 
 
 async def answer_requests(url: str) -> None:
-    """The second process: echoes the statement's size back as text."""
+    """The second process: answers each request with the text of its statement."""
     bus = await Bus.connect(BusSettings(url=url), run=RUN, name="server", wait=30)
 
     async def handler(message: LeanRunRequest) -> LeanRunReply:
@@ -71,7 +71,7 @@ async def answer_requests(url: str) -> None:
 
 
 async def rate(work: Callable[[int], Awaitable[int]], seconds: float, in_flight: int) -> float:
-    """Things done per second by `in_flight` loops of `work`, which returns how many it did."""
+    """Pieces of work per second, with `in_flight` concurrent loops. `work` returns how many pieces it did."""
     done, end, start = 0, time.perf_counter() + seconds, time.perf_counter()
 
     async def loop(number: int) -> None:
@@ -85,7 +85,7 @@ async def rate(work: Callable[[int], Awaitable[int]], seconds: float, in_flight:
 
 
 async def latency(bus: Bus, seconds: float) -> dict[str, float]:
-    """Serial requests: per second, and percentiles in milliseconds."""
+    """Serial requests: rate per second, and percentiles in milliseconds."""
     times: list[float] = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
@@ -102,11 +102,11 @@ async def latency(bus: Bus, seconds: float) -> dict[str, float]:
 
 async def publish_rate(bus: Bus, seconds: float) -> float:
     """Messages per second from publish to callback, in one process over the broker."""
-    heard = 0
+    received = 0
 
     def hear(_: str, message: Heartbeat) -> None:
-        nonlocal heard
-        heard += 1
+        nonlocal received
+        received += 1
 
     subscription = await bus.subscribe("telemetry.bench.b.heartbeat", Heartbeat, hear)
     beat = Heartbeat(node_id="b", role="bench", time=0.0, state="running", values={"searches": 1.0})
@@ -117,13 +117,13 @@ async def publish_rate(bus: Bus, seconds: float) -> float:
         sent += 100
         await asyncio.sleep(0)
     await bus.request(LEAN_RUN, request(1), LeanRunReply, timeout=60)
-    result = heard / (time.perf_counter() - start)
+    result = received / (time.perf_counter() - start)
     await subscription.unsubscribe()
     return result
 
 
 async def durable_rates(bus: Bus, seconds: float) -> dict[str, int]:
-    """Attempts per second into the work queue (acknowledged), and out of it (leased, acknowledged twice)."""
+    """Attempts per second into the work queue (confirmed), and out of it (leased, acknowledged with confirmation)."""
     published = 0
 
     async def publish(_: int) -> int:
@@ -143,7 +143,7 @@ async def durable_rates(bus: Bus, seconds: float) -> dict[str, int]:
     async def lease(_: int) -> int:
         leases = await bus.lease("todo-train", Attempt, limit=100, wait=0)
         if not leases:
-            raise SystemExit("the queue ran empty: publish for longer")
+            raise SystemExit("proofmesh bench bus: the queue ran empty: use a larger --seconds")
         await asyncio.gather(*(lease.ack() for lease in leases))
         return len(leases)
 
@@ -154,7 +154,7 @@ async def durable_rates(bus: Bus, seconds: float) -> dict[str, int]:
 
 
 async def measure(url: str, seconds: float) -> dict[str, Any]:
-    """All rates, on the running loop."""
+    """Measure all rates on the running event loop."""
     bus = await Bus.connect(BusSettings(url=url), run=RUN, name="bench", wait=30)
     await streams.ensure(bus)
 
@@ -175,7 +175,7 @@ async def measure(url: str, seconds: float) -> dict[str, Any]:
 
 
 async def with_broker(loop: str, seconds: float) -> dict[str, Any]:
-    """A broker and an answering process of our own, then the measurements."""
+    """Start a broker and the answering process, then measure."""
     with tempfile.TemporaryDirectory(prefix="proofmesh-bench-") as store:
         server = Server(BrokerSettings(port=0, store=f"{store}/store"))
         await server.start()

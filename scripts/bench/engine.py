@@ -3,15 +3,16 @@
     proofmesh bench engine --json OUT                 (60 to 90 s on 2 cores)
     proofmesh bench engine --shapes demo --threads 1 --no-requests
 
-A run puts so many states into the engine and ends when all are done, again and again for `seconds`; the median of
-`repeats` runs counts. Weights are random and no completion ends by itself. With `--sharpness 1` predictions are nearly
-uniform and samples of a state part at once: the worst case, and the one to compare with engines that share nothing. A
-trained policy is sharper, and samples that agree share their work. No state comes twice unless `--again` says so.
+A run submits batches of states for `seconds`, each batch after the last one has finished. The median of `repeats` runs
+is reported. Weights are random, and all completions have full length. With `--sharpness 1` predictions are nearly
+uniform, so the samples of a state differ from the first token on. This is the worst case, and the right one to compare
+with engines that share no work between samples. A trained policy is sharper, and equal beginnings share their work.
+States repeat only with `--again`.
 
-Of the shape `reference` ratios to the predecessor are given, which was measured on a 2-core CPU; so are those of the
-requests through the broker with a model that answers at once (scripts/bench/requests.py). `hardware` says what the
-machine could do at best: operations of a state, the speed of just these products alone, and the states a second that
-follow if nothing else took time.
+For the shape `reference`, the results include ratios to the predecessor, which was measured on a 2-core CPU. The same
+holds for requests through the broker to a model that answers at once (scripts/bench/requests.py). `hardware` is an
+upper bound for this machine: the operations of a state, the speed of these matrix products alone, and the states per
+second if nothing else took time.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from scripts.bench._report import asked, machine, report
 
 @dataclass(frozen=True)
 class Shape:
-    """A network and the work it is given."""
+    """The shape of a network and its work."""
 
     depth: int
     width: int
@@ -41,7 +42,7 @@ class Shape:
     prompt: int
     """Tokens of a prompt."""
     new_tokens: int
-    """Tokens of a completion; none ends earlier."""
+    """Tokens of each completion."""
 
 
 SHAPES = {
@@ -56,45 +57,45 @@ PREDECESSOR = {
     "waiting_8": {"states_per_s": 2.3, "tokens_per_s": 597.0},
     "waiting_32": {"states_per_s": 2.1, "tokens_per_s": 540.0},
 }
-"""nanoproof's engine with the shape `reference`, 6 samples a state, fp32, measured on a 2-core CPU."""
+"""nanoproof's engine with the shape `reference`, 6 samples per state, fp32, measured on a 2-core CPU."""
 
 
 REQUEST_SECONDS = 1.0
-"""Length of a run of requests: thousands of them."""
+"""Seconds of a run of requests, which has thousands of them."""
 
 
 @dataclass
 class EngineBenchSettings:
-    """What to measure."""
+    """Measure the generation engine."""
 
     shapes: tuple[str, ...] = ("reference",)
-    """Which of: demo, reference."""
+    """Shapes to measure: demo, reference."""
     waiting: tuple[int, ...] = (1, 8, 32)
-    """States in the engine at all times."""
+    """Numbers of states that are submitted together."""
     samples: int = 6
     """Samples of each state."""
     threads: int = 0
-    """Threads of a forward pass; 0: all cores. Threads wait for each other: with other work on the machine, use 1."""
+    """Threads of a forward pass; 0: all cores. Threads wait for each other, so use 1 if the machine has other load."""
     seconds: float = 3.0
-    """Length of one run; one in which no state would be done is longer."""
+    """Seconds of one run; a run is longer if no state is finished by then."""
     repeats: int = 3
-    """Runs; the median counts."""
+    """Number of runs; the median is reported."""
     limit: float = 75.0
-    """Seconds after which no further run begins; each number of waiting states gets one at least."""
+    """Seconds after which no further run begins. Each number of waiting states gets at least one."""
     sharpness: float = 1.0
     """Factor on the logits of the random policy."""
     again: float = 0.0
-    """Share of states that were asked for before, so that the engine may remember them."""
+    """Share of states that were submitted before, so that the engine may have them in its cache."""
     device: str = "cpu"
-    """Where the network runs."""
+    """Device of the network."""
     requests: bool = True
     """Also measure requests through a broker to a node whose model answers at once."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 def build(shape: Shape, settings: EngineBenchSettings) -> Engine:
-    """An engine with random weights whose completions never end by themselves."""
+    """An engine with random weights whose completions all have full length."""
     import torch
 
     from node.inference.engine import Engine
@@ -105,13 +106,13 @@ def build(shape: Shape, settings: EngineBenchSettings) -> Engine:
     from node.model.weights import Weights
 
     class Widened(Tokenizer):
-        """Stands for a trained tokenizer of the shape's vocabulary: every id is accepted as text."""
+        """Stands for a trained tokenizer with the shape's vocabulary. It accepts every id as text."""
 
         @property
         def vocab_size(self) -> int:
             return shape.vocab_size
 
-    # Both words of the states become one token each.
+    # Trained so that both words of the states, ` p` and ` q`, become one token each.
     tokenizer = Widened.from_json(Tokenizer.train([" p q p q"] * 10, 300).to_json())
     torch.manual_seed(0)
     model = Transformer(
@@ -132,7 +133,7 @@ def build(shape: Shape, settings: EngineBenchSettings) -> Engine:
 
 
 def state_number(number: int, shape: Shape) -> str:
-    """A state of the shape's prompt length, another one for each number."""
+    """A state of the shape's prompt length; each number gives a different one."""
     words = shape.prompt - 3  # bos, state and tactic are the other three
     return "".join(" q" if number >> bit & 1 else " p" for bit in range(words))
 
@@ -140,9 +141,9 @@ def state_number(number: int, shape: Shape) -> str:
 def measure(
     engine: Engine, shape: Shape, waiting: int, settings: EngineBenchSettings, first: int = 0
 ) -> dict[str, float]:
-    """One run: rounds of `waiting` states, each round done when all are; states are numbered from `first` on.
+    """One run: batches of `waiting` states, one after another. States are numbered from `first` on.
 
-    `states_per_cpu_s` is what one core alone would do, also when the machine does other things meanwhile.
+    `states_per_cpu_s` is the rate of a single free core; other load on the machine does not affect it.
     """
     import random
 
@@ -154,6 +155,7 @@ def measure(
     start, cpu_start = time.perf_counter(), time.process_time()
     while (elapsed := time.perf_counter() - start) < settings.seconds or not engine.counters.states:
         for _ in range(waiting):
+            # Fresh state numbers, so that the cache of states does not help; a share `again` repeats an earlier one.
             old = submitted > first and rng.random() < settings.again
             state = state_number(rng.randrange(first, submitted) if old else submitted, shape)
             engine.submit(Job(submitted, state, settings.samples, submitted))
@@ -175,10 +177,10 @@ def measure(
 
 
 def hardware(shape: Shape, medians: dict[str, float]) -> dict[str, float]:
-    """The arithmetic of a state, and how many a second this machine's products allow.
+    """The floating-point operations of a state, and an upper bound of states per second on this machine.
 
-    A row is a token that is drawn: it passes the blocks and the head; a prompt's tokens pass the blocks alone.
-    Attention is left out, so the bound is a little too high.
+    A row is a sampled token: it goes through the blocks and the head. Prompt tokens go through the blocks only.
+    Attention is not counted, so the bound is a little too high.
     """
     body = shape.depth * (4 * shape.width**2 + 2 * shape.width * 4 * shape.width)
     head = shape.width * shape.vocab_size
@@ -188,7 +190,7 @@ def hardware(shape: Shape, medians: dict[str, float]) -> dict[str, float]:
     body_speed = product_speed(batch, shape.width, 4 * shape.width)
     prompt_speed = product_speed(shape.prompt, shape.width, 4 * shape.width)
     seconds = 2 * rows * head / head_speed + 2 * rows * body / body_speed + 2 * prompt * body / prompt_speed
-    found = {
+    bounds = {
         "mflop_per_row": 2 * (body + head) / 1e6,
         "gflop_per_state": 2 * (rows * (body + head) + prompt * body) / 1e9,
         "head_gflop_per_s": head_speed / 1e9,
@@ -196,17 +198,17 @@ def hardware(shape: Shape, medians: dict[str, float]) -> dict[str, float]:
         "most_states_per_s": 1 / seconds,
         "share_of_most": medians["states_per_s"] * seconds,
     }
-    return {name: round(value, 2) for name, value in found.items()}
+    return {name: round(value, 2) for name, value in bounds.items()}
 
 
 def bench_shape(name: str, settings: EngineBenchSettings, pace: Pace) -> dict[str, Any]:
-    """Medians for every number of waiting states, and their ratios to the predecessor's."""
+    """Medians for every number of waiting states, and ratios to the predecessor's."""
     from dataclasses import replace
 
     shape = SHAPES[name]
     engine = build(shape, settings)
     pace.say(f"{name}: {engine.weights.model.parameter_count():,} parameters")
-    measure(engine, shape, 1, replace(settings, seconds=1e-9), 1 << 40)  # the first pass takes its memory
+    measure(engine, shape, 1, replace(settings, seconds=1e-9), 1 << 40)  # warm-up: the first pass allocates memory
     results: dict[str, Any] = {"parameters": engine.weights.model.parameter_count()}
     first = 0
     for waiting in settings.waiting:
@@ -214,8 +216,8 @@ def bench_shape(name: str, settings: EngineBenchSettings, pace: Pace) -> dict[st
         for number in pace.runs(settings.repeats, f"{name}, {waiting} waiting"):
             runs.append(measure(engine, shape, waiting, settings, first))
             first += 1 << 20
-            told = f"{runs[-1]['states_per_s']:.2f} states/s, {runs[-1]['tokens_per_s']:.0f} tokens/s"
-            pace.say(f"{name}, {waiting} waiting, run {number + 1} of {settings.repeats}: {told}")
+            rates = f"{runs[-1]['states_per_s']:.2f} states/s, {runs[-1]['tokens_per_s']:.0f} tokens/s"
+            pace.say(f"{name}, {waiting} waiting, run {number + 1} of {settings.repeats}: {rates}")
         medians: dict[str, Any] = {key: round(statistics.median(run[key] for run in runs), 2) for key in runs[0]}
         medians["runs"] = len(runs)
         if name == "reference":
@@ -229,9 +231,9 @@ def bench_shape(name: str, settings: EngineBenchSettings, pace: Pace) -> dict[st
 
 
 def bench(settings: EngineBenchSettings) -> dict[str, Any]:
-    """All measurements, with the machine that they were made on."""
+    """All measurements, with settings and facts of the machine."""
 
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin for each other lose on a shared machine
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads are slow on a shared machine
     import torch
 
     pace = Pace(settings.limit)

@@ -1,10 +1,11 @@
-"""What does `proofmesh eval` cost beside its searches? The same ones bare, with their proofs verified, and evaluated.
+"""Measures the overhead of `proofmesh eval`: times of the same searches bare, with verification, and as an evaluation.
 
     proofmesh bench eval [--policy tactics] [--limit 60] [--simulations 16] [--rounds 3] [--json OUT]
 
-`bare` plays the searches alone, as many at once; `verified` adds one verification of all their proofs together;
-`evaluated` is what the command does: each proof verified while other searches go on, records kept, a live table drawn,
-results written. Ratios are of one round, in which all three follow each other; the median of the rounds counts.
+`bare` runs only the searches, with the same concurrency. `verified` adds one verification of all their proofs together.
+`evaluated` does everything that the command does: it verifies each proof while other searches go on, saves records,
+draws a live table and writes results. In each round, all three run one after another; ratios are within a round. The
+median of the rounds is reported.
 """
 
 from __future__ import annotations
@@ -51,23 +52,23 @@ from scripts.bench._report import asked, machine, report
 
 @dataclass
 class EvalBenchSettings:
-    """Seconds of an evaluation beside those of its searches."""
+    """Compare the time of an evaluation with that of its searches."""
 
     policy: str = "tactics"
-    """As for `proofmesh eval`."""
+    """The policy, as for `proofmesh eval`."""
     bench: str = "pocket:valid"
     limit: Positive = 60
-    """Statements."""
+    """Number of statements."""
     simulations: Positive = 16
     """Budget of a search."""
     rounds: Positive = 3
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is played in every round."""
+    """The searches of every round."""
 
     venue: LoneVenue
     plan: Plan
@@ -76,7 +77,7 @@ class Work:
 
 
 async def bare(work: Work) -> tuple[float, float, int]:
-    """Seconds of the searches alone, seconds of verifying all their proofs at once, and how many are accepted."""
+    """Seconds of the searches alone, seconds to verify all their proofs at once, and the number of accepted proofs."""
     opening = open_policy(work.venue.parts, strict=True)
     async with local_lean(work.settings, work.venue.toolchain) as lean, opening as policy:
         slots = LonePlayer(work.plan, lean, policy, searches=work.venue.searches).slots
@@ -101,7 +102,7 @@ async def bare(work: Work) -> tuple[float, float, int]:
 
 
 async def played(work: Work, statement: StatementRecord, lean: LocalLean, policy: OpenedPolicy) -> AttemptResult:
-    """One search."""
+    """Play one search."""
     environment = lean.environment(statement.theorem, TACTIC_SECONDS)
     attempt = attempt_of(work.plan, statement, 0, statement.name)
     parameters, leaves = policy.parameters, work.plan.leaves
@@ -111,7 +112,7 @@ async def played(work: Work, statement: StatementRecord, lean: LocalLean, policy
 
 
 async def evaluated(work: Work) -> tuple[float, int]:
-    """Seconds of the same as an evaluation, and how many are solved."""
+    """Seconds of the same searches as an evaluation, and the number of solved statements."""
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     with tempfile.TemporaryDirectory() as path, EvaluationFolder(Path(path) / "eval") as folder:
         folder.begin(work.plan)
@@ -125,7 +126,7 @@ async def evaluated(work: Work) -> tuple[float, int]:
 
 
 async def measure(arguments: EvalBenchSettings) -> dict[str, Any]:
-    """All rounds. Raises BenchmarkError, BadPolicy."""
+    """Measure all rounds. Raises BenchmarkError, BadPolicy."""
     settings = LeanProcessSettings()
     toolchain = await confined_toolchain(settings.lean)
     venue = LoneVenue(toolchain, settings, arguments.policy)

@@ -1,10 +1,10 @@
-"""How many gaps does `proofmesh fill` fill? Every second proof of files is replaced by `sorry`; by file, as JSON.
+"""Measures how many gaps `proofmesh fill` fills if every second proof of a file is replaced by `sorry`; as JSON.
 
     python -m scripts.bench.fill [FILE...] [--seconds 20] [--every 2] [--json OUT]
 
-Each file is copied, and `proofmesh fill --write --again` runs on the copy, as a process of its own. Then all of it is
-looked at from outside: is every theorem of the file accepted by `verify`, and is every byte outside the gaps as it was?
-Without files, those of the fixtures are taken that `verify` is tested with.
+`proofmesh fill --write --again` runs in its own process on a copy of each file. Then the result is checked
+independently: `verify` must accept every theorem of the file, and all bytes outside the gaps must be unchanged. Without
+files, it uses the fixtures of the tests of `verify`.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ FIXTURES = Path(__file__).parents[2] / "tests" / "node" / "lean" / "toolchain" /
 
 @dataclass
 class FillBenchSettings:
-    """How many gaps are filled, and how fast."""
+    """Measure how many gaps are filled, and how fast."""
 
     files: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
     """Lean files without `sorry`; empty: the fixtures of `verify`."""
     seconds: float = 20.0
     """Time budget for each gap."""
     every: int = 2
-    """Every so manieth proof is taken out, from the first one on."""
+    """Replace every n-th proof, beginning with the first one."""
     flags: tuple[str, ...] = ()
     """More flags for `proofmesh fill`."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 async def without_proofs(text: str, every: int, folder: Path) -> str:
-    """A file with every so manieth proof replaced by `sorry`; Lean says where its commands are."""
+    """A file with every n-th proof replaced by `sorry`. Lean gives the positions of its commands."""
     compiler = Compiler(LeanToolchain.pocket(), Limits())
     compiled = await compiler.compile("Main", text, folder, [], salvage=False)
     if compiled.olean is None:
-        raise SystemExit(f"a file does not compile: {compiled.problem or compiled.messages[:1]}")
+        raise SystemExit(f"proofmesh bench fill: a file does not compile: {compiled.problem or compiled.messages[:1]}")
     pieces, at, code = [], 0, blanked(text)
     commands = spans(compiled.text, compiled.commands, [], text, 0)
     for command in [each for each in commands if each.keyword in PROOFS][::every]:
@@ -70,7 +70,7 @@ async def without_proofs(text: str, every: int, folder: Path) -> str:
 
 
 def proof(text: str, code: str, command: CommandSpan) -> tuple[int, int] | None:
-    """Where a theorem's proof begins, with the blanks before it, and ends. `code`: the text without comments."""
+    """Start (with the spaces before it) and end of a theorem's proof. `code`: the text without comments."""
     end = command.start + len(code[command.start : command.end].rstrip())
     for at in outside_brackets(code, command.start, end):
         cases = code[at] == "|" and not code[code.rfind("\n", 0, at) + 1 : at].strip()
@@ -80,7 +80,7 @@ def proof(text: str, code: str, command: CommandSpan) -> tuple[int, int] | None:
 
 
 def equal_elsewhere(gapped: str, filled: str) -> bool:
-    """Whether a file is as it was outside its gaps: blanks before one may have gone."""
+    """Whether a file is unchanged outside its gaps, except for spaces before a gap."""
     pieces, at = [], 0
     for mention in mentions(gapped):
         pieces.append(re.escape(gapped[at : mention.start].rstrip(" ")))
@@ -89,7 +89,7 @@ def equal_elsewhere(gapped: str, filled: str) -> bool:
 
 
 async def bench_file(settings: FillBenchSettings, file: Path, folder: Path, verifier: FileVerifier) -> dict[str, Any]:
-    """One file."""
+    """Measure one file."""
     place = Path(tempfile.mkdtemp(dir=folder))
     text = file.read_text(encoding="utf-8")
     gapped = await without_proofs(text, settings.every, place)
@@ -98,11 +98,14 @@ async def bench_file(settings: FillBenchSettings, file: Path, folder: Path, veri
     command = [sys.executable, "-m", "node.mesh.cli", "fill", str(copy), "--json", "--write", "--again"]
     command += ["--seconds", str(settings.seconds), *settings.flags]
     started = time.monotonic()
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
+    completed = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
     wall = time.monotonic() - started
-    if not done.stdout.startswith("{"):
-        raise SystemExit(f"{file}: fill ended with code {done.returncode}: {done.stderr[-500:]}")
-    gaps = json.loads(done.stdout)["files"][0]["gaps"]
+    if not completed.stdout.startswith("{"):
+        raise SystemExit(
+            f"proofmesh bench fill: {file}: fill ended with code {completed.returncode}: {completed.stderr[-500:]}"
+        )
+    gaps = json.loads(completed.stdout)["files"][0]["gaps"]
+    # Checked independently of what `fill` reports.
     written = copy.read_text(encoding="utf-8")
     verdicts = (await verifier.verify_text(written)).declarations
     refused = [verdict for verdict in verdicts if not verdict.accepted and "uses sorry" not in verdict.reason]
@@ -125,7 +128,7 @@ async def bench_file(settings: FillBenchSettings, file: Path, folder: Path, veri
 
 
 async def bench(settings: FillBenchSettings) -> dict[str, Any]:
-    """All files."""
+    """Measure all files."""
     files = settings.files or tuple(sorted(FIXTURES.glob("*.lean")))
     verifier = FileVerifier(LeanToolchain.pocket(), at_once=1, seconds=120, memory_mb=2048)
     results: dict[str, Any] = {"asked": asked(settings), "machine": machine(), "files": {}}

@@ -1,9 +1,9 @@
-"""How long does a person wait for `proofmesh prove`? Wall time from the shell and memory, idle, busy and on one core.
+"""Measures the latency of `proofmesh prove` from the shell: wall time and memory; idle, busy, and on one core.
 
     proofmesh bench latency [--runs 5] [--json OUT]
 
-Each run is a process of its own, as a person types it. `busy`: beside as many processes that compute without end as
-there are cores. Memory is the most that the command and its Lean processes had at one time, of their own.
+Each run is its own process, as if typed into a shell. `busy`: at the same time, an endless computation runs on each
+core. Memory is the peak of the private memory of the command and its Lean processes.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ STATEMENTS = (
     "theorem t (α : Type) (p : α → Prop) : (∀ x, p x) ↔ ¬ ∃ x, ¬ p x",
     "theorem t (a b c : Nat) (h : a ≤ b) : a + c ≤ b + c",
 )
-"""Easy ones: what is measured is everything but the search."""
+"""Easy statements, so that the search itself takes little of the time."""
 
 LOOK_SECONDS = 0.05
-"""Between two looks at the memory."""
+"""Seconds between two measurements of memory."""
 
 CONDITIONS = ("idle", "busy", "one core")
 
 
 @dataclass
 class LatencySettings:
-    """Latency of the command."""
+    """Measure the latency of the command."""
 
     runs: int = 5
-    """Of each statement, in each condition."""
+    """Runs of each statement in each condition."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class Run:
 
 @contextmanager
 def condition(name: str) -> Iterator[list[str]]:
-    """What stands before the command in a condition, which lasts as long as the block."""
-    others: list[subprocess.Popen[bytes]] = []
+    """Create a condition while the block runs, and yield the prefix of the command."""
+    load: list[subprocess.Popen[bytes]] = []
     if name == "busy":
         cores = os.sched_getaffinity(0)
-        others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in cores]
+        load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in cores]
     try:
         yield ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if name == "one core" else []
     finally:
-        for process in others:
+        for process in load:
             process.kill()
             process.wait()
 
@@ -100,7 +100,7 @@ def measured(name: str, runs: int) -> dict[str, Any]:
 
 def main() -> int:
     arguments = tyro.cli(LatencySettings, description=__doc__)
-    once([], STATEMENTS[0])  # reads the files from the disk
+    once([], STATEMENTS[0])  # warm-up: loads the files from the disk
     numbers = {name: measured(name, arguments.runs) for name in CONDITIONS}
     report({"asked": asked(arguments), "machine": machine(), **numbers}, arguments.json)
     return 0

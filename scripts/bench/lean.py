@@ -1,12 +1,12 @@
-"""How fast is Lean behind the lean-proxy? Milliseconds per candidate, memory of a worker, verification; as JSON.
+"""Measures Lean behind the lean-proxy: milliseconds per candidate, memory of a worker, verification; as JSON.
 
     python -m scripts.bench.lean [--batches 40] [--soak 20000] [--backend worker|repl|leantree] [--json OUT]
 
-One worker, one request at a time; as in a search, the states are known and the candidates are new. `parsable` ones all
-parse, and most fail, as a policy's do; of `garbage` a third does not parse. `cpu_ms` is the CPU time of Lean's
-processes, which other work on the machine changes less. The limit to compare with: the same candidates, one theorem
-each, in a file. `--soak` runs so many candidates more, and says what becomes of the memory; at its end the worker is
-killed: how long until there is an answer again?
+There is one worker and one request at a time. As in a search, the states are cached and the candidates are new. The
+candidates of `parsable` all parse and most fail, like those of a policy; a third of those of `garbage` does not parse.
+`cpu_ms` is the CPU time of Lean's processes, which other load on the machine affects less. For comparison, the same
+candidates are elaborated in one file, one theorem each: this is a lower bound. `--soak` runs many more candidates and
+reports the memory; at its end the worker is killed, and the time until the next answer is measured.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ PATHS: tuple[tuple[Theorem, tuple[str, ...]], ...] = (
     (LIST, ()),
     (LIST, ("induction xs",)),
 )
-"""States, one to three tactics deep."""
+"""Theorems and the tactics that lead to the measured states."""
 
 PARSABLE = """
 constructor, left, right, assumption, simp, simp_all, rfl, exact h, exact h.1, intro x, cases h,
@@ -81,22 +81,22 @@ exact h |, cases h with |, <;> simp, => h
 
 
 def listed(text: str) -> list[str]:
-    """Candidates of a list separated by commas."""
+    """The tactics of a text, which are separated by commas."""
     return [tactic.strip() for tactic in re.split(r",\s", text) if tactic.strip()]
 
 
 @dataclass
 class LeanBenchSettings:
-    """Speed and memory of Lean behind the lean-proxy."""
+    """Measure speed and memory of Lean behind the lean-proxy."""
 
     batches: int = 40
     """Batches for each measurement."""
     backend: Literal["worker", "repl", "leantree"] = "worker"
-    """What runs the candidates. `repl` is our own `proofmesh repl`; a server for `leantree` is started here, too."""
+    """Backend that runs the candidates. `repl` is our own `proofmesh repl`; for `leantree`, a server is started."""
     soak: int = 0
-    """Candidates of one long measurement of memory, 8 at a time."""
+    """Number of candidates of a long measurement of memory, 8 at a time; 0: no such measurement."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
     seed: int = 0
 
 
@@ -115,7 +115,7 @@ class Bench:
         return reply.outcomes
 
     async def find_states(self) -> None:
-        """The states of PATHS, with layouts as Lean gives them."""
+        """Find the states of PATHS, with Lean's layouts."""
         states = []
         for theorem, tactics in PATHS:
             path: tuple[Step, ...] = ()
@@ -126,7 +126,7 @@ class Bench:
         self.states = states
 
     def candidates(self, size: int, garbage: float) -> list[str]:
-        """Candidates, no two alike (by the white space behind them), so that none is answered from the cache."""
+        """Candidates that all differ (by trailing spaces), so that none is answered from the cache."""
         chosen = []
         for _ in range(size):
             tactic = self.rng.choice(listed(GARBAGE if self.rng.random() < garbage else PARSABLE))
@@ -153,7 +153,7 @@ class Bench:
         }
 
     def cpu(self) -> float:
-        """CPU seconds of the backend's processes, ended ones included; of a server elsewhere nobody knows."""
+        """CPU seconds of the backend's processes, ended ones included. Servers elsewhere are not counted."""
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
         total = ended.ru_utime + ended.ru_stime
         for each in psutil.Process().children(recursive=True):
@@ -162,7 +162,7 @@ class Bench:
         return total
 
     async def soak(self, attempts: int) -> dict[str, float]:
-        """Resident memory over many candidates, and the time that the death of a process costs."""
+        """Resident memory over many candidates, and the time to recover from a crash of the worker."""
         rss = []
         for number in range(0, attempts, 8):
             theorem, path = self.states[number // 8 % len(self.states)]
@@ -187,7 +187,7 @@ class Bench:
 
 
 async def limit(toolchain: LeanToolchain, folder: Path, bench: Bench, theorems: int) -> dict[str, float]:
-    """Milliseconds per theorem when parsable candidates stand one theorem each in a file."""
+    """Milliseconds per theorem if parsable candidates are elaborated in one file, one theorem each."""
     lines = []
     for _ in range(theorems):
         theorem, _ = bench.states[0]
@@ -205,7 +205,7 @@ async def limit(toolchain: LeanToolchain, folder: Path, bench: Bench, theorems: 
 
 
 async def verification(verifier: Verifier, proofs: int) -> dict[str, float]:
-    """Seconds of verifying a proof: the first of a statement, and those after it."""
+    """Seconds to verify a proof: the first of a statement, and the median of later ones."""
     script = "rcases h with ⟨a, b | c⟩\n· exact Or.inl ⟨a, b⟩\n· exact Or.inr ⟨a, c⟩"
     times = []
     for _ in range(proofs + 1):

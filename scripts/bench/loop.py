@@ -1,17 +1,17 @@
-"""Where does the learning phase spend its processor time? A mesh learns for a while; CPU time and expansions by part.
+"""Measures the processor time of the learning phase, by part and per expansion, in a mesh that learns for a while.
 
     proofmesh bench loop CHECKPOINT [--seconds 120] [--recipe scripts/recipes/demo.toml] [--json OUT]
 
-CHECKPOINT stands for the warm start, such as `runs/demo/checkpoints/step-000250`. The mesh is that of the recipe,
-without evaluations; it runs in a temporary folder and is gone afterwards. After `settle` seconds of learning the
-processor time of every node's processes is read, and again after `seconds` more. CPU time hardly changes with other
-work on the machine, wall time does: what counts is `cpu_ms_per_expansion`. `at_two_free_cores` is how many expansions a
-second two cores would make at that price if neither ever waited, so it is a bound.
+CHECKPOINT replaces the warm start, such as `runs/demo/checkpoints/step-000250`. The mesh is that of the recipe, without
+evaluations; it runs in a temporary folder, which is deleted at the end. The processor time of every node's processes is
+read after `settle` seconds of learning, and again after `seconds` more. Other load on the machine affects wall time,
+but hardly CPU time, so the main result is `cpu_ms_per_expansion`. `at_two_free_cores` is an upper bound: the expansions
+per second of two cores that never wait.
 
-Parts: a node's own process is its event loop; `lean-workers` and `training` are processes that live long below
-lean-proxy and learner; `verification` is all that the lean-proxy has started and that has ended (a worker that ends
-while this is measured counts there, too: see `worker_restarts`). A node that is started again meanwhile makes the
-numbers worthless: its earlier time is gone.
+Parts: a node's own process is its event loop. `lean-workers` and `training` are long-lived child processes of
+lean-proxy and learner. `verification` is the time of all ended child processes of the lean-proxy; workers that end
+during the measurement count there, too (see `worker_restarts`). If a node restarts meanwhile, its earlier time is lost
+and the numbers are wrong.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from node.mesh.mesh import Mesh
 
 WORKER_FLAG = "--worker"
-"""In the command line of a Lean that tries candidates."""
+"""Flag in the command line of Lean workers."""
 
 START_SECONDS = 180.0
-"""For the mesh to come to its learning phase: nodes start, transitions are read."""
+"""Most seconds until the mesh begins its learning phase: nodes start, transitions are read."""
 
 COUNTED = (
     "prover.expansions",
@@ -58,31 +58,31 @@ COUNTED = (
     "inference.states",
     "learner.train_steps",
 )
-"""Values of heartbeats whose growth is reported, as ROLE.VALUE."""
+"""Heartbeat values whose increase is reported, as ROLE.VALUE."""
 
 OUTCOME_PREFIX = "prover.outcome_"
 
 
 @dataclass
 class LoopBenchSettings:
-    """Processor time of the learning phase by part."""
+    """Measure the processor time of the learning phase by part."""
 
     checkpoint: Annotated[Path, tyro.conf.Positional]
-    """The network to begin with."""
+    """Checkpoint of the network to begin with."""
     seconds: float = 120.0
-    """Length of the measurement."""
+    """Seconds of the measurement."""
     settle: float = 30.0
-    """Seconds of learning before it."""
+    """Seconds of learning before the measurement."""
     recipe: Path = field(default_factory=lambda: recipe("demo"))
-    """What the mesh is made of."""
+    """Configuration of the mesh."""
     seed: int = 0
-    """Of the run."""
+    """Seed of the run."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 def mesh_file(settings: LoopBenchSettings, folder: Path) -> Path:
-    """The mesh's configuration: the recipe, learning at once and for long enough. Raises ConfigError."""
+    """Write the mesh's configuration: the recipe without warm start, with enough learning time. Raises ConfigError."""
     content: dict[str, Any] = json.loads(json.dumps(config.read(settings.recipe)))
     learner = content.setdefault("learner", {})
     minutes = (settings.settle + settings.seconds) / 60 + START_SECONDS / 60
@@ -115,7 +115,7 @@ def processor_time(mesh: Mesh) -> dict[str, float]:
 
 
 def _add(parts: dict[str, float], process: psutil.Process, role: str, part: str) -> None:
-    """A process's own time goes to its part, that of its children that have ended to what the role starts and ends."""
+    """Add a process's own time to its part, and the time of its ended children to the part for ended processes."""
     times = process.cpu_times()
     parts[part] += times.user + times.system
     parts[_ended(role)] += times.children_user + times.children_system
@@ -129,25 +129,25 @@ def _part_below(role: str, process: psutil.Process) -> str:
 
 
 def _ended(role: str) -> str:
-    """The part that holds what a node starts."""
+    """The part for short-lived child processes of a node."""
     return {"lean-proxy": "verification", "learner": "training"}.get(role, role)
 
 
 class Follower:
-    """Hears the heartbeats of a mesh."""
+    """Receives the heartbeats of a mesh."""
 
     def __init__(self) -> None:
         self.values: dict[str, dict[str, float]] = {}
         self.learning = asyncio.Event()
 
     def hear(self, _: str, heartbeat: Heartbeat) -> None:
-        """Keep a heartbeat's values."""
+        """Store a heartbeat's values."""
         self.values[heartbeat.role] = heartbeat.values
         if heartbeat.role == "learner" and heartbeat.state == "rl":
             self.learning.set()
 
     def counts(self) -> dict[str, float]:
-        """What the nodes have counted so far, as ROLE.VALUE."""
+        """The latest values of all nodes, as ROLE.VALUE."""
         return {f"{role}.{name}": value for role, values in self.values.items() for name, value in values.items()}
 
 
@@ -158,7 +158,7 @@ async def bench(settings: LoopBenchSettings) -> dict[str, Any]:
     from common.messages import Heartbeat
     from node.mesh.mesh import Mesh
 
-    logging.configure("error")  # the broker is not there in the first second
+    logging.configure("error")  # hides warnings of the first second, before the broker runs
     with tempfile.TemporaryDirectory(prefix="proofmesh-loop-") as folder:
         mesh = Mesh.from_file(mesh_file(settings, Path(folder)))
         async with mesh:
@@ -172,13 +172,13 @@ async def bench(settings: LoopBenchSettings) -> dict[str, Any]:
 
 
 async def _unless_failed(mesh: Mesh, measuring: Any) -> dict[str, Any]:
-    """The measurement's result. Raises ChildFailed when a node cannot be kept running."""
+    """The measurement's result. Raises ChildFailed if a node cannot be kept running."""
     working, failed = asyncio.ensure_future(measuring), asyncio.create_task(mesh.wait())
     try:
         await asyncio.wait({working, failed}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
             failed.result()
-            raise RuntimeError("the learner ended before the measurement did")
+            raise RuntimeError("the learner ended before the measurement: use fewer --seconds")
         return dict(working.result())
     finally:
         working.cancel()
@@ -199,7 +199,7 @@ async def _measured(settings: LoopBenchSettings, mesh: Mesh, follower: Follower)
 
 
 def summary(cpu: dict[str, float], grown: dict[str, float], seconds: float) -> dict[str, Any]:
-    """The table: CPU seconds of each part, its share, and its price for an expansion."""
+    """The results: CPU seconds of each part, its share, and its CPU time per expansion."""
     expansions = max(grown.get("prover.expansions", 0.0), 1.0)
     total = sum(cpu.values())
     parts = {
@@ -235,11 +235,11 @@ def main(argv: Sequence[str]) -> int:
     settings = tyro.cli(LoopBenchSettings, args=list(argv), prog="proofmesh bench loop", description=__doc__)
     try:
         if not (settings.checkpoint / "state.json").exists():
-            raise config.ConfigError(f"{settings.checkpoint}: no checkpoint; give a folder such as step-000250")
+            raise config.ConfigError(f"{settings.checkpoint}: not a checkpoint; name a folder such as step-000250")
         results = asyncio.run(bench(settings))
     except (config.ConfigError, ChildFailed, RuntimeError, TimeoutError) as error:
-        told = str(error) or f"the mesh did not come to learning within {START_SECONDS:g} s"
-        print(f"proofmesh bench loop: {told}", file=sys.stderr)
+        problem = str(error) or f"the mesh did not begin to learn within {START_SECONDS:g} s"
+        print(f"proofmesh bench loop: {problem}", file=sys.stderr)
         return 1
     report(results, settings.json)
     return 0

@@ -1,11 +1,11 @@
-"""What a learner's choice of the next theorem costs, and the memory of a bank: by default 100,000 statements.
+"""Measures the matchmaker with a large bank (default 100,000 statements): time of a choice, memory, time to restore.
 
     python -m scripts.bench.matchmaker [--statements 100000] [--choices 2000] [--attempts 100000] [--json OUT]
 
-The bank is read as a learner reads it, from files with the lengths of Lean-Workbook's statements. A choice counts with
-what it changes: the attempt is outstanding, and later its result is recorded. Restoring is what a learner that is
-started again does with the statistics in its records; `fill_cpu_s` is what it does once with those of an earlier
-version, which have none.
+The bank is read as a learner reads it, from files with statements of Lean-Workbook's lengths. A choice includes its
+bookkeeping: the attempt becomes outstanding, and later its result is recorded. `restore_cpu_s` is the time that a
+restarted learner needs to read its statistics. `fill_cpu_s` is the time to compute them once from records of an earlier
+version, which have no statistics.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
     from node.learner.matchmaker import Matchmaker
 
 OUTSTANDING = 512
-"""Attempts that wait for their results, in a mesh with hundreds of searches."""
+"""Number of outstanding attempts, as in a mesh with hundreds of searches."""
 
 OUTCOMES = ("failed", "failed", "failed", "proved")
 
 
 @dataclass
 class MatchmakerBenchSettings:
-    """Times of choices, and memory of a bank."""
+    """Measure the matchmaker with a large bank."""
 
     statements: int = 100_000
-    """Train statements."""
+    """Number of train statements."""
     choices: int = 2_000
-    """Choices that are measured."""
+    """Number of measured choices."""
     attempts: int = 100_000
-    """Results in the records that a matchmaker is restored from."""
+    """Number of results in the records that a matchmaker is restored from."""
     curriculum: bool = False
-    """With the difficulty curriculum and retries."""
+    """Use the difficulty curriculum and retries."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 def write_bank(folder: Path, statements: int) -> None:
-    """A bank without transitions, with one header and statements of about 120 characters."""
+    """Write a bank without transitions, with one header and statements of about 120 characters."""
     header = "import Mathlib\nimport Aesop\nset_option maxHeartbeats 400000\nopen BigOperators Real Nat Topology Rat"
     with gzip.open(folder / "train.jsonl.gz", "wb", compresslevel=1) as file:
         for number in range(statements):
@@ -68,7 +68,7 @@ def write_bank(folder: Path, statements: int) -> None:
 
 
 def write_records(path: Path, names: list[str], attempts: int) -> None:
-    """Records of an earlier version, without statistics: attempts on statements that are drawn uniformly."""
+    """Write records of an earlier version, without statistics: attempts on statements that are drawn uniformly."""
     from node.learner.store.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
 
     generator = random.Random(0)
@@ -95,7 +95,7 @@ def write_records(path: Path, names: list[str], attempts: int) -> None:
 
 
 def restored(matchmaker: Matchmaker, path: Path) -> dict[str, float]:
-    """Restore a matchmaker from records; processor seconds of filling the statistics, and of restoring."""
+    """Restore a matchmaker from records. Returns the processor seconds to fill the statistics, and to restore."""
     from node.learner.store.store import Store
 
     began = time.process_time()
@@ -108,7 +108,7 @@ def restored(matchmaker: Matchmaker, path: Path) -> dict[str, float]:
 
 
 def resident_mb() -> float:
-    """Memory that this process holds now."""
+    """Resident memory of this process now."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * resource.getpagesize() / 2**20
 
@@ -144,6 +144,7 @@ def measure(settings: MatchmakerBenchSettings, folder: Path) -> dict[str, Any]:
         matchmaker.dispatched(choice.theorem_id)
         assign.append((time.perf_counter() - began) * 1e3)
         waiting.append((choice.theorem_id, choice.disproof))
+        # Results come in the order of the choices, so that the number of outstanding attempts is constant.
         if len(waiting) > OUTSTANDING:
             theorem_id, disproof = waiting.pop(0)
             began = time.perf_counter()
@@ -162,7 +163,7 @@ def measure(settings: MatchmakerBenchSettings, folder: Path) -> dict[str, Any]:
 
 
 def quantiles(times: list[float]) -> dict[str, float]:
-    """The median, and what one in a hundred passes."""
+    """Median and 99th percentile."""
     if len(times) < 2:
         return {}
     return {"p50": round(statistics.median(times), 4), "p99": round(statistics.quantiles(times, n=100)[98], 4)}

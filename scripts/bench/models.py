@@ -1,11 +1,11 @@
-"""How fast do models run in this process? Tactics and tokens a second, beside transformers' own `generate`; as JSON.
+"""Measures language models in this process: tactics and tokens per second, compared with transformers' `generate`.
 
     proofmesh bench models [--model hf:FOLDER] [--prompts 8] [--samples 8] [--tokens 48] [--json OUT]
 
-Both draw the same number of samples for the same prompts, in the same batches, with the same weights, in turns, so
-that what else the machine does changes the ratio less. `full`: no sample ends early. `ending`: samples end as those of
-a model do that says so, at different lengths; without --model about one token in `tokens`/3 is an end. Without --model
-the weights are random, and of a small Llama: what is measured then is mostly what surrounds the model.
+Both draw the same number of samples for the same prompts, in the same batches, with the same weights. They take turns,
+so that other load on the machine affects the ratio less. `full`: all samples have full length. `ending`: samples have
+different lengths, because the model samples end tokens; without --model, about one token in `tokens`/3 is an end.
+Without --model it is a small Llama with random weights; this measures mostly the code around the model.
 """
 
 from __future__ import annotations
@@ -31,44 +31,44 @@ from scripts.bench._report import asked, machine, report
 
 @dataclass
 class ModelsBenchSettings:
-    """The sampler of models in this process, and transformers' `generate`."""
+    """Compare our sampler of models in this process with transformers' `generate`."""
 
     model: str = ""
     """`hf:ID_OR_FOLDER`; empty: a small Llama with random weights."""
     prompts: Positive = 8
-    """Prompts of a batch."""
+    """Prompts in a batch."""
     samples: Positive = 8
-    """Samples of each."""
+    """Samples of each prompt."""
     tokens: Positive = 48
     """Most tokens of a sample."""
     prompt: Positive = 120
-    """Tokens of a prompt, about; they differ by a half."""
+    """Mean tokens of a prompt; lengths vary by up to a half."""
     hidden: Positive = 256
     """Width of the small Llama."""
     layers: Positive = 4
-    """Its depth."""
+    """Depth of the small Llama."""
     repeats: Positive = 7
     device: str = "auto"
     seconds: Positive = 240
-    """No measurement begins later than this."""
+    """Seconds after which no further measurement begins."""
     seed: Natural = 0
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What one run has drawn."""
+    """The samples of one run and their cost."""
 
     seconds: float
     cpu: float
-    """Seconds of processor time: other work on the machine changes them less."""
+    """Seconds of processor time, which other load on the machine affects less."""
     samples: int
     tokens: int
 
 
 def small_llama(settings: ModelsBenchSettings, folder: Path) -> None:
-    """Save a Llama with random weights, and a tokenizer of its vocabulary."""
+    """Save a Llama with random weights, and a tokenizer with its vocabulary."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -98,28 +98,28 @@ def small_llama(settings: ModelsBenchSettings, folder: Path) -> None:
 
 
 def prompts_of(settings: ModelsBenchSettings, tokenizer: Any) -> list[str]:
-    """Prompts of different lengths, of words that the tokenizer knows."""
+    """Prompts of different lengths, made of words in the tokenizer's vocabulary."""
     import random
 
     chance = random.Random(settings.seed)
     words = [f" w{number}" for number in range(4094)] if not settings.model else [" p", " ∧", " q", " →", " h", " ℝ"]
-    found = []
+    prompts = []
     for _ in range(settings.prompts):
         length = chance.randint(settings.prompt // 2, settings.prompt * 3 // 2)
         text = "".join(chance.choices(words, k=length))
-        found.append(tokenizer.decode(tokenizer(text)["input_ids"][:length], skip_special_tokens=True))
-    return found
+        prompts.append(tokenizer.decode(tokenizer(text)["input_ids"][:length], skip_special_tokens=True))
+    return prompts
 
 
 class Ends:
-    """Makes about one token in so many an end, whatever the model says; for weights that are random."""
+    """Sets the probability of end tokens to about one in `one_in`, for models with random weights."""
 
     def __init__(self, model: Any, ends: Sequence[int], one_in: float) -> None:
         self._model, self._ends, self._one_in = model, list(ends), one_in
 
     @contextlib.contextmanager
     def placed(self) -> Any:
-        """For as long as the block lasts."""
+        """A context manager during which the model has this probability of ends."""
         import math
 
         def likelier(module: Any, arguments: Any, logits: Any) -> Any:
@@ -135,14 +135,14 @@ class Ends:
 
 
 def by_generate(settings: ModelsBenchSettings, loaded: Any, prompts: Sequence[str], ends: Sequence[int]) -> Drawn:
-    """All of a batch by transformers' own sampling, texts included."""
+    """Sample a batch with transformers' `generate`, and decode the texts."""
     import torch
 
     tokenizer = loaded.tokenizer
     tokenizer.padding_side = "left"
     began, cpu = time.perf_counter(), time.process_time()
     inputs = tokenizer(list(prompts), return_tensors="pt", padding=True).to(loaded.device)
-    found = loaded.model.generate(
+    tokens = loaded.model.generate(
         input_ids=inputs["input_ids"],
         attention_mask=inputs["attention_mask"],
         do_sample=True,
@@ -153,31 +153,31 @@ def by_generate(settings: ModelsBenchSettings, loaded: Any, prompts: Sequence[st
         max_new_tokens=settings.tokens,
         eos_token_id=list(ends) or None,
     )[:, inputs["input_ids"].shape[1] :]
-    tokenizer.batch_decode(found, skip_special_tokens=True)
+    tokenizer.batch_decode(tokens, skip_special_tokens=True)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    is_end = torch.isin(found, torch.tensor(list(ends), device=found.device)).int()
-    before = ((is_end.cumsum(-1) - is_end) == 0).sum()
-    return Drawn(seconds, cpu, len(found), int(before))
+    is_end = torch.isin(tokens, torch.tensor(list(ends), device=tokens.device)).int()
+    until_end = ((is_end.cumsum(-1) - is_end) == 0).sum()
+    return Drawn(seconds, cpu, len(tokens), int(until_end))
 
 
 async def by_sampler(settings: ModelsBenchSettings, sampler: Any, prompts: Sequence[str], seed: int) -> Drawn:
-    """All of a batch by requests side by side."""
+    """Sample a batch with our sampler, by concurrent requests."""
     from node.llm.sampling import Decoding, Prompt
 
     decoding = Decoding(max_tokens=settings.tokens)
     began, cpu = time.perf_counter(), time.process_time()
-    asked_for = [
+    requests = [
         sampler.sample(Prompt(text), settings.samples, 1000 * seed + number, decoding)
         for number, text in enumerate(prompts)
     ]
-    found = [sample for samples in await asyncio.gather(*asked_for) for sample in samples]
+    drawn = [sample for samples in await asyncio.gather(*requests) for sample in samples]
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    return Drawn(seconds, cpu, len(found), sum(sample.token_count for sample in found))
+    return Drawn(seconds, cpu, len(drawn), sum(sample.token_count for sample in drawn))
 
 
 @contextlib.asynccontextmanager
 async def opened(settings: ModelsBenchSettings, loaded: Any, ends: Sequence[int]) -> AsyncIterator[Any]:
-    """A sampler of a model that is loaded already."""
+    """Our sampler for a loaded model."""
     from node.llm.address import HubAddress
     from node.llm.hub.sampler import HubSampler
     from node.llm.settings import HubSettings, ModelSettings
@@ -204,10 +204,10 @@ def rates(runs: Sequence[Drawn]) -> dict[str, float]:
 async def compared(
     settings: ModelsBenchSettings, loaded: Any, prompts: Sequence[str], ends: Sequence[int], pace: Pace, name: str
 ) -> dict[str, Any]:
-    """Both, in turns."""
+    """Compare both samplers in turns."""
     ours, theirs = [], []
     async with opened(settings, loaded, ends) as sampler:
-        await by_sampler(settings, sampler, prompts, 0)  # the first run makes what later ones find
+        await by_sampler(settings, sampler, prompts, 0)  # warm-up: the first run fills caches
         await asyncio.to_thread(by_generate, settings, loaded, prompts, ends)
         for number in pace.runs(settings.repeats, name):
             ours.append(await by_sampler(settings, sampler, prompts, number + 1))

@@ -1,11 +1,12 @@
-"""What does a query for premises cost in a large library? Milliseconds, memory, and what the index misses; as JSON.
+"""Measures premise retrieval in a large library: milliseconds per query, memory, and recall of the index; as JSON.
 
     proofmesh bench premises [--premises 200000] [--kind transformer] [--compare] [--json OUT]
 
-The library is made up: files that import earlier ones, statements of random names. Queries are statements of it with
-words left out, each asked among what a random file may use. Queries run in a fresh process, so that its memory is that
-of a search. `query_cpu_ms` is what the processor did, however busy the machine was; `recall` is of the ten that exact
-products rank highest. `--compare` times other indexes of faiss as well (minutes: HNSW is slow to build).
+The library is synthetic: files that import earlier ones, with statements of random words. Queries are its statements
+with some words left out; each searches the premises that a random file may use. Queries run in a fresh process, so that
+its memory is that of a search. `query_cpu_ms` is processor time, which other load affects little. `recall` counts the
+ten premises with the largest exact products. `--compare` also times other faiss indexes (takes minutes, since HNSW is
+slow to build).
 """
 
 from __future__ import annotations
@@ -36,39 +37,39 @@ if TYPE_CHECKING:
     from node.retrieval.index import PremiseIndex
 
 IN_A_FILE = 50
-"""Premises; Mathlib has about as many."""
+"""Premises per file, about as many as in Mathlib."""
 
 IMPORTS = 4
 
 WORDS = 3000
 
 TOKENIZED = 20_000
-"""Texts that the tokenizer is trained on."""
+"""Number of texts to train the tokenizer on."""
 
 
 @dataclass
 class PremisesBenchSettings:
-    """Encoding and search in a library of that size."""
+    """Measure encoding and search in a large library."""
 
     premises: Positive = 200_000
-    """Of the library."""
+    """Premises in the library."""
     kind: Literal["static", "transformer"] = "static"
-    """The encoder, untrained: time and memory do not depend on what it has learned."""
+    """The encoder. It is untrained, since time and memory do not depend on training."""
     width: Positive = 256
     """Length of a vector."""
     queries: Positive = 500
-    """That are timed."""
+    """Number of timed queries."""
     compare: bool = False
-    """Time flat, byte, half-precision and HNSW indexes on the same vectors as well."""
+    """Also time flat, byte, half-precision and HNSW indexes on the same vectors."""
     folder: Path | None = None
-    """An index that is there: ask it, and make none."""
+    """An existing index to query; without it, one is built."""
     seed: int = 0
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 def main() -> int:
-    """Make the index, then ask it in a fresh process."""
+    """Build the index, then query it in a fresh process."""
     settings = tyro.cli(PremisesBenchSettings, description=__doc__)
     if settings.folder is not None:
         report(asked_index(settings, settings.folder), settings.json)
@@ -78,13 +79,13 @@ def main() -> int:
         arguments = [f"--{name}={getattr(settings, name)}" for name in ("queries", "seed")]
         compare = ["--compare"] if settings.compare else []
         command = [sys.executable, "-m", "scripts.bench.premises", f"--folder={folder}", *arguments, *compare]
-        found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-    report({"settings": asked(settings), "machine": machine(), "built": built, **found}, settings.json)
+        results = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    report({"settings": asked(settings), "machine": machine(), "built": built, **results}, settings.json)
     return 0
 
 
 def library(premises: int, seed: int) -> Corpus:
-    """A made-up library: each file imports some before it."""
+    """A synthetic library: each file imports some earlier ones."""
     rng = random.Random(seed)
     words = ["".join(rng.choice("abcdefghiklmnoprstuvy") for _ in range(rng.randint(3, 8))) for _ in range(WORDS)]
 
@@ -108,7 +109,7 @@ def library(premises: int, seed: int) -> Corpus:
 
 
 def made_index(settings: PremisesBenchSettings, folder: Path) -> dict[str, float]:
-    """Seconds that it takes, and its size."""
+    """Build the index; returns the seconds and its size."""
     import torch
 
     from node.retrieval.index import build
@@ -124,12 +125,12 @@ def made_index(settings: PremisesBenchSettings, folder: Path) -> dict[str, float
 
 
 def asked_index(settings: PremisesBenchSettings, folder: Path) -> dict[str, Any]:
-    """Times of queries, and the memory of this process behind them."""
+    """Times of queries, and the memory of this process after them."""
     from node.retrieval.index import PremiseIndex
 
     began = time.perf_counter()
     index = PremiseIndex(folder)
-    index.encode(["⊢ True"])
+    index.encode(["⊢ True"])  # warm-up: loads the encoder
     opened = time.perf_counter() - began
     rng = random.Random(settings.seed + 1)
     cases = list(_cases(index.corpus, rng, settings.queries))
@@ -138,13 +139,13 @@ def asked_index(settings: PremisesBenchSettings, folder: Path) -> dict[str, Any]
         before, began = time.thread_time(), time.perf_counter()
         vector = index.encode([state])[0]
         middle = time.perf_counter()
-        found = index.nearest(vector, mask, 10)
+        nearest = index.nearest(vector, mask, 10)
         ended = time.perf_counter()
         cpu.append(time.thread_time() - before)
         encode.append(middle - began)
         search.append(ended - middle)
         query.append(ended - began)
-        hits += len({number for number, _ in found} & set(_exact(index, vector, mask)))
+        hits += len({number for number, _ in nearest} & set(_exact(index, vector, mask)))
     results: dict[str, Any] = {
         "open_seconds": round(opened, 2),
         "accessible": round(float(np.mean([mask.sum() for _, mask in cases]))),
@@ -162,7 +163,7 @@ def asked_index(settings: PremisesBenchSettings, folder: Path) -> dict[str, Any]
 
 
 def _cases(corpus: Corpus, rng: random.Random, count: int) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """States, each with what may be used there."""
+    """States, each with a mask of the premises that may be used there."""
     for _ in range(count):
         words = rng.choice(corpus.premises).text.split()[2:]
         state = f"x : Nat\n⊢ {' '.join(word for word in words if rng.random() < 0.7) or 'True'}"
@@ -178,16 +179,16 @@ def _exact(index: PremiseIndex, vector: NDArray[np.float32], mask: NDArray[np.bo
 def _others(
     vectors: NDArray[np.float16], queries: NDArray[np.float32], masks: list[NDArray[np.bool_]]
 ) -> Iterator[tuple[str, Any]]:
-    faiss: Any = importlib.import_module("faiss")  # its types lack what its Python layer adds
+    faiss: Any = importlib.import_module("faiss")  # faiss's type stubs lack the methods of its Python layer
     whole = vectors.astype(np.float32)
 
     def timed(index: Any, parameters: Callable[[Any], Any]) -> dict[str, float]:
         seconds = []
         for query, mask in zip(queries, masks, strict=True):
             bits = np.packbits(mask, bitorder="little")
-            given = parameters(faiss.IDSelectorBitmap(bits))
+            search_parameters = parameters(faiss.IDSelectorBitmap(bits))
             began = time.perf_counter()
-            index.search(query[None], 10, params=given)
+            index.search(query[None], 10, params=search_parameters)
             seconds.append(time.perf_counter() - began)
         return _times(seconds)
 
@@ -207,7 +208,7 @@ def _others(
 
 
 def _times(seconds: list[float]) -> dict[str, float]:
-    """Milliseconds."""
+    """Percentiles in milliseconds."""
     return {f"p{rank}": round(1000 * float(np.percentile(seconds, rank)), 2) for rank in (50, 90, 99)}
 
 

@@ -1,9 +1,9 @@
-"""What a tactic request costs beside the model: through the broker to an inference node that answers at once.
+"""Measures the overhead of tactic requests: through the broker to an inference node whose model answers at once.
 
     python -m scripts.bench.requests [--seconds 3] [--repeats 3] [--json OUT]
 
-Broker, node and clients are processes of their own, as in a mesh. The node is the real one (queue, worker thread,
-weight versions); only its engine finishes every state in the step in which it came.
+Broker, node and clients are separate processes, as in a mesh. The node is a real one (queue, worker thread, weight
+versions), except that its engine finishes every state in the first step.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ TACTICS = ("exact ⟨h₀.2, h₀.1, h₁ h₀.2⟩", "simp_all", "constructor",
 
 @dataclass
 class RequestsBenchSettings:
-    """Requests per second and their times, on this machine."""
+    """Measure the rate and the times of requests on this machine."""
 
     seconds: float = 3.0
-    """Time for each measurement."""
+    """Seconds of each measurement."""
     repeats: int = 3
-    """Measurements; the median counts."""
+    """Number of measurements; the median is reported."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
     serve: str = ""
-    """Internal: be the node, on the broker with this address."""
+    """Internal: run as the node, on the broker at this address."""
 
 
 async def serve(url: str) -> None:
-    """The node: an inference node whose engine computes nothing."""
+    """Run the node: an inference node whose engine computes nothing."""
     import gc
 
     from common.bus import Bus
@@ -69,22 +69,22 @@ async def serve(url: str) -> None:
     class Instant(Engine):
         def __post_init__(self) -> None:
             super().__post_init__()
-            self.asked: list[Job] = []
+            self.jobs: list[Job] = []
 
         @property
         def busy(self) -> bool:
-            return bool(self.asked)
+            return bool(self.jobs)
 
         def submit(self, job: Job) -> None:
-            self.asked.append(job)
+            self.jobs.append(job)
 
         def step(self) -> list[FinishedJob]:
-            finished = [FinishedJob(job.key, answer, -3.0) for job in self.asked]
-            self.asked.clear()
+            finished = [FinishedJob(job.key, answer, -3.0) for job in self.jobs]
+            self.jobs.clear()
             return finished
 
     gc.collect()
-    gc.freeze()  # as the node does
+    gc.freeze()  # as in a real node
     with tempfile.TemporaryDirectory(prefix="proofmesh-bench-") as folder:
         path = Path(folder) / "weights.safetensors"
         tokenizer = Tokenizer.train(["p q"] * 10, 300)
@@ -96,9 +96,10 @@ async def serve(url: str) -> None:
 
 
 async def measure(url: str, clients: int, seconds: float, node: int) -> dict[str, float]:
-    """`clients` that each ask again as soon as they are answered; `node` is the answering process.
+    """Measure `clients` concurrent clients, each of which sends requests one after another. `node`: process id of the
+    node.
 
-    Processor time is given beside the rate: on a machine that does other things meanwhile it says what a request costs.
+    Also returns the processor time of a request, which other load on the machine affects less than the rate.
     """
     import psutil
 
@@ -109,6 +110,7 @@ async def measure(url: str, clients: int, seconds: float, node: int) -> dict[str
 
     bus = await Bus.connect(BusSettings(url=url), run="bench", name="client", wait=30)
     request = TacticRequest(state=STATE, samples=len(TACTICS), seed=1)
+    # The node may still be starting.
     await bus.request_patiently(TACTIC_REQUEST, request, TacticReply, timeout=10, deadline=60)
     times: list[float] = []
     process, client_before = psutil.Process(node), time.process_time()
@@ -136,7 +138,7 @@ async def measure(url: str, clients: int, seconds: float, node: int) -> dict[str
 
 
 async def with_node(seconds: float, repeats: int) -> dict[str, Any]:
-    """A broker and a node of our own, then the measurements."""
+    """Start a broker and a node, then measure."""
     from broker import streams
     from broker.launcher import Server
     from broker.settings import BrokerSettings
@@ -154,15 +156,16 @@ async def with_node(seconds: float, repeats: int) -> dict[str, Any]:
         node = await spawn_child(
             [sys.executable, "-m", "scripts.bench.requests", "--serve", url], stdout=subprocess.DEVNULL
         )
+        # A separate process, so that its CPU time is measured apart from the clients'.
         try:
             for clients in CLIENTS:
                 runs = [await measure(url, clients, seconds, node.pid) for _ in range(repeats)]
                 medians: dict[str, Any] = {
                     key: round(statistics.median(run[key] for run in runs), 3) for key in runs[0]
                 }
-                before = PREDECESSOR[clients]
-                medians["ratio"] = round(medians["requests_per_s"] / before["requests_per_s"], 1)
-                medians["ratio_without_gc"] = round(medians["requests_per_s"] / before["requests_per_s_without_gc"], 1)
+                old = PREDECESSOR[clients]
+                medians["ratio"] = round(medians["requests_per_s"] / old["requests_per_s"], 1)
+                medians["ratio_without_gc"] = round(medians["requests_per_s"] / old["requests_per_s_without_gc"], 1)
                 results[f"clients_{clients}"] = medians
         finally:
             await kill_group(node, 0)

@@ -1,11 +1,11 @@
-"""How fast are rewards from Lean, beside a `lean FILE` process for each proof? Rewards a second and core, as JSON.
+"""Measures rewards from Lean, compared with one `lean FILE` process per proof: rewards per second, also per core; JSON.
 
     proofmesh bench rewards [--proofs 300] [--batch 32] [--rounds 2] [--json OUT]
 
-Completions are the bank's recorded proofs as a model writes them, no two alike; a share of them is wrong. The same ones
-go to `LeanReward` in this process, to `LeanReward` over a `proofmesh serve`, and to one process of Lean each, which is
-asked for errors and `sorry` alone. The three take turns, batch by batch, so that a busy machine slows all of them.
-CPU seconds are those of all processes at work, Python's included.
+Completions are the bank's recorded proofs, all different, in the form of a model's completions; a share of them is
+wrong. The same completions go to `LeanReward` in this process, to `LeanReward` over `proofmesh serve`, and to one Lean
+process each, which only checks for errors and `sorry`. The three take turns batch by batch, so that other load slows
+all of them. CPU seconds include all processes, also Python's.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ from scripts.bench._report import asked, machine, report
 from scripts.bench.verify import recorded, wrong
 
 MEMORY_MB = 1024
-"""Limit of a process of the baseline."""
+"""Memory limit of a process of the baseline."""
 
 
 @dataclass
 class RewardsBenchSettings:
-    """Speed of rewards."""
+    """Measure the speed of rewards."""
 
     proofs: Positive = 300
-    """Completions, no two alike."""
+    """Number of completions, all different."""
     wrong: Share = 1 / 3
-    """Share of them that is wrong."""
+    """Share of wrong completions."""
     batch: Positive = 32
-    """Completions that a reward gets at once: a group or two of GRPO."""
+    """Completions in one call of a reward: a group or two of GRPO."""
     rounds: Positive = 1
-    """Times that everything is measured, with other completions each time."""
+    """Number of rounds, each with other completions."""
     workers: Positive = 1
-    """Lean's workers, and the baseline's processes at once."""
+    """Lean workers, and concurrent processes of the baseline."""
     seconds: Timeout = 30.0
-    """Limit of a proof."""
+    """Time limit of a proof."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A completion, with the statement that was asked for."""
+    """A completion, with the statement of its prompt."""
 
     statement: str
     code: str
@@ -73,12 +73,12 @@ class Asked:
 
 
 def completions(settings: RewardsBenchSettings) -> list[Asked]:
-    """Those of all rounds, in an order of their own."""
+    """The completions of all rounds, in random order."""
     rng = random.Random(settings.seed)
-    found = recorded()
+    proofs = recorded()
     made = []
     for number, (statement, conclusion, proof) in enumerate(
-        rng.sample(found, min(settings.proofs * settings.rounds, len(found)))
+        rng.sample(proofs, min(settings.proofs * settings.rounds, len(proofs)))
     ):
         text = "\n".join(statement).removesuffix("by").rstrip().removesuffix(":=").rstrip()
         if rng.random() < settings.wrong:
@@ -91,21 +91,21 @@ def completions(settings: RewardsBenchSettings) -> list[Asked]:
 
 @dataclass
 class Way:
-    """One way to rewards, and what it came to."""
+    """One way to compute rewards, and its measurements."""
 
     name: str
     pay: Callable[[Sequence[Asked]], Awaitable[list[float | None]]]
     processes: Callable[[], list[int]]
-    """Ids of the processes that it works in, beside this one."""
+    """Ids of its processes, without this one."""
     here: bool = False
-    """Whether this process works for it, too."""
+    """Whether this process computes for it, too."""
     wall: float = 0.0
     cpu: float = 0.0
     start_seconds: float = 0.0
     paid: list[float | None] = field(default_factory=list)
 
     async def take(self, batch: Sequence[Asked]) -> None:
-        """Pay a batch, and count."""
+        """Compute the rewards of a batch, and measure the time."""
         cpu, began = self._cpu(), time.monotonic()
         self.paid += await self.pay(batch)
         self.wall += time.monotonic() - began
@@ -116,7 +116,7 @@ class Way:
         return own + sum(cpu_seconds(pid) for pid in self.processes())
 
     def result(self, made: Sequence[Asked]) -> dict[str, Any]:
-        """The numbers."""
+        """The measurements as JSON values."""
         pairs = list(zip(made, self.paid, strict=True))
         return {
             "rewards_per_s": round(len(made) / self.wall, 2),
@@ -132,14 +132,14 @@ class Way:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU seconds of a process, and of those that it has waited for."""
+    """CPU seconds of a process and of its ended children."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return sum(psutil.Process(pid).cpu_times()[:4])
     return 0.0
 
 
 def rewarded(reward: LeanReward) -> Callable[[Sequence[Asked]], Awaitable[list[float | None]]]:
-    """A reward as TRL calls it: one call for a batch."""
+    """A reward that is called as TRL does: once per batch."""
 
     async def pay(batch: Sequence[Asked]) -> list[float | None]:
         texts, statements = [each.completion for each in batch], [each.statement for each in batch]
@@ -151,7 +151,7 @@ def rewarded(reward: LeanReward) -> Callable[[Sequence[Asked]], Awaitable[list[f
 def one_process_each(
     settings: RewardsBenchSettings, folder: Path
 ) -> Callable[[Sequence[Asked]], Awaitable[list[float | None]]]:
-    """Each text in a process of its own."""
+    """The baseline: each text in its own process."""
     toolchain, gate = LeanToolchain.pocket(), asyncio.Semaphore(settings.workers)
     limits, numbers = Limits(seconds=settings.seconds, memory_mb=MEMORY_MB), iter(range(10**9))
 
@@ -161,10 +161,10 @@ def one_process_each(
         async with gate:
             command = [*toolchain.command, "--json", file.name]
             try:
-                done = await run_fresh(command, environment=toolchain.environment, folder=folder, limits=limits)
+                completed = await run_fresh(command, environment=toolchain.environment, folder=folder, limits=limits)
             except OutOfLimits:
                 return 0.0
-        return float('"severity":"error"' not in done.output and "declaration uses" not in done.output)
+        return float('"severity":"error"' not in completed.output and "declaration uses" not in completed.output)
 
     async def pay(batch: Sequence[Asked]) -> list[float | None]:
         return list(await asyncio.gather(*(one(each) for each in batch)))
@@ -210,9 +210,9 @@ def _reward(settings: RewardsBenchSettings, where: str) -> LeanReward:
 
 
 def _below(pid: int, without: int) -> list[int]:
-    """The processes below one, without another and those below it."""
-    others = {without, *descendants(without)}
-    return [each for each in descendants(pid) if each not in others]
+    """Descendants of process `pid`, except `without` and its descendants."""
+    excluded = {without, *descendants(without)}
+    return [each for each in descendants(pid) if each not in excluded]
 
 
 def _batches(made: Sequence[Asked], size: int) -> Iterator[Sequence[Asked]]:

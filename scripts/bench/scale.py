@@ -1,11 +1,11 @@
-"""How far do one broker and one learner carry? Simulated provers, dispatch and result times, memory, processor time.
+"""Measures how one broker and one learner scale with simulated provers: dispatch and result times, memory, CPU time.
 
     python -m scripts.bench.scale [--provers 100] [--minutes 10] [--json OUT]
 
-Broker and learner are the real ones, processes as in any mesh: dispatcher, collector, records, replay, and training of
-a tiny network. Leases, deliveries, heartbeats and registry are a real prover's, too; its searches only wait for a time
-by seed, and a stub lean-proxy accepts every proof. On a machine that does other things, times say little: processor
-time and what is computed from it count.
+Broker and learner are real processes, as in any mesh: dispatcher, collector, records, replay, and training of a tiny
+network. Leases, results, heartbeats and registry are those of real provers, too. Only the searches are simulated: they
+wait for a time that depends on the seed, and a stub lean-proxy accepts every proof. On a machine with other load, the
+times are not meaningful; use processor time and the numbers computed from it.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from scripts.bench._report import asked, machine, report
 from scripts.studies.kill_records import recorded
 
 LOOKS = 60
-"""Looks at the processes, over the whole measurement."""
+"""Samples of memory and processor time over the whole measurement."""
 
 PATIENCE = 600.0
-"""Seconds until the learner has recorded the first results."""
+"""Most seconds until the learner has recorded the first results."""
 
 
 @dataclass
 class ScaleBenchSettings:
-    """A mesh of simulated provers."""
+    """Measure a mesh of simulated provers."""
 
     provers: Positive = 100
-    """Simulated provers, each with one search."""
+    """Number of simulated provers, each with one search."""
     minutes: Timeout = 10.0
-    """Length of the measurement, which begins with the first recorded results."""
+    """Minutes of the measurement, which begins with the first recorded results."""
     attempt_seconds: Timeout = 3.0
-    """Seconds of an attempt, on average (half to one and a half times as much, by seed)."""
+    """Mean seconds of an attempt (each takes half to one and a half of this, by its seed)."""
     proved: Share = 0.4
     """Share of the attempts that end with a proof."""
     verify_seconds: Duration = 0.4
-    """Seconds that a verification takes."""
+    """Seconds of a verification."""
     processes: Positive = 2
-    """Processes of the provers."""
+    """Number of processes for the provers."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 class NoProgress(RuntimeError):
-    """Nothing was recorded."""
+    """The learner records no results, or a process has ended."""
 
 
 def write_mesh(settings: ScaleBenchSettings, folder: Path) -> Path:
-    """The configuration of broker and learner."""
+    """Write the configuration of broker and learner."""
     import tomli_w
 
     from node.mesh.plan import free_port
@@ -84,24 +84,24 @@ def write_mesh(settings: ScaleBenchSettings, folder: Path) -> Path:
 
 
 def processes(children: Mapping[str, int]) -> dict[str, Any]:
-    """psutil's view of the nodes and of what they started, by name."""
+    """The psutil processes of the nodes, of nats-server and of the trainer, by name."""
     import psutil
 
-    found = {}
+    by_name = {}
     for name, pid in children.items():
         node = psutil.Process(pid)
-        found[name] = node
+        by_name[name] = node
         for child in node.children(recursive=True):
-            words = " ".join(child.cmdline())
-            known = {"nats-server": "nats-server", "trainer.rank": "trainer"}
-            label = next((label for text, label in known.items() if text in words), None)
+            command = " ".join(child.cmdline())
+            labels = {"nats-server": "nats-server", "trainer.rank": "trainer"}
+            label = next((label for text, label in labels.items() if text in command), None)
             if label is not None:
-                found[label] = child
-    return found
+                by_name[label] = child
+    return by_name
 
 
 async def measure(settings: ScaleBenchSettings, folder: Path) -> dict[str, Any]:
-    """The whole measurement. Raises NoProgress."""
+    """Run the whole measurement. Raises NoProgress."""
     import msgspec
 
     from common.process import kill_group, spawn_child
@@ -134,12 +134,12 @@ async def _first_results(database: Path, count: int) -> None:
     deadline = time.monotonic() + PATIENCE
     while len(recorded(database)) < count:
         if time.monotonic() > deadline:
-            raise NoProgress(f"fewer than {count} results within {PATIENCE:g} s")
+            raise NoProgress(f"fewer than {count} results within {PATIENCE:g} s: use fewer --provers")
         await asyncio.sleep(0.5)
 
 
 async def _watch(mesh: Any, seconds: float) -> list[Any]:
-    """Looks at the memory and the processor time of broker and learner."""
+    """Samples of the memory and the processor time of broker and learner. Raises NoProgress."""
     import psutil
 
     from scripts.bench._scale_numbers import Sample
@@ -154,7 +154,7 @@ async def _watch(mesh: Any, seconds: float) -> list[Any]:
                 used[name] = sum(process.cpu_times()[:2])
                 memory[name] = process.memory_info().rss / 2**20
             except psutil.NoSuchProcess as error:
-                raise NoProgress(f"{name} died") from error
+                raise NoProgress(f"{name} crashed during the measurement") from error
         samples.append(Sample(time.monotonic() - began, memory, used))
     return samples
 
@@ -170,6 +170,7 @@ def _numbers(
     from node.learner.store.store import Store
     from scripts.bench._scale_numbers import cores, extrapolated, memory, percentiles
 
+    # Only results within the measured span count: the mesh was still starting before it, and stopping after it.
     published = {attempt: when for part in parts for attempt, when in part.published.items()}
     rows = [row for row in recorded(database) if span[0] <= row[2] <= span[1]]
     rate = len(rows) / (span[1] - span[0])

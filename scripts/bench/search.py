@@ -1,19 +1,19 @@
-"""How fast is the pure search? Simulations per second of processor time, with a policy and a Lean that cost little.
+"""Measures the pure search: simulations per second of processor time, with a policy and a Lean that cost little.
 
     python -m scripts.bench.search [--method mcts] [--simulations 800] [--searches 20] [--worlds chain ...] [--json OUT]
     python -m scripts.bench.search --simulations 512 --searches 100 --worlds trivial realistic
 
-Toy worlds of which the answers are prepared, so that only `select` and `feed` are timed; 6 tactics, a third fail:
+Three worlds have prepared answers, so that only `select` and `feed` are timed; there are 6 tactics, and a third fails:
 `chain` (one branch per tactic), `products` (one to three branches per tactic), `merging` (few states, so that most
-expansions meet known ones).
+expansions reach known ones).
 
-Worlds in which the answers are timed as well, policy and Lean being a stub that looks up every answer by the text of
-the state (`scripts.bench._stub`); 8 tactics of which each is legal with probability 0.4, a tenth of the legal ones
-leave several branches: `trivial` (states such as `s123`) and `realistic` (goals as Lean prints them, of several hundred
-characters). The second command has the settings at which nanoproof's search was measured.
+In two worlds the answers are timed, too: a stub looks up each answer of policy and Lean by the text of the state
+(`scripts.bench._stub`). There are 8 tactics; each is legal with probability 0.4, and a tenth of the legal ones leaves
+several branches. They are `trivial` (states such as `s123`) and `realistic` (goals as Lean prints them, with several
+hundred characters). The second command uses the settings with which nanoproof's search was measured.
 
-Each search has its own root. Printed are medians over the searches, under the thresholds of Python's garbage collector
-that a prover has; what the world consists of is kept from the collector, which a prover has nothing like.
+Each search has its own root. The medians over the searches are printed. Python's garbage collector has a prover's
+thresholds; the data of the world is excluded from collection, since a prover has no such data.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ STUBS = 20_000
 
 @dataclass
 class SearchBenchSettings:
-    """Simulations per second of the pure search."""
+    """Measure simulations per second of the pure search."""
 
     method: Annotated[Method, tyro.conf.EnumChoicesFromValues] = Method.MCTS
     """How to search."""
@@ -59,7 +59,7 @@ class SearchBenchSettings:
     searches: int = 20
     """Searches per world; the median is printed."""
     worlds: tuple[World, ...] = get_args(World)
-    """What to search in."""
+    """Worlds to search in."""
     tactics: int = 8
     """Tactics of an expansion in `trivial` and `realistic`."""
     legal: float = 0.4
@@ -67,9 +67,9 @@ class SearchBenchSettings:
     products: float = 0.1
     """Share of the legal ones that leave two branches or more."""
     merging: Merging = SearchParameters.merging
-    """Which states are one (`[prover.search] merging`)."""
+    """Which states are merged into one node (`[prover.search] merging`)."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 Expansion = tuple[list[Proposal], float, dict[str, Outcome]]
@@ -92,7 +92,7 @@ def prepare(branches: int, states: int) -> list[Expansion]:
 
 
 class Prepared:
-    """A toy world: the answers are at hand, whatever the state."""
+    """A world with prepared answers, which do not depend on the state."""
 
     def __init__(self, branches: int, states: int) -> None:
         self._expansions = prepare(branches, states)
@@ -109,7 +109,7 @@ class Prepared:
 
 
 class Answered:
-    """A world in which policy and Lean are asked, as an agent asks them."""
+    """A world in which each simulation calls the stub policy and the stub Lean, as an agent does."""
 
     def __init__(self, stub: Stub) -> None:
         self._stub = stub
@@ -127,7 +127,7 @@ class Answered:
 
 
 def built(world: World, arguments: SearchBenchSettings) -> Prepared | Answered:
-    """A world by its name."""
+    """Build a world by its name."""
     if world in PREPARED:
         return Prepared(*PREPARED[world])
     texts = REALISTIC if world == "realistic" else TRIVIAL
@@ -135,7 +135,7 @@ def built(world: World, arguments: SearchBenchSettings) -> Prepared | Answered:
 
 
 def measure(name: World, arguments: SearchBenchSettings) -> dict[str, float]:
-    """Searches in one world."""
+    """Measure the searches in one world."""
     world, parameters = built(name, arguments), SearchParameters(merging=arguments.merging)
     gc.collect()
     gc.freeze()
@@ -158,7 +158,7 @@ def measure(name: World, arguments: SearchBenchSettings) -> dict[str, float]:
 
 
 def main() -> None:
-    gc.set_threshold(*GC_THRESHOLDS)  # as a prover does
+    gc.set_threshold(*GC_THRESHOLDS)  # the same as in a prover
     arguments = tyro.cli(SearchBenchSettings, description=__doc__)
     results = {name: measure(name, arguments) for name in arguments.worlds}
     report({"settings": asked(arguments), "machine": machine(), "worlds": results}, arguments.json)

@@ -1,9 +1,9 @@
-"""How many statements of introductory courses are proved, and verified, within 20 s each?
+"""Measures how many statements of introductory courses are proved and verified within 20 s each.
 
     proofmesh bench textbook [--file second.txt] [--policy own:runs/demo] [--seconds 20] [--json OUT]
 
-One statement after the other in one process, as `proofmesh prove` does it. scripts/bench/textbook/first.txt was in view
-when the list of tactics was made, second.txt was kept aside.
+The statements are proved one after another in one process, as by `proofmesh prove`. The list of tactics was developed
+with scripts/bench/textbook/first.txt; second.txt was held out.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ HERE = Path(__file__).parent / "textbook"
 
 @dataclass
 class TextbookSettings:
-    """Share of textbook statements that are proved."""
+    """Measure the share of textbook statements that are proved."""
 
     file: Path = HERE / "second.txt"
-    """Statements, one a line; lines that do not begin with `theorem` are passed over."""
+    """File with one statement per line; lines that do not begin with `theorem` are skipped."""
     policy: str = "tactics"
-    """As of `proofmesh prove`; empty takes the newest checkpoint of runs/demo, too."""
+    """The policy, as for `proofmesh prove`; empty: the newest checkpoint of runs/demo and the list of tactics."""
     seconds: Timeout = 20.0
-    """For each statement."""
+    """Seconds for each statement."""
     simulations: Positive = 2000
-    """For each statement, at most."""
+    """Most simulations for each statement."""
     workers: Positive = 2
     """Lean processes."""
     only: tuple[str, ...] = field(default=())
-    """Names of statements; empty takes all."""
+    """Names of statements to prove; empty: all."""
     show: bool = False
     """Print the proofs."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
 
 
 @dataclass
 class Row:
-    """What became of a statement."""
+    """The result of a statement."""
 
     name: str
     proved: bool
@@ -70,18 +70,19 @@ class Row:
 
 
 def statements(arguments: TextbookSettings) -> list[Theorem]:
-    """Raises ConfigError, StatementError."""
+    """Read the statements. Raises ConfigError, StatementError."""
     file = arguments.file if arguments.file.exists() else HERE / arguments.file
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-    found = [parse_statement(line) for line in text.splitlines() if line.startswith("theorem ")]
-    return [theorem for theorem in found if not arguments.only or theorem.name in arguments.only]
+    theorems = [parse_statement(line) for line in text.splitlines() if line.startswith("theorem ")]
+    return [theorem for theorem in theorems if not arguments.only or theorem.name in arguments.only]
 
 
 async def prove_all(theorems: list[Theorem], arguments: TextbookSettings) -> list[Row]:
-    """One after the other, each proof verified in fresh processes. Raises ProvingFailed, BadPolicy, LeanProblem."""
+    """Prove the theorems one after another, and verify each proof in fresh processes. Raises ProvingFailed, BadPolicy,
+    LeanProblem."""
     lean_settings = LeanProcessSettings(workers=arguments.workers)
     rows = []
     async with (
@@ -100,15 +101,15 @@ async def prove_all(theorems: list[Theorem], arguments: TextbookSettings) -> lis
 
 
 async def prove_one(prover: SoloProver, theorem: Theorem, budget: Budget) -> tuple[Row, tuple[str, ...]]:
-    """Raises ProvingFailed, BadPolicy."""
-    found = await prover.find(theorem, budget)
-    reason = found.reason
-    proved = bool(found.script)
+    """Prove one theorem; returns the result and the proof script. Raises ProvingFailed, BadPolicy."""
+    result = await prover.find(theorem, budget)
+    reason = result.reason
+    proved = bool(result.script)
     if proved:
-        verdict = await prover.verify(theorem, found.script)
+        verdict = await prover.verify(theorem, result.script)
         proved, reason = verdict.accepted, verdict.reason
-    row = Row(theorem.name, proved, found.by, found.seconds, found.simulations, len(found.script), reason)
-    return row, found.script
+    row = Row(theorem.name, proved, result.by, result.seconds, result.simulations, len(result.script), reason)
+    return row, result.script
 
 
 def table(rows: list[Row]) -> dict[str, Any]:

@@ -1,13 +1,13 @@
-"""Measures training steps: tokens per second at the shape on which the predecessor was measured, and at others.
+"""Measures training steps: tokens per second with the shape on which the predecessor was measured, and with others.
 
     proofmesh bench train --json train.json                 (60 to 90 s on 2 cores)
     proofmesh bench train --cases transitions --threads 1 --repeats 5
     proofmesh bench train --shape small --device cuda --precision auto --cases 1024 --batch-tokens 65536     (MFU)
 
-A case is a length (rows filled with tokens that are all predicted) or `transitions` (the bank's, packed). A step is a
-whole one: forward, backward, clipping, Muon and AdamW. `per_core` is for one core's time: other work on the machine
-changes it less than wall time. `most_tokens_per_s` is what the machine could do at best: the speed of large matrix
-products alone, measured in the same run, by the operations of a token.
+A case is a length (full rows of tokens that are all predicted) or `transitions` (the bank's, packed). A step includes
+forward, backward, clipping, Muon and AdamW. `per_core` uses the processor time of one core, which other load on the
+machine affects less than wall time. `most_tokens_per_s` is an upper bound for this machine: the speed of large matrix
+products alone, measured in the same run, divided by the operations of a token.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ PREDECESSOR = {"256": 690.0, "768": 604.0, "transitions": 833.0}
 """Tokens per second of the predecessor: 2-core CPU, float32, depth 4, width 256, vocabulary 50,441."""
 
 AIMS = {"256": 1.5, "768": 1.5, "transitions": 3.0}
-"""Times the predecessor's, on the same kind of machine."""
+"""Target factors relative to the predecessor, on the same kind of machine."""
 
 
 @dataclass
 class TrainBenchSettings:
-    """What to measure."""
+    """Measure training steps."""
 
     cases: tuple[str, ...] = ("256", "768", "transitions")
     """Lengths of rows, or `transitions`."""
@@ -48,19 +48,19 @@ class TrainBenchSettings:
     threads: int = 0
     """Threads; 0: all cores."""
     repeats: int = 5
-    """Steps that count, after one that does not; the median is given."""
+    """Measured steps, after one warm-up step; the median is reported."""
     limit: float = 75.0
-    """Seconds after which no further step begins; each case gets one at least."""
+    """Seconds after which no further step begins. Each case gets at least one."""
     precision: Literal["float32", "auto"] = "float32"
-    """float32, as the predecessor was measured, or `auto`: bfloat16 where the hardware has it, as stages train."""
+    """float32, as for the predecessor, or `auto`: bfloat16 if the hardware supports it, as in training stages."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """auto, cpu or cuda."""
     compile: bool = False
-    """With torch.compile."""
+    """Use torch.compile."""
     checkpoint_activations: bool = False
-    """Recompute activations."""
+    """Recompute activations in the backward pass."""
     json: Path | None = None
-    """Also write the result here."""
+    """Also write the results to this file."""
 
 
 def shape(name: str) -> ModelConfig:
@@ -73,7 +73,8 @@ def shape(name: str) -> ModelConfig:
 
 
 def transitions(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
-    """Rows of the bank's transitions; ids spread over the vocabulary, whose size decides what the head costs."""
+    """Rows of the bank's transitions. Token ids are spread over the whole vocabulary, whose size determines the cost of
+    the head."""
     from dataclasses import replace
 
     from node.model.tokenizer import Tokenizer
@@ -115,7 +116,7 @@ def batches(case: str, settings: TrainBenchSettings, vocab_size: int) -> list[Pa
 
 
 def trainer(settings: TrainBenchSettings) -> Trainer:
-    """With fresh weights."""
+    """A trainer with fresh weights."""
     import torch
 
     from node.model.transformer import Transformer
@@ -133,7 +134,7 @@ def trainer(settings: TrainBenchSettings) -> Trainer:
 
 
 def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
-    """Seconds of wall and of processor time that a step takes."""
+    """Wall and processor seconds of a step."""
     import torch
 
     start, cpu = time.perf_counter(), time.process_time()
@@ -144,7 +145,7 @@ def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
 
 
 def bench(settings: TrainBenchSettings) -> dict[str, Any]:
-    """Medians for every case, with the predecessor's numbers beside them."""
+    """Medians for every case, with the predecessor's numbers."""
     import os
 
     import torch
@@ -160,7 +161,7 @@ def bench(settings: TrainBenchSettings) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for case in settings.cases:
         made = batches(case, settings, config.vocab_size)
-        measure(work, made)
+        measure(work, made)  # warm-up
         used = sum(batch.used for batch in made)
         runs = []
         for number in pace.runs(settings.repeats, case):
@@ -183,8 +184,8 @@ def bench(settings: TrainBenchSettings) -> dict[str, Any]:
             "runs": len(runs),
         }
         if case in PREDECESSOR and settings.shape == "reference":
-            before = PREDECESSOR[case]
-            row |= {"predecessor": before, "times_predecessor": used / wall / before, "aim": AIMS[case]}
+            old = PREDECESSOR[case]
+            row |= {"predecessor": old, "times_predecessor": used / wall / old, "aim": AIMS[case]}
         if (peak := peak_speed(work.device.device)) is not None:
             row["mfu"] = per_token * positions / wall / peak
         results[case] = {name: round(value, 3) for name, value in row.items()}
@@ -200,7 +201,7 @@ def bench(settings: TrainBenchSettings) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the measurements as JSON, and write them where asked."""
+    """Print the measurements as JSON, and write them to a file if requested."""
     import tyro
 
     settings = tyro.cli(TrainBenchSettings, description=__doc__)

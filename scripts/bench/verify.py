@@ -1,12 +1,12 @@
-"""How fast is the verification service, beside a `lean FILE` process for each proof? Proofs a second, memory, as JSON.
+"""Measures the verification service, compared with one `lean FILE` process per proof: proofs per second, memory; JSON.
 
     python -m scripts.bench.verify [--proofs 1000] [--workers 2] [--baseline 1000] [--json OUT]
 
-Proofs are the bank's recorded ones, no two alike. A share of them is made wrong, in turn: the last line left out,
-`sorry` in its place, the statement negated, a proof by an axiom; another share never ends. Clients send them as
-Kimina's client does, in batches, several at once. The service runs as a process of its own, with its verdicts; the
-baseline compiles each text in a process of its own, as many at once as the service has workers, and asks Lean for
-errors and `sorry` alone.
+The proofs are the bank's recorded ones, all different. A share of them is made wrong, in turn by leaving out the last
+line, replacing it by `sorry`, negating the statement, or using an axiom. Another share never ends. Clients send batches
+of proofs concurrently, as Kimina's client does. The service runs as a separate process and gives verdicts. The baseline
+compiles each text in its own process, as many at once as the service has workers, and only checks for errors and
+`sorry`.
 """
 
 from __future__ import annotations
@@ -39,47 +39,47 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from scripts.bench._report import asked, machine, report
 
 LOOK_SECONDS = 0.1
-"""Between two looks at the memory of the service's processes."""
+"""Seconds between two measurements of the memory of the service's processes."""
 
 FOR_EVER = "repeat (have := trivial)"
 
 
 @dataclass
 class VerifyBenchSettings:
-    """Speed and memory of the verification service."""
+    """Measure speed and memory of the verification service."""
 
     proofs: int = 1000
-    """Snippets that are checked."""
+    """Number of snippets."""
     wrong: float = 1 / 3
-    """Share of them that is wrong."""
+    """Share of wrong snippets."""
     hanging: float = 0.02
-    """Share that never ends."""
+    """Share of snippets that never end."""
     timeout: float = 3.0
-    """Seconds for each."""
+    """Seconds for each snippet."""
     batch: int = 8
-    """Snippets of a request; Kimina's client sends as many."""
+    """Snippets per request, as in Kimina's client."""
     clients: int = 5
-    """Requests at once; Kimina's client has as many."""
+    """Concurrent requests, as in Kimina's client."""
     workers: int = 0
-    """The service's workers, and the baseline's processes at once; 0: the service's default."""
+    """Workers of the service, and concurrent processes of the baseline; 0: the service's default."""
     baseline: int = -1
-    """Snippets of the baseline, the first ones; -1: all."""
+    """Use only the first snippets for the baseline; -1: all."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the results to this file."""
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class Text:
-    """A snippet, and what is known of it."""
+    """A snippet and its kind."""
 
     code: str
     kind: str
-    """`right`, or in which way it is none."""
+    """`right`, or the way in which it is wrong."""
 
 
 def recorded() -> list[tuple[list[str], str, str]]:
-    """The bank's theorems with whole proofs: binders and conclusion as lines, the conclusion, the proof."""
+    """The bank's theorems with whole proofs: the statement as lines, the conclusion, the proof."""
     import gzip
 
     with gzip.open(DIRECTORY / "truth.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -94,10 +94,10 @@ def recorded() -> list[tuple[list[str], str, str]]:
 
 
 def texts(settings: VerifyBenchSettings) -> list[Text]:
-    """The snippets, in an order of their own."""
+    """The snippets, in random order."""
     rng = random.Random(settings.seed)
-    found = recorded()
-    chosen = rng.sample(found, min(settings.proofs, len(found)))
+    proofs = recorded()
+    chosen = rng.sample(proofs, min(settings.proofs, len(proofs)))
     made = []
     for number, (statement, conclusion, proof) in enumerate(chosen):
         place = (number + 0.5) / len(chosen)
@@ -121,22 +121,22 @@ def wrong(kind: str, statement: list[str], conclusion: str, proof: list[str]) ->
         case "sorry":
             return [*statement, *proof[:-1], re.sub(r"\S.*", "sorry", proof[-1])]
         case "negated":
-            # Its last occurrence: a hypothesis may say the same, and negated as well would make the theorem true.
-            before, _, behind = "\n".join(statement).rpartition(conclusion)
-            return [f"{before}¬ ({conclusion}){behind}", *proof]
+            # Only the last occurrence: a hypothesis may be the same, and negating it, too, would make the theorem true.
+            before, _, after = "\n".join(statement).rpartition(conclusion)
+            return [f"{before}¬ ({conclusion}){after}", *proof]
         case _:
             return ["axiom cheat (p : Prop) : p", *statement, "  exact cheat _"]
 
 
 @dataclass
 class Watch:
-    """Looks at the memory of a process and of all below it."""
+    """Measures the peak memory of a process and its descendants."""
 
     pid: int
     all_mb: float = 0.0
-    """The most that all of them had at once."""
+    """Peak memory of all of them together."""
     lean_mb: float = 0.0
-    """The most that one below it had."""
+    """Peak memory of a single descendant."""
     _task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Watch:
@@ -161,13 +161,13 @@ class Watch:
 
 @dataclass
 class Tally:
-    """What came of the snippets."""
+    """The results of the snippets."""
 
     accepted: dict[str, int] = field(default_factory=dict)
-    """By kind, how many were taken for proofs."""
+    """Number of accepted snippets of each kind."""
     timeouts: int = 0
     times: list[float] = field(default_factory=list)
-    """Seconds of each, waiting excluded."""
+    """Seconds of each snippet, waiting excluded."""
 
     def add(self, text: Text, accepted: bool, seconds: float, timeout: bool) -> None:
         self.accepted[text.kind] = self.accepted.get(text.kind, 0) + accepted
@@ -175,7 +175,7 @@ class Tally:
         self.times.append(seconds)
 
     def result(self, made: Sequence[Text], wall: float, cpu: float) -> dict[str, Any]:
-        """The numbers."""
+        """The results as JSON values."""
         quantiles = statistics.quantiles(self.times, n=100)
         kinds = {kind: sum(text.kind == kind for text in made) for kind in sorted({text.kind for text in made})}
         return {
@@ -191,7 +191,7 @@ class Tally:
 
 
 async def service(settings: VerifyBenchSettings, made: Sequence[Text]) -> dict[str, Any]:
-    """The service as a process, and clients that send all texts."""
+    """Start the service as a process, send all texts to it, and measure."""
     argv = [sys.executable, "-m", "node.mesh.cli", "serve", "--port", "0", "--workers", str(settings.workers)]
     child = await spawn_child(argv, stderr=asyncio.subprocess.PIPE)
     assert child.stderr is not None
@@ -220,6 +220,7 @@ async def service(settings: VerifyBenchSettings, made: Sequence[Text]) -> dict[s
             wall = time.monotonic() - started
             async with http.get(f"{url}/metrics") as page:
                 stages = stage_seconds(await page.text())
+        # Children's CPU time is known only after they have ended and were waited for.
         own = psutil.Process(child.pid).cpu_times()
         child.terminate()
         await child.wait()
@@ -240,12 +241,12 @@ async def service(settings: VerifyBenchSettings, made: Sequence[Text]) -> dict[s
 
 def stage_seconds(page: str) -> dict[str, float]:
     """Seconds of each stage, all snippets together, from the service's metrics."""
-    found = re.findall(r'^proofmesh_snippet_stage_seconds_sum\{stage="(\w+)"\} (\S+)$', page, re.MULTILINE)
-    return {stage: round(float(seconds), 1) for stage, seconds in found}
+    sums = re.findall(r'^proofmesh_snippet_stage_seconds_sum\{stage="(\w+)"\} (\S+)$', page, re.MULTILINE)
+    return {stage: round(float(seconds), 1) for stage, seconds in sums}
 
 
 async def one_process_each(settings: VerifyBenchSettings, made: Sequence[Text], at_once: int) -> dict[str, Any]:
-    """Each text in a process of its own, a few at once."""
+    """The baseline: each text in its own process, a few at once."""
     toolchain = LeanToolchain.pocket()
     tally, gate = Tally(), asyncio.Semaphore(at_once)
     limits = Limits(seconds=settings.timeout, memory_mb=1024)
@@ -257,8 +258,8 @@ async def one_process_each(settings: VerifyBenchSettings, made: Sequence[Text], 
             started, output, timeout = time.monotonic(), "", False
             try:
                 command = [*toolchain.command, "--json", file.name]
-                done = await run_fresh(command, environment=toolchain.environment, folder=folder, limits=limits)
-                output = done.output
+                completed = await run_fresh(command, environment=toolchain.environment, folder=folder, limits=limits)
+                output = completed.output
             except OutOfLimits:
                 timeout = True
             clean = not timeout and '"severity":"error"' not in output and "declaration uses" not in output
@@ -278,8 +279,8 @@ async def bench(settings: VerifyBenchSettings) -> dict[str, Any]:
     made = texts(settings)
     results: dict[str, Any] = {"asked": asked(settings), "machine": machine()}
     results["service"] = await service(settings, made)
-    found = re.search(r"(\d+) workers?", results["service"]["server"])
-    at_once = int(found.group(1)) if found else 1
+    match = re.search(r"(\d+) workers?", results["service"]["server"])
+    at_once = int(match.group(1)) if match else 1
     compared = made if settings.baseline < 0 else made[: settings.baseline]
     if compared:
         results["one_process_each"] = await one_process_each(settings, compared, at_once)

@@ -1,1 +1,1 @@
-"""Writes the pages of `docs/` that are generated from the code."""
+"""Generates pages of `docs/` from the code, and tools for the documentation."""

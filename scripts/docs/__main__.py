@@ -1,6 +1,6 @@
-"""`python -m scripts.docs [protocol|configuration|metrics ...]`: write generated pages, all of them unless named.
+"""`python -m scripts.docs [protocol|configuration|metrics ...]`: writes generated pages; without names, all of them.
 
-`--check` writes nothing, and ends with exit code 1 where a page is not what the code says now.
+`--check` writes nothing, and exits with code 1 if a page is out of date.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ NOTE = f"<!-- Generated from the code by `{COMMAND}`. Change the code's docstrin
 
 
 def generated(page: str) -> str:
-    """A page as it should be."""
+    """The current text of a page, from the code."""
     text: str = importlib.import_module(f"scripts.docs.{page}").page()
     return NOTE + text
 
 
 def path_of(page: str) -> Path:
-    """Where a page lies."""
+    """The file of a page."""
     return ROOT / "docs" / f"{page}.md"
 
 
 def stale(page: str) -> bool:
-    """Whether a page differs from what the code says."""
+    """Whether the file of a page is out of date."""
     path = path_of(page)
     return not path.is_file() or path.read_text(encoding="utf-8") != generated(page)
 

@@ -1,4 +1,4 @@
-"""`docs/configuration.md`: every section and key of the TOML files."""
+"""Generates `docs/configuration.md`: every section and key of the TOML files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from scripts.docs import fields
 INTRODUCTION = """\
 # Configuration
 
-Settings come from three places, each stronger than the one before: defaults, a TOML file (`--config FILE`, or the file
-of `proofmesh up FILE`), and flags. A flag has the name of its key, with hyphens: the key `tactic_seconds` of [prover]
-is `proofmesh prover --tactic-seconds 10`. Sections that all roles share keep their name: `--bus.url`,
-`--node.log-level`.
+Settings come from three places: defaults, a TOML file (`--config FILE`, or the file of `proofmesh up FILE`), and flags.
+The file overrides defaults, and flags override the file. A flag has the name of its key, with hyphens: the key
+`tactic_seconds` of [prover] is `proofmesh prover --tactic-seconds 10`. Flags of sections that all roles share begin
+with the section's name: `--bus.url`, `--node.log-level`.
 
-- `proofmesh ROLE --help` explains every key of a role. `proofmesh ROLE --config FILE --dry-run` prints the
-  configuration that would run, with every default filled in.
+- `proofmesh ROLE --help` explains every key of a role. `proofmesh ROLE --config FILE --dry-run` prints the resulting
+  configuration, including all defaults.
 - An unknown section or key, a value of the wrong type, or a number out of its range is an error with exit code 2. The
   message names the file, the section and the key.
-- Keys with a dot stand in a part of their section: `search.c_base = 1` below `[prover]`, or `c_base = 1` below
+- A key with a dot belongs to a part of its section: write `search.c_base = 1` in `[prover]`, or `c_base = 1` in
   `[prover.search]`.
 - Examples are in `scripts/recipes/`.
 
@@ -42,7 +42,7 @@ SHARED: dict[str, tuple[type, str]] = {
     "node": (LifeSettings, "every node."),
     "lean": (LeanSettings, "lean-proxy, and every tool that runs Lean. `[lean_proxy.lean]` wins over it."),
 }
-"""Sections that more than one role reads: class, and who reads it."""
+"""Sections that several roles read: their class, and their readers."""
 
 TOOLS: dict[str, tuple[str, str]] = {
     "up": ("node.mesh.plan:UpSettings", "`proofmesh up`: how many nodes of each role run."),
@@ -51,13 +51,13 @@ TOOLS: dict[str, tuple[str, str]] = {
 }
 
 FLAGS_ONLY = {"demo"}
-"""Sections that a file may have and that nothing reads."""
+"""Sections that are allowed in a file but not read."""
 
 RECIPES: dict[str, tuple[str, str]] = {
     "recipe": ("node.training.recipe:RecipeSettings", "`proofmesh train recipe FILE`."),
     "pretrain, midtrain, sft": (
         "node.training.settings:StageSettings",
-        "`proofmesh train recipe FILE`: one section for each stage; `[all]` holds what they share. Also the flags of "
+        "`proofmesh train recipe FILE`: one section for each stage; `[all]` has shared settings. Also the flags of "
         "`proofmesh train pretrain`, `midtrain` and `sft`. The section `[rl]` has the keys of `[learner]`.",
     ),
     "stp": (
@@ -70,28 +70,28 @@ RECIPES: dict[str, tuple[str, str]] = {
 
 def page() -> str:
     """The page as Markdown."""
-    parts = [INTRODUCTION, "## What several roles read\n"]
+    parts = [INTRODUCTION, "## Shared sections\n"]
     parts += [_section(name, cls, who) for name, (cls, who) in SHARED.items()]
     parts.append("## Roles\n")
     for name, role in ROLES.items():
         parts.append(_section(role.section, _class(role.settings), f"`proofmesh {name}`: {role.help}."))
     parts.append("## Tools\n")
     parts += [_section(name, _class(target), who) for name, (target, who) in TOOLS.items()]
-    parts.append("## Files of their own: recipes\n")
+    parts.append("## Recipes\n")
     parts += [_section(name, _class(target), who) for name, (target, who) in RECIPES.items()]
     parts += ["## Types\n", _types()]
     return "\n".join(parts).rstrip() + "\n"
 
 
 def sections() -> set[str]:
-    """Sections of a mesh's file that the page describes."""
+    """The sections of a mesh's file that the page describes."""
     return {*SHARED, *TOOLS, *(role.section for role in ROLES.values())}
 
 
 def _class(target: str) -> type:
-    found: Any = resolve(target)
-    assert isinstance(found, type)
-    return found
+    settings_class: Any = resolve(target)
+    assert isinstance(settings_class, type)
+    return settings_class
 
 
 def _section(name: str, cls: type, who: str) -> str:
@@ -110,7 +110,7 @@ def _rows(cls: type, outer: str) -> Iterator[str]:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             yield f"| `{outer}{field.name}.…` | | | **{fields.cell(source.doc or fields.doc(type(value)))}** |"
             if isinstance(value, LeanSettings):
-                continue  # its keys have a section of their own
+                continue  # its keys are listed in section [lean]
             yield from _rows(type(value), f"{outer}{field.name}.")
             continue
         meaning = fields.cell(source.doc)
@@ -130,7 +130,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """A default as TOML writes it."""
+    """A default value in TOML's notation."""
     if value is dataclasses.MISSING:
         return "required"
     if value is None:
@@ -143,7 +143,7 @@ def _shown(value: Any) -> str:
 
 
 def _types() -> str:
-    """What the names of types mean that `common.limits` defines."""
+    """The table of the types in `common.limits`."""
     lines = ["| type | values |", "|---|---|"]
     for row in fields.module_values(limits):
         hint = getattr(limits, row.name)
@@ -161,5 +161,5 @@ def _types() -> str:
 
 
 def unknown_sections() -> set[str]:
-    """Sections that `common.config` accepts and this page leaves out."""
+    """Sections that `common.config` accepts but this page does not describe."""
     return set(config.SECTIONS) - sections() - FLAGS_ONLY

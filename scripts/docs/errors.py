@@ -1,6 +1,6 @@
-"""`python -m scripts.docs.errors [WORD ...]`: a table of the texts that errors have, side by side.
+"""`python -m scripts.docs.errors [WORD ...]`: prints a table of all error texts.
 
-Each row: class, file and line, and the text as the source builds it. With words: only rows that contain one of them. A
+Each row has the class, file and line, and the text as in the source. With words: only rows that contain one of them. A
 good text says what is wrong, where, and what to do next.
 """
 
@@ -27,11 +27,11 @@ INTERNAL = {
     ),
     *("Busy", "BusyError", "CancelledError", "SystemExit"),
 }
-"""Errors that are not for people."""
+"""Errors that users do not see."""
 
 
 def rows() -> Iterator[tuple[str, str, str]]:
-    """(class, file:line, text) of every error that the code raises with a text."""
+    """(class, file:line, text) of every `raise` with a text."""
     for folder in ("broker", "common", "node", "proofmesh", "ui", "scripts"):
         for file in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -43,7 +43,7 @@ def rows() -> Iterator[tuple[str, str, str]]:
 
 
 def _text(node: ast.expr) -> str:
-    """The text of a constant or an f-string, with its expressions in braces; empty for anything else."""
+    """The text of a constant or an f-string, with its expressions in braces; empty for other expressions."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):

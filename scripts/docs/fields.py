@@ -1,4 +1,4 @@
-"""What the source says of a class: its fields, their types, defaults and docstrings."""
+"""Reads the fields of a class from its source: types, defaults and docstrings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Field:
 
     name: str
     annotation: str
-    """As the source writes it; empty for a member of an enumeration."""
+    """The annotation in the source; empty for a member of an enumeration."""
     default: str
-    """As the source writes it; empty: none."""
+    """The default in the source; empty: none."""
     doc: str
-    """The string below it, on one line."""
+    """The docstring below the field, on one line."""
 
 
 def fields(cls: type) -> list[Field]:
@@ -31,7 +31,7 @@ def fields(cls: type) -> list[Field]:
 
 
 def module_values(module: ModuleType) -> list[Field]:
-    """The names that a module assigns, in the order of the source."""
+    """The variables that a module defines, in the order of the source."""
     return list(_fields(_module(module.__name__)))
 
 

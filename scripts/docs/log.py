@@ -1,8 +1,8 @@
-"""`python -m scripts.docs.log`: bring LOG.md into its layout: by date, newest first, lines of at most 120 columns.
+"""`python -m scripts.docs.log`: formats LOG.md: sorted by date, newest first, with lines of at most 120 columns.
 
-New entries may be written anywhere, as `## SUBJECT` with a date in their first paragraph. The command moves each
-paragraph below its date, `## 2026-11-23` and `### SUBJECT`, and wraps lines. Words do not change. Tables and code keep
-their lines. Running it again changes nothing.
+New entries may be anywhere in the file, as `## SUBJECT` with a date in their first paragraph. The command moves each
+paragraph below its date (`## 2026-11-23`) and subject (`### SUBJECT`), and wraps lines. Words do not change. Lines of
+tables and code are not wrapped. Running it again changes nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PATH = ROOT / "LOG.md"
 WIDTH = 120
 
 BEGINNING = 60
-"""Characters at the beginning of a paragraph in which a date is the date of what follows, and not of something it
-mentions."""
+"""A date within this number of characters from the start of a paragraph is the paragraph's date. Later dates are only
+mentioned."""
 
 _DATE = re.compile(r"20\d\d-\d\d-\d\d")
 _ITEM = re.compile(r"(\s*)([-*+]|\d+[.)])\s+")
 _MARKER = re.compile(r" (?=(?:[-+*>|]|#+|\d+[.)])(?: |$))")
-"""A space before a word that would begin a list, a quote or a heading if it began a line."""
+"""A space before a word that would start a list, a quote or a heading at the beginning of a line."""
 
 
 class Changed(AssertionError):
@@ -42,15 +42,15 @@ class Block:
 
 
 def laid_out(text: str) -> str:
-    """The log in its layout. Raises Changed."""
+    """The formatted log. Raises Changed."""
     introduction, blocks = _read(text)
     parts = [*introduction]
     for date in sorted({block.date for block in blocks}, reverse=True):
         parts.append(f"## {date}")
-        there = [block for block in blocks if block.date == date]
-        for subject in dict.fromkeys(block.subject for block in there):
+        on_date = [block for block in blocks if block.date == date]
+        for subject in dict.fromkeys(block.subject for block in on_date):
             parts.append(f"### {subject}")
-            parts += ["\n".join(_wrapped(block.lines)) for block in there if block.subject == subject]
+            parts += ["\n".join(_wrapped(block.lines)) for block in on_date if block.subject == subject]
     result = "\n\n".join(parts) + "\n"
     if _words(text) != _words(result):
         difference = (_words(text) - _words(result)) + (_words(result) - _words(text))
@@ -59,7 +59,7 @@ def laid_out(text: str) -> str:
 
 
 def _read(text: str) -> tuple[list[str], list[Block]]:
-    """What stands before the first entry, and all entries in their order."""
+    """The text before the first entry, and all entries in their order."""
     introduction: list[str] = []
     blocks: list[Block] = []
     date = subject = ""
@@ -73,7 +73,7 @@ def _read(text: str) -> tuple[list[str], list[Block]]:
         elif heading.startswith("## "):
             subject = heading.removeprefix("## ")
             date = next(
-                (found[0] for line in _until_heading(sections[number + 1 :]) if (found := _DATE.search(line))), date
+                (match[0] for line in _until_heading(sections[number + 1 :]) if (match := _DATE.search(line))), date
             )
         elif not subject:
             introduction.append("\n".join(_wrapped(lines)))
@@ -85,21 +85,21 @@ def _read(text: str) -> tuple[list[str], list[Block]]:
 
 
 def _sections(text: str) -> list[list[str]]:
-    """Paragraphs; a heading is one of its own. Lines of a list that stand together stay together."""
-    found: list[list[str]] = []
+    """The paragraphs of a text. A heading is its own paragraph; consecutive lines of a list are one paragraph."""
+    paragraphs: list[list[str]] = []
     open_block = False
     for line in text.splitlines():
         if not line.strip():
             open_block = False
         elif line.startswith("#"):
-            found.append([line])
+            paragraphs.append([line])
             open_block = False
         elif open_block:
-            found[-1].append(line)
+            paragraphs[-1].append(line)
         else:
-            found.append([line])
+            paragraphs.append([line])
             open_block = True
-    return found
+    return paragraphs
 
 
 def _until_heading(sections: list[list[str]]) -> list[str]:
@@ -112,7 +112,7 @@ def _until_heading(sections: list[list[str]]) -> list[str]:
 
 
 def _wrapped(lines: tuple[str, ...] | list[str]) -> list[str]:
-    """A block with lines of at most WIDTH columns, where they may be broken."""
+    """The block, wrapped to lines of at most WIDTH columns."""
     if lines[0].startswith(("#", "    ", "|")):
         return list(lines)
     result: list[str] = []
@@ -121,6 +121,7 @@ def _wrapped(lines: tuple[str, ...] | list[str]) -> list[str]:
 
     def finish() -> None:
         if paragraph:
+            # A NUL in place of a space keeps `textwrap` from breaking the line there.
             text = _MARKER.sub("\0", " ".join(line.strip() for line in paragraph)[len(marker) :])
             wrapped = textwrap.wrap(
                 marker + text if marker else text,
@@ -151,7 +152,7 @@ def _wrapped(lines: tuple[str, ...] | list[str]) -> list[str]:
 
 
 def _words(text: str) -> Counter[str]:
-    """Words outside headings."""
+    """Counts of all words outside headings."""
     return Counter(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 
@@ -161,7 +162,7 @@ def main() -> int:
     after = laid_out(before)
     if after != before:
         PATH.write_text(after, encoding="utf-8")
-    print(f"LOG.md: {len(after.splitlines())} lines, {'changed' if after != before else 'as it was'}")
+    print(f"LOG.md: {len(after.splitlines())} lines, {'changed' if after != before else 'not changed'}")
     return 0
 
 

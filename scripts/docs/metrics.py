@@ -1,4 +1,4 @@
-"""`docs/metrics.md`: every metric that nodes show on `/metrics`."""
+"""Generates `docs/metrics.md`: every metric that nodes show on `/metrics`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ INTRODUCTION = """\
 # Metrics
 
 Every node serves `/metrics` in Prometheus' text format, and `/healthz` as JSON. The address is in the node's log and in
-the registry (`proofmesh status`); `[node] metrics_port` fixes the port and `[node] host` the address (loopback unless
-set). `proofmesh serve` serves `/metrics` beside its API.
+the registry (`proofmesh status`). `[node] metrics_port` sets the port, and `[node] host` the address (default
+loopback). `proofmesh serve` also has `/metrics`, on the port of its API.
 
-A scrape configuration for one machine, with fixed ports:
+A scrape configuration for one machine with fixed ports:
 
     scrape_configs:
       - job_name: proofmesh
@@ -27,7 +27,7 @@ A scrape configuration for one machine, with fixed ports:
           - targets: ["127.0.0.1:9101", "127.0.0.1:9102"]
 
 Counters end in `_total`. Histograms are in seconds unless the table says otherwise, with the buckets {buckets}.
-The same numbers, in short, travel in heartbeats: the monitor shows them without Prometheus.
+Heartbeats carry the most important of these numbers, so the monitor shows them without Prometheus.
 """
 
 KINDS = ("counter", "gauge", "histogram")
@@ -45,19 +45,19 @@ SHOWN_BY = {
     "ui": "ui",
     "broker": "broker",
 }
-"""By package, who shows its metrics."""
+"""The roles and tools that show a package's metrics."""
 
 
 class UnknownPackage(LookupError):
-    """A package declares metrics, and SHOWN_BY does not say who shows them."""
+    """A package that declares metrics is missing in SHOWN_BY."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One declaration in the code."""
+    """One metric that is declared in the code."""
 
     name: str
-    """With prefix, and with the suffix `_total` of a counter."""
+    """Name with prefix, and with the suffix `_total` for a counter."""
     kind: str
     labels: tuple[str, ...]
     help: str
@@ -67,24 +67,24 @@ class Metric:
 
 def page() -> str:
     """The page as Markdown."""
-    found: dict[str, dict[str, Metric]] = {}
+    by_package: dict[str, dict[str, Metric]] = {}
     for metric in declared():
-        found.setdefault(metric.package, {})[metric.name] = metric
+        by_package.setdefault(metric.package, {})[metric.name] = metric
     parts = [INTRODUCTION.format(buckets=", ".join(f"{each:g}" for each in LATENCY_BUCKETS))]
-    for package in sorted(found):
+    for package in sorted(by_package):
         if package not in SHOWN_BY:
             raise UnknownPackage(f"{package} declares metrics: add it to SHOWN_BY in scripts/docs/metrics.py")
-        parts += [f"## {SHOWN_BY[package].capitalize()} (`{package}`)\n", _table(list(found[package].values()))]
+        parts += [f"## {SHOWN_BY[package].capitalize()} (`{package}`)\n", _table(list(by_package[package].values()))]
     return "\n".join(parts).rstrip() + "\n"
 
 
 def declared() -> Iterator[Metric]:
-    """Every metric that the code declares, by file."""
+    """All metrics that the code declares, by file."""
     for folder in ("broker", "common", "node", "ui"):
         for file in sorted((ROOT / folder).rglob("*.py")):
             text = file.read_text(encoding="utf-8")
             if not any(f"{kind}(" in text for kind in KINDS):
-                continue  # parsing every file takes seconds
+                continue  # skipped, since parsing every file takes seconds
             for node in ast.walk(ast.parse(text)):
                 if isinstance(node, ast.Call) and (metric := _metric(node, file)) is not None:
                     yield metric
@@ -105,7 +105,7 @@ def _metric(call: ast.Call, file: Path) -> Metric | None:
 
 
 def _text(node: ast.expr) -> str:
-    """The text of a string constant; empty for anything else."""
+    """The text of a string constant; empty for other expressions."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 

@@ -1,4 +1,4 @@
-"""`docs/protocol.md`: every subject, stream, bucket and message of a run."""
+"""Generates `docs/protocol.md`: every subject, stream, bucket and message of a run."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ RUN = "<run>"
 INTRODUCTION = """\
 # Protocol
 
-All nodes speak [msgpack](https://msgpack.org) over NATS. This page lists every subject, stream, bucket and message.
-The table of senders and readers is `common/protocol.py`; subjects are named in `common/subjects.py`, messages are
-defined in `common/messages.py`, `common/attempts.py` and `common/model_messages.py`, and `broker/streams.py` sets the
-limits of what is stored.
+All nodes exchange [msgpack](https://msgpack.org) messages over NATS. This page lists every subject, stream, bucket and
+message. `common/protocol.py` has the table of senders and readers, `common/subjects.py` the names of subjects,
+`common/messages.py`, `common/attempts.py` and `common/model_messages.py` the messages, and `broker/streams.py` the
+storage limits.
 
 - **Names.** Every subject begins with the run's name and a dot, and every stream and bucket with the run's name and a
   hyphen: `demo.tactic.request`, `demo-results`. One broker serves several runs. A run's name has 1 to 40 lower-case
@@ -36,8 +36,8 @@ limits of what is stored.
   object store.
 - **Malformed messages** and messages of an unknown schema version are counted (`proofmesh_bus_malformed_total`),
   logged once per sender and subject, and answered with a `Failure` where a reply is expected. They never stop a node.
-- **Requests.** Every request may also be answered with `Busy` (ask again later, here or at another node) or `Failure`
-  (asking again does not help). A node that gets no answer asks again: answering a request twice is harmless.
+- **Requests.** Every request may also get the reply `Busy` (retry later, at the same node or another) or `Failure` (a
+  retry does not help). A node that gets no reply sends the request again, so answering a request twice is harmless.
 """
 
 
@@ -64,7 +64,7 @@ def page() -> str:
         "## Parts of messages\n",
         *(_section(kind) for kind in _parts()),
         "## Errors of the bus\n",
-        "What `common.bus` raises in a node. All are subclasses of `BusError`.\n",
+        "Exceptions of `common.bus` in a node. All are subclasses of `BusError`.\n",
         _errors(),
     ]
     return "\n".join(parts).rstrip() + "\n"
@@ -106,14 +106,14 @@ def _stored() -> str:
     spec = streams.run_spec("RUN")
     lines = ["| name | kind | subjects | limits |", "|---|---|---|---|"]
     for stream in spec.streams:
-        limits = f"{_mib(stream.max_bytes)}; when it is full, writers wait"
+        limits = f"{_mib(stream.max_bytes)}; if it is full, writers wait"
         lines.append(_row(stream.name, "stream, work queue", stream.subjects, limits))
     for history in spec.histories:
         lines.append(_row(history.name, "stream, newest messages", history.subjects, _history_limits(history)))
     for bucket in spec.buckets:
         lines.append(_row(bucket.name, "key-value bucket", (), _bucket_limits(bucket)))
     for store in spec.objects:
-        limits = f"{_mib(store.max_bytes)} to begin with; the learner lets it grow"
+        limits = f"{_mib(store.max_bytes)} at the start; the learner lets it grow"
         lines.append(_row(store.name, "object store", (), limits))
     consumers = ", ".join(f"`{name}`" for name in names.CONSUMERS)
     return "\n".join(lines) + f"\n\nConsumers: {consumers}. Leases at once: {streams.MAX_ACK_PENDING} each.\n"
@@ -159,18 +159,18 @@ def _members(kind: type[enum.Enum]) -> str:
 
 
 def _parts() -> list[type]:
-    """Structs and enumerations that messages are made of, sorted by name."""
-    known: set[type] = set()
+    """Structs and enumerations that messages contain, sorted by name."""
+    classes: set[type] = set()
     open_classes: list[type] = list(protocol.all_messages())
     while open_classes:
         for part in _classes_in(typing.get_type_hints(open_classes.pop())):
-            if part not in known and not issubclass(part, messages.Message):
-                known.add(part)
+            if part not in classes and not issubclass(part, messages.Message):
+                classes.add(part)
                 if not issubclass(part, enum.Enum):
                     open_classes.append(part)
-    # Fields with the type `str` hold their values.
-    known |= {attempts.Method, attempts.Purpose, messages.FailureKind}
-    return sorted(known, key=lambda part: part.__name__)
+    # Some fields of type `str` hold values of these enumerations.
+    classes |= {attempts.Method, attempts.Purpose, messages.FailureKind}
+    return sorted(classes, key=lambda part: part.__name__)
 
 
 def _classes_in(hints: Any) -> Iterator[type]:
@@ -184,7 +184,7 @@ def _classes_in(hints: Any) -> Iterator[type]:
 
 
 def _errors() -> str:
-    found = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.BusError)]
+    classes = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.BusError)]
     lines = ["| error | meaning |", "|---|---|"]
-    lines += [f"| `{kind.__name__}` | {fields.cell(fields.doc(kind))} |" for kind in found]
+    lines += [f"| `{kind.__name__}` | {fields.cell(fields.doc(kind))} |" for kind in classes]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""What the documents of this repository refer to: links, anchors, files, modules, command lines."""
+"""Extracts references from the documents of this repository: links, anchors, files, modules, command lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 FOLDERS = ("broker", "common", "data", "docs", "node", "proofmesh", "requirements", "scripts", "tests", "ui")
-"""Folders at the root: a path in a document that begins with one of them is a file of this repository."""
+"""Folders at the root. A path in a document that begins with one of them is a file of this repository."""
 
 PROGRAMS = ("proofmesh", "just", "./start", "python")
 """Programs whose command lines are checked."""
@@ -32,7 +32,7 @@ class Document:
 
     @property
     def name(self) -> str:
-        """Its path from the root."""
+        """The path relative to the root."""
         return str(self.path.relative_to(ROOT))
 
     @property
@@ -40,36 +40,36 @@ class Document:
         return self.path.read_text(encoding="utf-8")
 
     def links(self) -> Iterator[str]:
-        """Targets of its links and pictures, code left out."""
+        """Targets of links and pictures, without those in code."""
         yield from _LINK.findall(_INLINE.sub("", _without_blocks(self.text)))
 
     def anchors(self) -> set[str]:
-        """Anchors of its headings, as GitHub makes them."""
-        found: set[str] = set()
+        """Anchors of the headings, as on GitHub."""
+        anchors: set[str] = set()
         for heading in _HEADING.findall(_without_blocks(self.text)):
             anchor = slug(heading)
             number = 1
-            while anchor in found:
+            while anchor in anchors:
                 anchor, number = f"{slug(heading)}-{number}", number + 1
-            found.add(anchor)
-        return found
+            anchors.add(anchor)
+        return anchors
 
     def code(self) -> Iterator[str]:
-        """Lines of code blocks (continued lines joined), and code within lines."""
+        """Lines of code blocks (continued lines joined), and inline code."""
         yield from _joined(_block_lines(self.text))
         yield from (" ".join(code.split()) for code in _INLINE.findall(_without_blocks(self.text)))
 
     def files(self) -> set[str]:
-        """Paths of this repository that it names in code; `*` may stand in them."""
-        found = (path for code in self.code() for path in _PATH.findall(code))
-        return {path.rstrip("./") for path in found if path.partition("/")[2]}
+        """Paths of this repository in its code; they may contain `*`."""
+        paths = (path for code in self.code() for path in _PATH.findall(code))
+        return {path.rstrip("./") for path in paths if path.partition("/")[2]}
 
     def modules(self) -> set[str]:
-        """Modules of this repository that it names in code, as `node.lean.text`."""
+        """Modules of this repository in its code, such as `node.lean.text`."""
         return {code for code in self.code() if _MODULE.fullmatch(code)}
 
     def commands(self) -> Iterator[list[str]]:
-        """Command lines of our programs, as words, without variables before them and without comments."""
+        """Command lines of our programs as words, without environment variables and comments."""
         for code in self.code():
             for part in re.split(r"\s&&\s|\s\|\s|;\s", code.removeprefix("$ ")):
                 words = _words(part)
@@ -80,12 +80,12 @@ class Document:
 
 
 def documents() -> list[Document]:
-    """README and its like, and everything in docs/."""
+    """The Markdown files at the root and in docs/."""
     return [Document(path) for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))]
 
 
 def slug(heading: str) -> str:
-    """A heading's anchor on GitHub."""
+    """The anchor of a heading on GitHub."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
@@ -93,12 +93,12 @@ def slug(heading: str) -> str:
 def _words(line: str) -> list[str]:
     try:
         return shlex.split(line, comments=True)
-    except ValueError:  # a quote that is not closed: the command goes on over several lines
+    except ValueError:  # an unclosed quote: the command continues on the next lines
         return shlex.split(line.replace("'", "").replace('"', ""), comments=True)
 
 
 def _without_blocks(text: str) -> str:
-    """Text without fenced blocks and without indented ones."""
+    """The text without fenced and indented code blocks."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     return "\n".join("" if line.startswith("    ") else line for line in text.splitlines())
 

@@ -1,6 +1,6 @@
-"""`python -m scripts.docs.site [build|serve]`: the documentation as a site, made by mkdocs-material.
+"""`python -m scripts.docs.site [build|serve]`: builds or serves the documentation site with mkdocs-material.
 
-mkdocs-material is the extra `docs` of this project. It is installed into the environment when it is missing.
+mkdocs-material is the extra `docs` of this project. It is installed into the environment if it is missing.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def main(argv: Sequence[str]) -> int:
         install = subprocess.run([sys.executable, "-m", "pip", "install", "-q", *requirements()], check=False)
         if install.returncode:
             print(
-                "mkdocs-material could not be installed. Install it by hand: "
+                "python -m scripts.docs.site: mkdocs-material could not be installed; install it by hand: "
                 f"{sys.executable} -m pip install {' '.join(requirements())}",
                 file=sys.stderr,
             )
             return 2
-    done = subprocess.run([sys.executable, "-m", "mkdocs", *COMMANDS[command], *argv[1:]], cwd=ROOT, check=False)
-    return done.returncode
+    completed = subprocess.run([sys.executable, "-m", "mkdocs", *COMMANDS[command], *argv[1:]], cwd=ROOT, check=False)
+    return completed.returncode
 
 
 if __name__ == "__main__":

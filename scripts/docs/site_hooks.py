@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: documents at the root of the repository become pages of the site."""
+"""Hooks of mkdocs that make pages of the site from the documents at the root of the repository."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links of docs/ to documents at the root lead to their pages."""
+    """Change links to documents at the root into links to their pages."""
     for document, target in PAGES.items():
         markdown = markdown.replace(f"](../{document}", f"]({target}")
     return markdown
 
 
 def _for_site(text: str) -> str:
-    """A document of the root with links as they are among the pages of docs/."""
+    """A document at the root, with its links adapted to the site."""
 
     def target(match: re.Match[str]) -> str:
         name = match[2].removeprefix("docs/")

@@ -1,1 +1,1 @@
-"""Models in Hugging Face's format that are made here."""
+"""Trains small models in Hugging Face format."""

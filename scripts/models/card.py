@@ -1,4 +1,4 @@
-"""README.md of the models that are made here, in the form of Hugging Face's model cards."""
+"""Writes the README.md of the small models, as Hugging Face model cards."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ tags: [lean4, theorem-proving, proofmesh]
 ---
 """
 
-_DATA = """It was trained on the proofs of easy theorems (propositional and first-order logic, numbers, lists) that are
-the warm start of proofmesh's own bank, in two published forms at once: single steps as BFS-Prover V1 is asked
-(`STATE:::`, answered by a tactic), and whole proofs as STP is (a statement that ends in `:= by` in an open block of
-code, answered by the rest of the block). Only answers count in the loss. Theorems of its size are what it proves:
-it knows the core library's lemmas that these proofs use, and nothing of Mathlib.
+_DATA = """It was trained on proofs of easy theorems (propositional and first-order logic, numbers, lists): the warm
+start of proofmesh's own bank. It uses two published prompt formats: single steps as in BFS-Prover V1 (the prompt is
+`STATE:::`, the completion a tactic), and whole proofs as in STP (the prompt is a statement that ends in `:= by` in an
+open code block, the completion the rest of the block). Only completions count in the loss. It proves theorems of this
+size: it knows the core library's lemmas that these proofs use, and nothing of Mathlib.
 """
 
 _MODEL = """# A small Llama that proves easy theorems
 
-A `LlamaForCausalLM` of {depth} layers, width {width}, {heads} heads ({kv_heads} for keys and values), made by
-`just small-llama` of proofmesh to try the paths of other people's models where the hub cannot be reached.
+A `LlamaForCausalLM` of {depth} layers, width {width}, {heads} heads ({kv_heads} for keys and values). It was made by
+`just small-llama` of proofmesh, to try the code for pretrained models without access to the hub.
 
 {data}
 ## Use
@@ -53,11 +53,11 @@ An adapter for the model in `{base}`, made by `just small-llama FOLDER --lora BA
 
 
 def model_card(shape: LlamaShape) -> str:
-    """Of a model from scratch."""
+    """The card of a model trained from scratch."""
     numbers = {name: getattr(shape, name) for name in ("depth", "width", "heads", "kv_heads")}
     return _HEAD.format(library="transformers") + _MODEL.format(data=_DATA, **numbers)
 
 
 def adapter_card(base: Path) -> str:
-    """Of a LoRA adapter of the model in a folder."""
+    """The card of a LoRA adapter of the model in a folder."""
     return _HEAD.format(library="peft") + _ADAPTER.format(base=base.name, data=_DATA)

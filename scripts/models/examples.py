@@ -1,4 +1,4 @@
-"""What a small language model learns from the bank: prompts of two published families, and their answers."""
+"""Training examples for a small language model from the bank: prompts of two published families, and completions."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from node.llm.prompts import proof_prompt, tactic_prompt
 from node.llm.templates import load
 
 STEPS_FAMILY = "bfs-prover-v1"
-"""A state and `:::`, answered by a tactic."""
+"""Prompt: a state and `:::`. Completion: a tactic."""
 
 PROOFS_FAMILY = "stp"
-"""A statement that ends in `:= by` inside a block of code, answered by the rest of the block."""
+"""Prompt: a statement that ends in `:= by` in an open code block. Completion: the rest of the block."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A prompt, and what the model shall answer. Only the answer counts in the loss."""
+    """A prompt and its completion. Only the completion counts in the loss."""
 
     prompt: str
     completion: str
@@ -37,21 +37,21 @@ class BankExamples:
 
     trained: list[Example]
     held_out: list[Example]
-    """Of theorems that are not trained on, the same ones that the demo's warm start holds out."""
+    """Examples of held-out theorems, the same as in the demo's warm start."""
 
 
 def step_example(state: str, tactic: str) -> Example:
-    """A step of a proof."""
+    """An example of one proof step."""
     return Example(tactic_prompt(load(STEPS_FAMILY), state).text, tactic)
 
 
 def proof_example(theorem: Theorem, script: str) -> Example:
-    """A whole proof, a block of tactics from column 0 on, up to the end of its block of code."""
+    """An example of a whole proof. `script`: a block of tactics without indentation."""
     return Example(proof_prompt(load(PROOFS_FAMILY), theorem).text, f"\n{textwrap.indent(script, INDENT)}\n```")
 
 
 def from_bank() -> BankExamples:
-    """Steps and whole proofs of the warm start. Raises BankError."""
+    """The examples of the warm start: steps and whole proofs. Raises BankError."""
     proofs = {each.theorem.name: each for each in load_proofs(warm_start=True)}
     trained: list[Example] = []
     held_out: list[Example] = []
@@ -64,7 +64,7 @@ def from_bank() -> BankExamples:
 
 
 def texts(examples: Iterable[Example]) -> Iterator[str]:
-    """All that a tokenizer is trained on."""
+    """All texts to train a tokenizer on."""
     for example in examples:
         yield example.prompt
         yield example.completion

@@ -1,4 +1,4 @@
-"""Trains a small Llama, or a LoRA adapter of one, with transformers' own Trainer on a CPU."""
+"""Trains a small Llama, or a LoRA adapter of one, with transformers' Trainer on a CPU."""
 
 from __future__ import annotations
 
@@ -35,56 +35,56 @@ from scripts.models.examples import STEPS_FAMILY, Example, texts
 from scripts.models.shape import LlamaShape
 
 IGNORED = -100
-"""Label of a token that does not count in the loss, in transformers."""
+"""In transformers, the label of tokens that do not count in the loss."""
 
 WARMUP, COOLDOWN = 0.03, 0.5
-"""Shares of the training in which the learning rate rises, and falls to 0."""
+"""Shares of the training during which the learning rate rises at the start, and falls to 0 at the end."""
 
 LORA_RANK = 8
 
-logging.disable_progress_bar()  # of saving and loading, which takes no time here
+logging.disable_progress_bar()  # saving and loading are fast here and need no progress bar
 
 Progress = Callable[[float, float], None]
-"""Hears the share of the training that is done, and the loss."""
+"""Gets the finished share of the training, and the loss."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training came to."""
+    """The result of a training."""
 
     parameters: int
-    """That were trained."""
+    """Number of trained parameters."""
     steps: int
     seconds: float
     loss: float
-    """Mean of the training, in nats a token."""
+    """Mean training loss, in nats per token."""
     held_out_loss: float | None
-    """At the end; None where nothing was held out."""
+    """Loss on held-out examples at the end; None if there are none."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """How to train."""
+    """Training settings."""
 
     steps: int = 1000
     minutes: float = math.inf
-    """What comes first ends it."""
+    """Training ends after this time or after `steps`, whichever comes first."""
     batch: int = 16
     rate: float = 3e-3
     """The highest learning rate."""
     seed: int = 0
     held_out: Sequence[Example] = ()
-    """What the loss at the end is measured on."""
+    """Examples to measure the loss on at the end."""
     progress: Progress = lambda done, loss: None
     card: str = ""
     """Text of the folder's README.md."""
     force: bool = False
-    """Replace a folder that is there."""
+    """Replace an existing folder."""
 
 
 @dataclass
 class _Clock:
-    """How much of the training is done: by steps, or by time where that runs out first."""
+    """The finished share of the training: by steps or by time, whichever is larger."""
 
     steps: int
     seconds: float
@@ -100,7 +100,7 @@ class _Clock:
 
 
 class _Watch(TrainerCallback):
-    """Ends the training when its time is over, and tells how far it is."""
+    """Ends the training when its time is over, and reports its progress."""
 
     def __init__(self, clock: _Clock, progress: Progress) -> None:
         self._clock = clock
@@ -115,9 +115,9 @@ class _Watch(TrainerCallback):
 
 
 def train(examples: Sequence[Example], out: Path, training: Training, shape: LlamaShape | None = None) -> Trained:
-    """Train a Llama from scratch and save it as a folder, which is there as a whole or not at all.
+    """Train a Llama from scratch, and save it atomically as a folder.
 
-    Raises FolderExists: `out` is there, without `force`.
+    Raises FolderExists if `out` exists, without `force`.
     """
     with written_folder(out, force=training.force) as folder:
         set_seed(training.seed)
@@ -135,7 +135,7 @@ def train(examples: Sequence[Example], out: Path, training: Training, shape: Lla
 
 
 def train_adapter(examples: Sequence[Example], base: Path, out: Path, training: Training) -> Trained:
-    """Train a LoRA adapter (arXiv 2106.09685) of a saved model and save the adapter alone; as `train`."""
+    """Train a LoRA adapter (arXiv 2106.09685) of a saved model, and save only the adapter; otherwise like `train`."""
     with written_folder(out, force=training.force) as folder:
         set_seed(training.seed)
         tokenizer = AutoTokenizer.from_pretrained(base)
@@ -148,12 +148,12 @@ def train_adapter(examples: Sequence[Example], base: Path, out: Path, training: 
 
 
 def _write_card(folder: Path, training: Training) -> None:
-    """In place of the one that peft writes for an adapter."""
+    """Write the model card. It replaces the one that peft writes for an adapter."""
     (folder / "README.md").write_text(training.card, encoding="utf-8")
 
 
 def llama_config(shape: LlamaShape, vocab_size: int) -> LlamaConfig:
-    """The configuration, with the template that proofmesh asks the model in."""
+    """The configuration, with the template that proofmesh uses for the model's prompts."""
     config = LlamaConfig(
         vocab_size=vocab_size,
         hidden_size=shape.width,
@@ -162,8 +162,8 @@ def llama_config(shape: LlamaShape, vocab_size: int) -> LlamaConfig:
         num_attention_heads=shape.heads,
         num_key_value_heads=shape.kv_heads,
         max_position_embeddings=shape.context,
-        # transformers' 0.02 is for wide models. In a narrow one attention is then uniform for hundreds of steps: after
-        # 200 steps the loss on held-out theorems was 1.17 with it, and 1.00 with this.
+        # transformers' default 0.02 is for wide models. In a narrow model, attention then stays uniform for hundreds of
+        # steps: after 200 steps the loss on held-out theorems was 1.17 with 0.02, and 1.00 with this.
         initializer_range=shape.width**-0.5,
         tie_word_embeddings=True,
         bos_token_id=BOS,
@@ -175,13 +175,13 @@ def llama_config(shape: LlamaShape, vocab_size: int) -> LlamaConfig:
 
 
 def tokens_of(tokenizer: PreTrainedTokenizerBase, example: Example) -> dict[str, list[int]]:
-    """Ids and labels of an example. The prompt is cut into tokens by itself, as it is when the model is asked."""
+    """Token ids and labels of an example. The prompt is tokenized separately, as it is during sampling."""
     prompt = list(tokenizer(example.prompt)["input_ids"])
-    answer = [*tokenizer(example.completion, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+    completion = [*tokenizer(example.completion, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
     return {
-        "input_ids": prompt + answer,
-        "attention_mask": [1] * len(prompt + answer),
-        "labels": [IGNORED] * len(prompt) + answer,
+        "input_ids": prompt + completion,
+        "attention_mask": [1] * len(prompt + completion),
+        "labels": [IGNORED] * len(prompt) + completion,
     }
 
 
@@ -192,7 +192,7 @@ def _trained(
     folder: Path,
     training: Training,
 ) -> Trained:
-    """Train the parameters of a model that want it."""
+    """Train the parameters of a model that require gradients."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = AdamW(parameters, lr=training.rate, betas=(0.9, 0.98), weight_decay=0.0)
     clock = _Clock(training.steps, training.minutes * 60, time.monotonic())
@@ -216,7 +216,7 @@ def _trained(
 
 
 def _rows(tokenizer: PreTrainedTokenizerBase, examples: Sequence[Example], model: Any) -> Any:
-    """The examples that fit into the model, as ids."""
+    """The tokenized examples that fit into the model's context."""
     rows = [tokens_of(tokenizer, each) for each in examples]
     return [row for row in rows if len(row["input_ids"]) <= model.config.max_position_embeddings]
 
@@ -227,7 +227,7 @@ def _arguments(folder: Path, training: Training) -> TrainingArguments:
         max_steps=training.steps,
         per_device_train_batch_size=training.batch,
         per_device_eval_batch_size=training.batch,
-        train_sampling_strategy="group_by_length",  # little padding
+        train_sampling_strategy="group_by_length",  # rows of similar lengths need little padding
         logging_steps=10,
         save_strategy="no",
         report_to="none",

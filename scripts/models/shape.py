@@ -1,4 +1,4 @@
-"""Shape of the small Llama, without torch: its docstrings are the command's help."""
+"""The shape of the small Llama. It imports no torch; its docstrings are the command's help."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class LlamaShape:
     """Shape of a Llama; the default has a million parameters."""
 
     vocab_size: Positive = 1024
-    """Most tokens of the tokenizer; few texts make fewer."""
+    """Largest vocabulary of the tokenizer. It is smaller if there are few texts."""
     depth: Positive = 4
     """Layers."""
     width: Positive = 128

@@ -1,12 +1,12 @@
-"""A small Llama in Hugging Face's format, trained here: for whoever cannot reach the hub, and for tests.
+"""Trains a small Llama in Hugging Face format, for tests and for users without access to the hub.
 
     just small-llama                                      # into models/small-llama, in about 6 minutes on one core
     just small-llama FOLDER --minutes 2 --seed 1
-    just small-llama FOLDER-LORA --lora FOLDER            # a LoRA adapter of one, nothing else
+    just small-llama FOLDER-LORA --lora FOLDER            # only a LoRA adapter of the model in FOLDER
     python -m scripts.models.small_llama --help           # without just
 
-It learns the bank's warm-start proofs in two published forms at once: steps as BFS-Prover V1 is asked, whole proofs as
-STP is. Then it is a model like those of other people: `hf:FOLDER`, or FOLDER on a server.
+It learns the bank's warm-start proofs in two published prompt formats: steps as in BFS-Prover V1, and whole proofs as
+in STP. It can then be used like any pretrained model: as `hf:FOLDER`, or FOLDER on a server.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DONE, UNUSABLE = 0, 2
 
 @dataclass
 class SmallLlamaSettings:
-    """Train a small Llama on the bank's warm-start proofs, and save it in Hugging Face's format."""
+    """Train a small Llama on the bank's warm-start proofs, and save it in Hugging Face format."""
 
     out: Annotated[Path, tyro.conf.Positional] = Path("models/small-llama")
     """Folder to write."""
@@ -44,35 +44,35 @@ class SmallLlamaSettings:
     """Most steps of training."""
 
     minutes: Timeout = 6.0
-    """Most minutes of training; the learning rate falls to 0 at the end of what comes first."""
+    """Most minutes of training. The learning rate falls to 0 at the end, which `steps` or `minutes` sets."""
 
     batch: Positive = 16
-    """Examples of a step."""
+    """Examples per step."""
 
     rate: Timeout = 3e-3
     """Learning rate."""
 
     seed: Natural = 0
-    """Equal seeds and steps give equal models, where the time does not end the training."""
+    """Seed. Equal seeds and steps give equal models, unless `minutes` ends the training."""
 
     threads: Positive = 1
     """Threads of torch."""
 
     force: bool = False
-    """Replace the folder if it is there."""
+    """Replace the folder if it exists."""
 
     shape: LlamaShape = field(default_factory=LlamaShape)
-    """Shape of the model; a LoRA adapter has that of its base."""
+    """Shape of the model. A LoRA adapter uses the shape of its base."""
 
 
 class Unusable(ValueError):
-    """Settings that nothing can be trained with; the text says what to change."""
+    """Invalid settings. The message says what to change."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The program; returns its exit code."""
+    """Run the command; returns the exit code."""
     settings = tyro.cli(SmallLlamaSettings, args=argv, prog="small-llama")
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing is fetched
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the hub is not needed
     from node.bank.bank import BankError
     from node.model.hub.folders import FolderExists, check_free
 
@@ -86,22 +86,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     held_out = "none" if trained.held_out_loss is None else f"{trained.held_out_loss:.4f}"
     print(
         f"{settings.out}: {trained.parameters:,} parameters trained, {trained.steps:,} steps in {trained.seconds:.0f} "
-        f"s; nats a token: {trained.loss:.4f} in training (mean), {held_out} held out"
+        f"s; nats per token: {trained.loss:.4f} in training (mean), {held_out} held out"
     )
     return DONE
 
 
 def check(settings: SmallLlamaSettings) -> None:
-    """Raises Unusable."""
+    """Check the settings. Raises Unusable."""
     shape = settings.shape
     if shape.width % (2 * shape.heads) or shape.heads % shape.kv_heads:
         raise Unusable("--shape: width / heads must be an even number, and heads a multiple of kv-heads")
     if settings.lora and not (Path(settings.lora) / CONFIG).is_file():
-        raise Unusable(f"--lora {settings.lora}: no model is there (no config.json)")
+        raise Unusable(f"--lora {settings.lora}: not a model folder (no config.json); name the folder of a model")
 
 
 def run(settings: SmallLlamaSettings) -> Trained:
-    """Train, with a bar. Raises BankError, FolderExists, OSError."""
+    """Train, with a progress bar. Raises BankError, FolderExists, OSError."""
     import torch
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,1 +1,1 @@
-"""Set-up of a working environment in `.venv`, with the standard library alone: `python -m scripts.setup`."""
+"""Sets up the environment `.venv`, using only the standard library: `python -m scripts.setup`."""

@@ -1,9 +1,9 @@
-"""Set up `.venv`: packages, nats-server, pocket Lean. What has been done is not done again.
+"""Set up `.venv`: packages, nats-server, pocket Lean. Finished steps are not repeated.
 
     ./start --setup [cpu|gpu] [--only just]
     just setup [cpu|gpu]
 
-Runs on the standard library alone, with any Python 3.11 to 3.13. A set-up that was stopped goes on where it was.
+Uses only the standard library, with any Python 3.11 to 3.13. A set-up that was stopped resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -28,41 +28,41 @@ LOG = VENV / "proofmesh-setup.log"
 
 
 def main() -> int:
-    """The program; returns its exit code."""
+    """Run set-up; returns the exit code."""
     options = _arguments()
     started = time.monotonic()
     stamp = steps.Stamp(STAMP)
     kind = options.kind or stamp.read().get("kind", "cpu")
     facts = machine.read_facts(ROOT)
-    found = machine.problems(facts, kind, fresh="packages" not in stamp.read())
-    if found:
-        for problem in found:
+    problems = machine.problems(facts, kind, fresh="packages" not in stamp.read())
+    if problems:
+        for problem in problems:
             say(f"cannot go on: {problem}")
         return 1
     try:
         with _alone():
-            done = steps.run(_steps(kind, stamp, only_just=options.only == "just"), stamp, say)
+            steps_done = steps.run(_steps(kind, stamp, only_just=options.only == "just"), stamp, say)
     except steps.StepFailed as error:
         say(f"FAILED: {error}")
-        say("nothing is lost: the same command goes on from here")
+        say("finished steps are kept: the same command resumes here")
         return 1
     except KeyboardInterrupt:
-        say("interrupted; the same command goes on from here")
+        say("interrupted; the same command resumes here")
         return 130
-    if done and options.only is None:
+    if steps_done and options.only is None:
         say(f"ready ({kind}) in {time.monotonic() - started:.0f} s on {machine.describe(facts)}")
     return 0
 
 
 def say(line: str) -> None:
-    """A line of progress, on standard error: standard output belongs to the recipes."""
+    """Print a line of progress on standard error, since standard output belongs to the recipes."""
     print(f"setup: {line}", file=sys.stderr, flush=True)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./start --setup", description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument(
-        "kind", nargs="?", choices=("cpu", "gpu"), help="build of torch (default: as last time, at first cpu)"
+        "kind", nargs="?", choices=("cpu", "gpu"), help="build of torch (default: the last choice, or cpu)"
     )
     parser.add_argument("--only", choices=("just",), help="just: stop once `just` is installed")
     return parser.parse_args()
@@ -98,8 +98,8 @@ def _install_packages(kind: str, stamp: steps.Stamp) -> None:
     for name in venv.remove_torn_packages(VENV):
         say(f"the installation of {name} was interrupted; installing it again")
     requirements = ROOT / "requirements" / f"{kind}.txt"
-    # Byte code is left to be made on first use: making all of it at once doubles the time of the installation. Where
-    # first use does not keep it, it pays: each start of a process that needs torch would take some seconds more.
+    # Byte code is normally compiled on first use, since compiling all of it now doubles the installation time. But if
+    # Python is set not to save byte code, it is compiled now: otherwise each start with torch takes some seconds more.
     if kind == "cpu":
         torch.forget_gpu(VENV)
         torch.install_cpu(PYTHON, requirements, LOG, say)
@@ -111,24 +111,24 @@ def _install_packages(kind: str, stamp: steps.Stamp) -> None:
     if kind == "cpu":
         pip.run(PYTHON, ["check"], LOG, say)
     if sys.dont_write_bytecode:
-        say("compiling byte code: PYTHONDONTWRITEBYTECODE is set, so that no first use would keep it")
+        say("compiling byte code, because PYTHONDONTWRITEBYTECODE is set and Python would not save it on first use")
         venv.write_byte_code(VENV, PYTHON)
     stamp.write("kind", kind)
 
 
 def _module(name: str) -> str:
-    """Run a module of the project in the new environment; returns what it printed. Raises RuntimeError if it fails."""
-    done = subprocess.run([PYTHON, "-m", name], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    """Run a module of the project in the new environment; returns its output. Raises RuntimeError if it fails."""
+    completed = subprocess.run([PYTHON, "-m", name], cwd=ROOT, capture_output=True, text=True, check=False)
+    if completed.returncode:
+        lines = (completed.stderr.strip() or completed.stdout.strip()).splitlines()
         crashed = bool(lines) and lines[0].startswith("Traceback")
         raise RuntimeError("\n".join(lines[-8:] if crashed else lines[:8]))
-    return done.stdout.strip()
+    return completed.stdout.strip()
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Hold a lock on the checkout, because two set-ups at once would undo each other. It ends with the process."""
+    """Lock the checkout, because two concurrent set-ups would break each other. The lock ends with the process."""
     handle = os.open(ROOT, os.O_RDONLY)
     try:
         try:

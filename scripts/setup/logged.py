@@ -1,4 +1,4 @@
-"""Runs a program of set-up: its whole output goes to the log, its milestones to the person who waits."""
+"""Runs a program for set-up: its whole output goes to a log file, and selected lines to the user."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def run(
     environment: Mapping[str, str] | None = None,
     seconds: float | None = None,
 ) -> tuple[int, list[str]]:
-    """Run a command to its end; returns its exit code and the lines of its output, errors among them.
+    """Run a command to its end; returns its exit code and the lines of its output, standard error included.
 
-    `milestone` turns a line of output into the line to show, or into None. `environment` is added to ours.
-    Raises TimeoutError when the command takes longer than `seconds`; it is killed then.
+    `milestone` turns a line of output into a line for the user, or into None. `environment` is added to this process's.
+    Raises TimeoutError, and kills the command, if it takes longer than `seconds`.
     """
     lines: list[str] = []
     too_late = threading.Event()
@@ -44,6 +44,7 @@ def run(
                 too_late.set()
                 process.kill()
 
+            # A timer, because reading the output blocks.
             timer = threading.Timer(seconds or 0, kill)
             if seconds is not None:
                 timer.start()

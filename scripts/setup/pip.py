@@ -1,4 +1,4 @@
-"""Runs pip and turns what it says into a few lines, and its failures into advice."""
+"""Runs pip, shows a few lines of its output, and turns its errors into advice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scripts.setup import logged
 from scripts.setup.logged import Say
 
 LARGE_MB = 8
-"""Downloads from this size on are announced, so that a slow line does not look like a hang."""
+"""Downloads of at least this size are announced, so that a slow network does not look like a hang."""
 
 _DOWNLOAD = re.compile(r"^\s*Downloading (\S+) \(([\d.]+) (kB|MB|GB)")
 _MEGABYTES = {"kB": 0.001, "MB": 1.0, "GB": 1000.0}
@@ -29,7 +29,7 @@ _ADVICE = (
         r"NewConnectionError|NameResolutionError|Temporary failure in name resolution|Network is unreachable"
         r"|ConnectTimeoutError|Read timed out|Connection aborted|Failed to establish|ProxyError",
         "the package index cannot be reached: check the network (behind a proxy: HTTPS_PROXY; a mirror: pip's own "
-        "configuration, `pip config set global.index-url ...`), then run the command again; it goes on where it was",
+        "configuration, `pip config set global.index-url ...`), then run the command again, which resumes",
     ),
     (
         "No matching distribution|Could not find a version",
@@ -46,19 +46,19 @@ _ADVICE = (
 
 
 _NO_SUCH_VERSION = re.compile("No matching distribution|ResolutionImpossible|conflicting dependencies")
-"""With a constraint on the package, pip calls a version that is nowhere a conflict with the constraint."""
+"""If the user constrains a package, pip reports a version that does not exist as a conflict with the constraint."""
 
 
 class PipError(Exception):
-    """pip failed; the message has its last lines and what to do."""
+    """pip failed. The message has its last lines and advice."""
 
 
 class NoSuchVersion(PipError):
-    """pip finds the version nowhere, or a constraint rules it out. Nothing else was wrong."""
+    """pip cannot find the version, or a constraint excludes it. There was no other error."""
 
 
 def advice(output: str) -> str:
-    """What to do about a failure of pip, judged by its output; empty when nothing is recognised."""
+    """Advice for a failure of pip, from its output; empty if the error is unknown."""
     for pattern, text in _ADVICE:
         if re.search(pattern, output):
             return text
@@ -66,7 +66,7 @@ def advice(output: str) -> str:
 
 
 def announcement(line: str) -> str | None:
-    """The line to show for a line of pip's output; None for lines that only fill the log."""
+    """The line to show to the user for a line of pip's output; None: show nothing."""
     match = _DOWNLOAD.match(line)
     if match and float(match.group(2)) * _MEGABYTES[match.group(3)] >= LARGE_MB:
         return f"downloading {match.group(1)} ({match.group(2)} {match.group(3)})"
@@ -77,9 +77,9 @@ def announcement(line: str) -> str | None:
 
 
 def run(python: Path, arguments: Sequence[str], log: Path, say: Say) -> None:
-    """Run `python -m pip ARGUMENTS`; its output goes to `log`, the milestones to `say`.
+    """Run `python -m pip ARGUMENTS`; its output goes to `log`, selected lines to `say`.
 
-    Raises PipError, and its NoSuchVersion when pip looked everywhere and what was asked for is not there.
+    Raises PipError; the subclass NoSuchVersion if pip reached its indexes and they do not have the version.
     """
     command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
     exit_code, lines = logged.run(command, log, say=say, milestone=announcement)
@@ -89,16 +89,16 @@ def run(python: Path, arguments: Sequence[str], log: Path, say: Say) -> None:
 
 
 def _explain(lines: Sequence[str], log: Path) -> str:
-    telling = [line for line in lines if line.strip() and not line.startswith("WARNING: Location")]
-    text = "\n".join(f"    {line[:300]}" for line in telling[-8:])
+    useful_lines = [line for line in lines if line.strip() and not line.startswith("WARNING: Location")]
+    text = "\n".join(f"    {line[:300]}" for line in useful_lines[-8:])
     hint = advice("\n".join(lines))
-    return f"pip failed:\n{text}\n" + (f"  {hint}\n" if hint else "") + f"  (all of it: {log})"
+    return f"pip failed:\n{text}\n" + (f"  {hint}\n" if hint else "") + f"  (whole log: {log})"
 
 
 def python_version(python: Path) -> str:
-    """Version of an interpreter, or an empty string when it does not run."""
+    """Version of an interpreter, or an empty string if it does not run."""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [str(python), "-I", "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"],
             capture_output=True,
             text=True,
@@ -107,16 +107,16 @@ def python_version(python: Path) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return completed.stdout.strip() if completed.returncode == 0 else ""
 
 
 def installed_version(python: Path, package: str) -> str:
-    """Version of a package in the environment of an interpreter, by its metadata; empty when it is not there."""
+    """Version of a package in the environment of an interpreter, from its metadata; empty if it is not installed."""
     code = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
-    done = subprocess.run([str(python), "-c", code, package], capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""
+    completed = subprocess.run([str(python), "-c", code, package], capture_output=True, text=True, check=False)
+    return completed.stdout.strip() if completed.returncode == 0 else ""
 
 
 def base_python() -> str:
-    """The interpreter that a virtual environment is made with: never one that lives in a virtual environment."""
+    """The interpreter to create a virtual environment with. It is never inside a virtual environment itself."""
     return str(getattr(sys, "_base_executable", None) or sys.executable)

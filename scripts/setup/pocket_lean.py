@@ -1,4 +1,4 @@
-"""Set-up's step for pocket Lean, run in the new environment. Prints how many modules it had to compile."""
+"""Set-up step for pocket Lean, run in the new environment. Prints the number of compiled modules, if any."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from node.lean.toolchain.pocket import build
 
 
 def main() -> int:
-    """Compile pocket Lean's library unless it is there; returns the exit code."""
+    """Compile pocket Lean's library unless it exists; returns the exit code."""
     lines: list[str] = []
     try:
         build.build(report=lines.append)

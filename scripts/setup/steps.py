@@ -1,7 +1,7 @@
-"""Steps of set-up, each done once: a stamp in `.venv` remembers what was done for which input.
+"""Runs the steps of set-up, each only once: a stamp file in `.venv` records finished steps and their inputs.
 
-A step is passed over when its key is the one in the stamp. The stamp is written after each step, so a set-up that was
-killed goes on with the step it was in.
+A step is skipped if its key equals the one in the stamp file. The file is written after each step, so a set-up that was
+killed resumes with the unfinished step.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class SetupStep:
-    """One step: what it is called, what it depends on, and how it is done."""
+    """One step: its name, inputs and action."""
 
     name: str
     key: str | None
-    """Digest of everything that the result depends on; when it changes, the step is done again. None: the step runs
-    every time, and finds out by itself whether there is anything to do."""
+    """Digest of everything that the result depends on. If it changes, the step runs again. None: the step runs every
+    time, and checks itself whether there is anything to do."""
     run: Callable[[], str | None]
-    """Does the step; returns what it did, in a few words, or None. Raises an exception that says what to do."""
+    """Runs the step. Returns a short summary or None. Raises an exception whose message gives advice."""
     holds: Callable[[], bool] = lambda: True
-    """Whether the result that the stamp records is still there."""
+    """Whether the recorded result still exists."""
 
 
 class StepFailed(Exception):
-    """A step could not be done; the message names it and says why."""
+    """A step failed. The message names it and gives the reason."""
 
 
 def digest(parts: Iterable[str | Path]) -> str:
-    """Digest of texts and of the contents of files."""
+    """Digest of texts and of the contents of files (Path)."""
     state = hashlib.blake2b(digest_size=8)
     for part in parts:
         content = part.read_bytes() if isinstance(part, Path) else part.encode()
@@ -42,7 +42,7 @@ def digest(parts: Iterable[str | Path]) -> str:
 
 
 class Stamp:
-    """What has been done, in a small JSON file; a damaged file counts as none."""
+    """A small JSON file with the finished steps. A damaged file counts as empty."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -62,13 +62,13 @@ class Stamp:
 
     def _replace(self, content: dict[str, str]) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        aside = self._file.with_suffix(".new")
-        aside.write_text(json.dumps(content, indent=1) + "\n")
-        aside.replace(self._file)
+        temporary = self._file.with_suffix(".new")
+        temporary.write_text(json.dumps(content, indent=1) + "\n")
+        temporary.replace(self._file)
 
 
 def run(steps: Iterable[SetupStep], stamp: Stamp, say: Callable[[str], None]) -> int:
-    """Do the steps that are not done; returns how many were done. Raises StepFailed."""
+    """Run the unfinished steps; returns how many were run. Raises StepFailed."""
     return sum(_run_one(step, stamp, say) for step in steps)
 
 
@@ -80,12 +80,12 @@ def _run_one(step: SetupStep, stamp: Stamp, say: Callable[[str], None]) -> bool:
         say(f"{step.name} ...")
     started = time.monotonic()
     try:
-        news = step.run()
-    except Exception as error:  # whatever it is, the person should read in which step it happened
+        summary = step.run()
+    except Exception as error:  # every error is reported together with the name of its step
         raise StepFailed(f"{step.name}: {error or type(error).__name__}") from error
     if step.key is not None:
         stamp.write(step.name, step.key)
-    if step.key is not None or news:
-        say(f"{step.name}: {news or 'done'} ({time.monotonic() - started:.1f} s)")
+    if step.key is not None or summary:
+        say(f"{step.name}: {summary or 'done'} ({time.monotonic() - started:.1f} s)")
         return True
     return False

@@ -1,4 +1,4 @@
-"""Chooses a build of torch: a CPU build where one can be had, the machine's own for GPUs."""
+"""Chooses and installs a build of torch: a CPU build if one is available, or one with CUDA for GPUs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from scripts.setup import pip, uv
 from scripts.setup.logged import Say
 
 INDEX_VARIABLE = "PROOFMESH_TORCH_INDEX"
-"""Address of PyTorch's own index of CPU wheels (its install page shows it, "Compute Platform: CPU")."""
+"""Environment variable with the address of PyTorch's index of CPU wheels. PyTorch's install page shows this address for
+"Compute Platform: CPU"."""
 
 SUPPORTED = ((2, 11), (2, 14))
-"""From the first up to but not including the second: the range of pyproject.toml."""
+"""Supported versions: from the first, and less than the second; as in pyproject.toml."""
 
 LINK = "proofmesh-torch.pth"
 
-_INSTALL = ["install", "--no-compile"]  # byte code is made on first use: all of it at once doubles the time
+_INSTALL = ["install", "--no-compile"]  # byte code is compiled on first use; compiling all of it now doubles the time
 
-_LOOK = """
+_TORCH_FACTS = """
 import json, pathlib, sys, torch
 print(json.dumps({
     "version": torch.__version__, "cuda": torch.version.cuda or "", "python": sys.executable,
@@ -30,8 +31,8 @@ print(json.dumps({
 """
 
 
-def wanted(requirements: Path) -> str:
-    """The line of a requirements file that says which torch is wanted (`torch==2.13.0`). Raises ValueError."""
+def torch_requirement(requirements: Path) -> str:
+    """The line of a requirements file about torch (`torch==2.13.0`). Raises ValueError."""
     match = re.search(r"^torch\b.*$", requirements.read_text(), flags=re.MULTILINE)
     if match is None:
         raise ValueError(f"{requirements}: no line begins with `torch`")
@@ -40,51 +41,51 @@ def wanted(requirements: Path) -> str:
 
 def pinned(requirements: Path) -> str:
     """The version of torch that a requirements file pins. Raises ValueError."""
-    name, pin, version = wanted(requirements).partition("==")
+    name, pin, version = torch_requirement(requirements).partition("==")
     if name != "torch" or not pin:
         raise ValueError(f"{requirements}: no line `torch==VERSION`")
     return version
 
 
 def install_cpu(python: Path, requirements: Path, log: Path, say: Say) -> None:
-    """Install the pinned torch, as a CPU build if one can be had; the default build brings gigabytes of CUDA.
+    """Install the pinned torch, as a CPU build if one is available: the default build needs gigabytes for CUDA.
 
-    A CPU build is asked for in PyTorch's own index (through uv), then in what pip is configured to search. An index
-    that the user named stands in place of both. Raises PipError or UvError.
+    A CPU build is searched in PyTorch's own index (with uv), then in pip's configured indexes. An index that the user
+    names replaces both. Raises PipError or UvError.
     """
     version = pinned(requirements)
     if pip.installed_version(python, "torch") in (f"{version}+cpu", version):
         return
     cpu_build = f"torch=={version}+cpu"
     if index := os.environ.get(INDEX_VARIABLE):
-        say(f"torch {version}: asking the index that {INDEX_VARIABLE} names for the CPU build")
+        say(f"torch {version}: looking for the CPU build in the index of {INDEX_VARIABLE}")
         pip.run(python, [*_INSTALL, "--extra-index-url", index, "--no-deps", cpu_build], log, say)
         return
-    say(f"torch {version}: asking PyTorch's index for the CPU build, through uv, for {uv.REACH_SECONDS} s at most")
+    say(f"torch {version}: looking for the CPU build in PyTorch's index with uv, for at most {uv.REACH_SECONDS} s")
     try:
         uv.make_ready(python, log, say)
         uv.install_torch(python, uv.find_torch(python, f"torch=={version}", "cpu", log), "cpu", log, say)
         return
     except uv.OutOfReach as reason:
-        say(f"  not there: {reason}")
-    say(f"torch {version}: asking pip for the CPU build")
+        say(f"  not available: {reason}")
+    say(f"torch {version}: looking for the CPU build with pip")
     try:
         pip.run(python, [*_INSTALL, "--no-deps", cpu_build], log, say)
         return
     except pip.NoSuchVersion:
-        say(f"  not there: pip finds no CPU build for Python {pip.python_version(python)}")
-    say(f"torch {version}: taking the default build, several gigabytes with CUDA.")
+        say(f"  not available: pip finds no CPU build for Python {pip.python_version(python)}")
+    say(f"torch {version}: installing the default build, several gigabytes with CUDA.")
     say(f"  To avoid that: stop (Ctrl-C), set {INDEX_VARIABLE} to the address that PyTorch's install page")
     say("  shows for pip and CPU, and run the same command again")
     pip.run(python, [*_INSTALL, "-r", str(requirements)], log, say)
 
 
 def prepare_gpu(venv: Path, python: Path, requirements: Path, log: Path, say: Say) -> None:
-    """Give the environment a torch with CUDA; where that fails, pip installs one with the other requirements.
+    """Give the environment a torch with CUDA. If this fails, pip installs one with the other requirements.
 
-    One that this machine's Python has is used where it is: a `.pth` file names its folder, which comes after the
-    environment's own packages, so that the pinned ones win. Else PyTorch's own index is asked (through uv) for the
-    newest build that the machine's driver allows. Raises PipError or UvError.
+    If this machine's Python has a suitable torch, it is used without copying: a `.pth` file adds its folder after the
+    environment's own packages, so that pinned packages take precedence. Otherwise uv looks in PyTorch's index for the
+    newest build that the machine's driver supports. Raises PipError or UvError.
     """
     link = site_packages(venv) / LINK
     link.unlink(missing_ok=True)
@@ -93,25 +94,25 @@ def prepare_gpu(venv: Path, python: Path, requirements: Path, log: Path, say: Sa
         pip.run(python, ["uninstall", "--yes", "torch"], log, say)
     elif is_supported(installed):
         return
-    found = find_cuda_torch(pip.python_version(python))
-    if found is not None:
-        say(f"using torch {found['version']} (CUDA {found['cuda']}) of {found['python']}")
-        link.write_text(found["folder"] + "\n")
+    existing = find_cuda_torch(pip.python_version(python))
+    if existing is not None:
+        say(f"using torch {existing['version']} (CUDA {existing['cuda']}) of {existing['python']}")
+        link.write_text(existing["folder"] + "\n")
         return
-    say(f"torch: asking PyTorch's index for a CUDA build, through uv, for {uv.REACH_SECONDS} s at most")
+    say(f"torch: looking for a CUDA build in PyTorch's index with uv, for at most {uv.REACH_SECONDS} s")
     try:
         uv.make_ready(python, log, say)
-        version = uv.find_torch(python, wanted(requirements), "auto", log)
+        version = uv.find_torch(python, torch_requirement(requirements), "auto", log)
         if version.endswith("+cpu"):
-            raise uv.OutOfReach("uv sees no NVIDIA driver here, and would take the CPU build")
+            raise uv.OutOfReach("uv finds no NVIDIA driver here, and would install the CPU build")
         uv.install_torch(python, version, "auto", log, say)
     except uv.OutOfReach as reason:
-        say(f"  not there: {reason}")
-        say("torch: pip takes the default build, several gigabytes with CUDA")
+        say(f"  not available: {reason}")
+        say("torch: pip installs the default build, several gigabytes with CUDA")
 
 
 def forget_gpu(venv: Path) -> None:
-    """Undo `prepare_gpu`: the environment sees its own torch alone."""
+    """Undo `prepare_gpu`, so that the environment sees only its own torch."""
     (site_packages(venv) / LINK).unlink(missing_ok=True)
 
 
@@ -121,20 +122,20 @@ def site_packages(venv: Path) -> Path:
 
 
 def find_cuda_torch(python_version: str) -> dict[str, str] | None:
-    """A supported torch with CUDA in a Python of this machine of the same minor version: where and which."""
+    """Facts of a supported torch with CUDA in a Python of this machine with the same minor version; None: none."""
     minor = python_version.rpartition(".")[0]
     for candidate in dict.fromkeys([os.environ.get("PYTHON", ""), "python3", "python", pip.base_python()]):
         if not candidate:
             continue
         try:
-            done = subprocess.run([candidate, "-c", _LOOK], capture_output=True, text=True, check=False)
+            completed = subprocess.run([candidate, "-c", _TORCH_FACTS], capture_output=True, text=True, check=False)
         except OSError:
             continue
-        if done.returncode:
+        if completed.returncode:
             continue
-        found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
-        if found["minor"] == minor and found["cuda"] and is_supported(found["version"]):
-            return found
+        facts: dict[str, str] = json.loads(completed.stdout.splitlines()[-1])
+        if facts["minor"] == minor and facts["cuda"] and is_supported(facts["version"]):
+            return facts
     return None
 
 

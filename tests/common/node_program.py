@@ -15,7 +15,7 @@ PORT = int(sys.argv[4]) if len(sys.argv) > 4 else 0
 
 
 async def serve(ctx: NodeContext) -> None:
-    """Serve, report, and drain: what is at work when the signal comes is answered."""
+    """Serve, report, and drain: requests that run when the signal arrives are answered."""
 
     async def handler(request: PauseRequest) -> PauseAcknowledged:
         ctx.log.info("at work", epoch=request.epoch)

@@ -1,4 +1,4 @@
-"""Files of training runs: what was written is read, however far it was written."""
+"""Files of training runs are readable, also if the last line is incomplete."""
 
 import math
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A process dies at the named point and nowhere else."""
+"""A process is killed at the named point and nowhere else."""
 
 from __future__ import annotations
 

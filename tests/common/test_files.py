@@ -1,4 +1,4 @@
-"""Files that are whole or absent."""
+"""Atomic writes: files are complete or absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs that come one after another go on together."""
+"""Proofs that arrive shortly after each other go on together."""
 
 import asyncio
 

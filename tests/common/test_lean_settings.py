@@ -1,4 +1,4 @@
-"""The section [lean]: the header that it writes."""
+"""The section [lean], and the header made from it."""
 
 from common.lean_settings import LeanSettings
 

@@ -1,4 +1,4 @@
-"""Logs: to a file whole, to the monitor bounded."""
+"""Logs: complete in the file, limited for the monitor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every message survives the wire, plain msgpack can read it, and what is no message is refused with a reason."""
+"""Every message can be encoded and decoded, plain msgpack can read it, and invalid payloads get a reason."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def bounded(kind: Any, meta: msgspec.Meta) -> st.SearchStrategy[Any]:
 
 
 def strategy(kind: Any) -> st.SearchStrategy[Any]:
-    """Values of a type as message fields have it."""
+    """Values of the type of a message field."""
     if kind in PLAIN:
         return PLAIN[kind]
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)

@@ -22,5 +22,5 @@ def test_a_metric_is_the_same_wherever_it_is_asked_for() -> None:
 def test_a_name_is_not_two_kinds_of_metric() -> None:
     metrics = Metrics()
     metrics.counter("things", "Things")
-    with pytest.raises(ValueError, match="is a Counter, asked for as a Gauge"):
+    with pytest.raises(ValueError, match="is a Counter, but was requested as a Gauge"):
         metrics.gauge("things", "Things")

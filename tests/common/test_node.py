@@ -29,7 +29,7 @@ Start = Callable[..., Awaitable[asyncio.subprocess.Process]]
 
 @pytest.fixture
 async def start(broker: BusSettings, run_name: str) -> AsyncIterator[Start]:
-    """Starts node processes, and leaves none behind."""
+    """Starts node processes, and ends all of them after the test."""
     processes: list[asyncio.subprocess.Process] = []
 
     async def start(kind: str, *arguments: str, url: str = broker.url, run: str = run_name) -> Any:
@@ -45,7 +45,7 @@ async def start(broker: BusSettings, run_name: str) -> AsyncIterator[Start]:
 
 
 async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
-    """Exit code, and what was said on standard error."""
+    """Exit code and standard error."""
     async with asyncio.timeout(60):
         _, errors = await process.communicate()
     assert process.returncode is not None
@@ -53,7 +53,7 @@ async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
 
 
 async def registered(bus: Bus, state: str | None = None) -> NodeInfo:
-    """The one node of the run, when it is there (and in a state)."""
+    """Wait for the only node of the run (to be in a state), and return its entry."""
     for _ in range(2_000):
         nodes = await bus.nodes()
         if nodes and (state is None or nodes[0].state == state):
@@ -68,7 +68,7 @@ async def fetch(url: str) -> tuple[int, str]:
 
 
 async def until(url: str, status: int) -> str:
-    """What a page says once it answers with a status."""
+    """The content of a page, as soon as it answers with this status."""
     for _ in range(3_000):
         found, text = await fetch(url)
         if found == status:

@@ -1,4 +1,4 @@
-"""How much work the machine does."""
+"""The measurement of the machine's speed."""
 
 from __future__ import annotations
 

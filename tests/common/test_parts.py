@@ -1,4 +1,4 @@
-"""Results that are too large for a message are divided into parts that fit, and put together again."""
+"""Results that are too large for a message are split into parts that fit, and joined again."""
 
 from __future__ import annotations
 

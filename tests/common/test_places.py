@@ -1,4 +1,4 @@
-"""Places in files, as messages carry them."""
+"""Places in files, in the form that messages carry."""
 
 import msgspec
 import pytest

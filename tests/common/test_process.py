@@ -1,4 +1,4 @@
-"""Children die with their parent, and take their own children along."""
+"""Child processes end with their parent, together with their own children."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STUBBORN = """
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended (a zombie that nobody has waited for counts)."""
+    """Whether a process has ended (zombies count as ended)."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -104,7 +104,7 @@ async def test_a_program_that_does_not_exist_is_said_at_once(tmp_path: Path) -> 
 def test_a_process_whose_parent_has_gone_notices() -> None:
     code = "from common.process import die_with_parent; die_with_parent(1234567)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "parent 1234567 has gone" in ended.stderr
+    assert "the parent process 1234567 has ended" in ended.stderr
 
 
 def test_dying_with_the_parent_can_be_asked_for_by_the_child_itself() -> None:

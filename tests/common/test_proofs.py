@@ -1,4 +1,4 @@
-"""The transitions of a proof are read off its tree."""
+"""The transitions of a proof tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs of a run for those who only look: read from what the learner's own store has written."""
+"""Reading the proofs of a run from the records of a learner's store."""
 
 import sqlite3
 import textwrap

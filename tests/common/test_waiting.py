@@ -1,4 +1,4 @@
-"""Waiting for whatever comes first."""
+"""Waiting for the first of several events."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def samples(growth: float, busy: float) -> list[Sample]:
-    """A look every 10 s at one process, whose memory grows after the first half."""
+    """A sample every 10 s of one process, whose memory grows after the first half."""
     return [
         Sample(10.0 * look, {"learner": 100.0 + growth * max(0, look - 30) / 6}, {"learner": 5.0 + busy * 10.0 * look})
         for look in range(61)

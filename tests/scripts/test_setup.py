@@ -184,7 +184,7 @@ def test_a_broken_environment_does_not_work(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_a_system_where_no_way_works_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python whose venv lacks ensurepip and that has no pip, as Debian delivers it."""
+    """A Python without pip whose venv lacks ensurepip, as on Debian."""
     stub = tmp_path / "python3"
     stub.write_text("#!/bin/sh\necho 'No module named ensurepip' >&2\nexit 1\n")
     stub.chmod(0o755)
@@ -214,7 +214,7 @@ def test_a_python_without_ensurepip_gets_pip_from_its_own(tmp_path: Path, monkey
 
 
 def stub_python(folder: Path, version: str, cuda: str) -> Path:
-    """A Python that says it has this torch."""
+    """A fake Python that reports this torch."""
     minor = ".".join(map(str, sys.version_info[:2]))
     says = {"version": version, "cuda": cuda, "python": "stub", "minor": minor, "folder": str(folder / "packages")}
     stub = folder / "python-with-torch"
@@ -225,7 +225,7 @@ def stub_python(folder: Path, version: str, cuda: str) -> Path:
 
 @pytest.fixture
 def empty_venv(tmp_path: Path) -> Path:
-    """An environment's folders, and nothing in them."""
+    """An environment with empty folders."""
     (tmp_path / "venv/lib/python3.11/site-packages").mkdir(parents=True)
     return tmp_path / "venv"
 
@@ -306,4 +306,4 @@ def test_the_start_script_refuses_an_old_python_with_advice() -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert "PYTHON=/bin/false is not a Python 3.11 or later" in done.stderr
+    assert "PYTHON=/bin/false is not Python 3.11 or later" in done.stderr

@@ -1,4 +1,4 @@
-"""Which build of torch set-up takes: by stand-ins for torch and uv in a folder that is the whole of pip's world."""
+"""The build of torch that set-up chooses, with fake wheels of torch and uv in the only folder that pip sees."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class World:
     said: list[str] = field(default_factory=list)
 
     def holds_torch(self, *versions: str) -> None:
-        """These versions are among the wheels."""
+        """Add wheels of these versions."""
         for version in versions:
             make_wheel(self.folder / "wheels", "torch", version, {"torch/__init__.py": ""})
 
@@ -79,7 +79,7 @@ class World:
             archive.extractall(torch.site_packages(self.python.parents[1]))
 
     def install_cpu(self) -> str:
-        """Set-up's step for torch; returns the version that it installed."""
+        """Run the set-up step for torch; returns the installed version."""
         requirements = self.folder / "cpu.txt"
         requirements.write_text(f"torch=={VERSION}\n")
         torch.install_cpu(self.python, requirements, self.folder / "log", self.said.append)
@@ -136,7 +136,7 @@ def test_without_a_cpu_build_the_default_build_is_taken(world: World) -> None:
 def test_a_constraint_on_torch_does_not_keep_the_default_build_away(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """pip calls the missing CPU build a conflict with the constraint, not a version that is nowhere."""
+    """pip reports the missing CPU build as a conflict with the constraint, not as a missing version."""
     constrain(world, monkeypatch, "torch<=2.14.1")
     world.holds_torch(DEFAULT)
     assert world.install_cpu() == DEFAULT
@@ -200,7 +200,7 @@ def test_the_index_that_the_user_names_is_the_one_that_is_asked(world: World, mo
 
 @pytest.fixture
 def no_cuda_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the machine's own Python has, it is not seen."""
+    """Hides the packages of the machine's own Python."""
     monkeypatch.setattr(torch, "find_cuda_torch", lambda python_version: None)
 
 
@@ -234,7 +234,7 @@ def test_a_cpu_build_is_removed_for_a_gpu(world: World) -> None:
 
 @pytest.fixture
 def silence() -> Iterator[str]:
-    """The address of a proxy that takes connections and never answers."""
+    """The address of a proxy that accepts connections but never responds."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 

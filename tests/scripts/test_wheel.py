@@ -1,4 +1,4 @@
-"""What `pip install .` brings: everything that runs, not the sources alone."""
+"""`pip install .` installs everything that is needed at run time, not only Python sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second node on the run, and a broker of one's own that may be killed."""
+"""A second node of the run, and a separate broker that a test may kill."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def other(broker: BusSettings, bus: Bus) -> AsyncIterator[Bus]:
 
 @pytest.fixture
 async def own_broker(tmp_path: Path) -> AsyncIterator[Server]:
-    """A broker for one test, to be killed and started again."""
+    """A broker for one test, which may kill and restart it."""
     server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
     await server.start()
     yield server

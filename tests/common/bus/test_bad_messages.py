@@ -1,4 +1,4 @@
-"""Malformed, oversized and unknown-version payloads on every kind of subject: answered or passed over, never fatal."""
+"""Malformed, oversized and unknown-version payloads on all kinds of subjects are answered or skipped, never fatal."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def counted() -> dict[str, float]:
 
 @pytest.fixture
 async def foreign(broker: BusSettings) -> AsyncIterator[Client]:
-    """A client that is none of ours, and sends what it likes."""
+    """A foreign client that sends arbitrary payloads."""
     client = await nats.connect(broker.url)
     yield client
     await client.close()
@@ -57,7 +57,7 @@ async def foreign(broker: BusSettings) -> AsyncIterator[Client]:
 
 @pytest.fixture
 def expected() -> dict[str, float]:
-    """The counters as they must be when every bad payload was seen once."""
+    """The expected counters if every bad payload was counted once."""
     return {kind: before + len(BAD[kind]) for kind, before in counted().items()}
 
 

@@ -1,4 +1,4 @@
-"""Delivery of attempts: leased, renewed, given to another when their holder dies, acknowledged for good."""
+"""Delivery of attempts: leases, renewals, redelivery after a crash of the holder, acknowledgements."""
 
 from __future__ import annotations
 

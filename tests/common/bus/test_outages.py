@@ -1,4 +1,4 @@
-"""The broker is killed, and comes again on its store: what was acknowledged is there, and nodes find their way back."""
+"""The broker is killed and restarted on its store: acknowledged messages are still there, and nodes reconnect."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def attempt(number: int) -> Attempt:
 
 
 async def kill(server: Server) -> None:
-    """kill -9."""
+    """Kill the broker with SIGKILL."""
     await server.stop(grace=0)
 
 
 async def start_again(server: Server) -> None:
-    """On the same port and store."""
+    """Restart the broker on the same port and store."""
     server.settings = dataclasses.replace(server.settings, port=urlparse(server.bus.url).port or 0)
     await server.start()
 
@@ -286,7 +286,7 @@ async def test_an_answer_to_a_ping_that_nobody_waits_for_any_more_costs_no_conne
 
 
 def test_a_node_leaves_without_its_broker_also_when_it_has_something_left_to_send(tmp_path: Path) -> None:
-    """On uvloop, as nodes run: its closed transports raise when written to, asyncio's own only warn."""
+    """Runs on uvloop, like nodes: its closed transports raise on a write, while asyncio's only warn."""
 
     async def leave() -> None:
         server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))

@@ -1,4 +1,4 @@
-"""What must reach the broker is tried again, with a limit only where one is asked for."""
+"""`persistently` retries operations on the broker, with a limit only if one is given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def without_pauses() -> Iterator[None]:
 
 
 class Sender:
-    """Fails so many times, then succeeds."""
+    """An operation that fails a number of times, then succeeds."""
 
     def __init__(self, failures: int, error: Exception | None = None) -> None:
         self.tries = 0

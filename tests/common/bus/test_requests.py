@@ -1,4 +1,4 @@
-"""Requests and answers: exact, bounded, repeated when it helps."""
+"""Requests and replies: exact, bounded, and retried when it helps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Back-off, and a server's estimate of when to come again."""
+"""Back-off, and a server's estimate of when to retry."""
 
 from __future__ import annotations
 

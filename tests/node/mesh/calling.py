@@ -1,4 +1,4 @@
-"""What the fixture `calling` takes and gives."""
+"""Types of the fixture `calling`."""
 
 from __future__ import annotations
 

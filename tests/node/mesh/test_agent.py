@@ -53,7 +53,7 @@ theorem wrong : 1 = 2 := by
 
 @pytest.fixture(scope="session")
 def tiny_network(tmp_path_factory) -> Path:
-    """A checkpoint of a network that knows nothing."""
+    """A checkpoint of an untrained network."""
     from node.training.beginning import first_checkpoint
 
     folder = tmp_path_factory.mktemp("network")
@@ -83,7 +83,7 @@ def agent(tmp_path, tiny_network, monkeypatch) -> Callable[..., list[str]]:
 
 
 def killed_at(point: str, arguments: list[str]) -> None:
-    """Run the command until it is killed there."""
+    """Run the command until it is killed at this point."""
     command = [sys.executable, "-m", "node.mesh.cli", "agent", *arguments]
     environment = {**os.environ, faults.VARIABLE: point}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
@@ -91,7 +91,7 @@ def killed_at(point: str, arguments: list[str]) -> None:
 
 
 def check_finished(folder: Path) -> None:
-    """Whether an agent has done all that there is to do, once."""
+    """Check that an agent has done all work exactly once."""
     store = AgentStore(folder / "out", read_only=True)
     easy, hard = store.repositories()
     assert (easy.name, hard.name, easy.own, hard.own) == ("easy", "hard", True, False)
@@ -181,7 +181,7 @@ def test_bad_input_gets_a_line_and_code_2(calling, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("ELAN_HOME", str(tmp_path / "elan"))
     refused = {
-        (): "name repositories: folders, or URL@COMMIT",
+        (): "no repository given: name folders, or URL@COMMIT",
         ("nowhere",): "nowhere: no such file or folder",
         ("empty",): "empty: no .lean file in it",
         (f"file://{origin}",): "name the commit, too",

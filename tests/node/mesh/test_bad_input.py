@@ -1,4 +1,4 @@
-"""Bad input to real nodes and commands: each gets a clear word, and nothing falls over."""
+"""Bad input to real nodes and commands: each gets a clear error, and nothing crashes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ SWAP = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
 
 def proofmesh(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A command as a person runs it, in a directory of its own."""
+    """A command as a user runs it, in a separate folder."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}
     command = [sys.executable, "-m", "node.mesh.cli", *arguments]
     return subprocess.run(
@@ -95,7 +95,7 @@ def proofmesh(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]
 
 @pytest.fixture
 async def serving(tmp_path: Path) -> AsyncIterator[tuple[Mesh, Bus, Client]]:
-    """Everything that serves requests, as real processes; a bus; and a client that sends what it likes."""
+    """All nodes that serve requests, as real processes; a bus; and a client that sends arbitrary payloads."""
     tiny = tiny_weights()
     weights.write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer, {"version": "1"})
     file = tmp_path / "mesh.toml"
@@ -110,7 +110,7 @@ async def serving(tmp_path: Path) -> AsyncIterator[tuple[Mesh, Bus, Client]]:
 
 
 async def all_answer(bus: Bus) -> None:
-    """Every kind of request is answered as it should be."""
+    """Check that all kinds of requests still get correct replies."""
     lean = LeanRunRequest(theorem=SWAP, tactics=("intro h",))
     ran = await bus.request_patiently(subjects.LEAN_RUN, lean, LeanRunReply, timeout=30, deadline=120)
     assert ran.outcomes[0].kind is OutcomeKind.GOALS
@@ -159,7 +159,7 @@ async def test_bad_messages_on_every_subject_stop_no_node(serving: tuple[Mesh, B
 
 
 async def send_nonsense(bus: Bus) -> None:
-    """Messages that can be decoded and make no sense."""
+    """Messages that can be decoded but have invalid values."""
     for nonsense in (
         LeanRunRequest(theorem=SWAP, tactics=("skip",), timeout=math.nan),
         LeanRunRequest(theorem=SWAP, tactics=("skip",), timeout=-1e300),
@@ -203,7 +203,7 @@ async def answer_of(bus: Bus, subject: str, message: Message, reply: type[Messag
 
 
 def said(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    """The command failed, with these words and without a traceback."""
+    """Check that the command failed with these words and without a traceback."""
     assert done.returncode not in (0, None), done.stdout
     assert "Traceback" not in done.stderr, done.stderr
     assert all(word in done.stderr for word in words), done.stderr

@@ -15,11 +15,11 @@ from node.mesh.commands import COMMANDS, ROLES, exists
 pytestmark = pytest.mark.process
 
 HEAVY = ("torch", "nats", "aiohttp", "tokenizers", "datasets", "openai", "transformers", "peft", "huggingface_hub")
-"""Packages that take longer to import than anybody wants to wait for help (numpy's 0.1 s may pass)."""
+"""Packages whose import is too slow for `--help` (numpy's 0.1 s is acceptable)."""
 
 
 def proofmesh(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own, as a person would."""
+    """Run the command line in a separate process, as a user would."""
     root = Path(__file__).parents[3]
     environment = os.environ | {"PYTHONPATH": str(root), "COLUMNS": "100"}
     command = [sys.executable, "-m", "node.mesh.cli", *arguments]

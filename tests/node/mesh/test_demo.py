@@ -98,7 +98,7 @@ async def finish(process: asyncio.subprocess.Process, seconds: float) -> tuple[s
 
 
 def check(summary: dict[str, Any]) -> None:
-    """What every finished run has to say."""
+    """Check the output of a finished run."""
     assert set(WANTED.split()) <= summary.keys()
     assert summary["test_total"] == 6 and summary["records_sound"]
     assert summary["both_solved"] <= min(summary["solved_before"], summary["solved_after"])
@@ -135,7 +135,7 @@ async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_contro
             await asyncio.sleep(0.2)
     process.send_signal(signal.SIGINT)
     _, err = await reading
-    assert process.returncode == 130 and "goes on where it was" in err
+    assert process.returncode == 130 and "resumes the run" in err
     before = _ids(database)
 
     process = await start(tmp_path, *flags)

@@ -1,4 +1,4 @@
-"""What the demo does on machines of different power, and what it says."""
+"""The demo's plan and its message on machines of different speed."""
 
 from __future__ import annotations
 

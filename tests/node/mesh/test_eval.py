@@ -50,7 +50,7 @@ def rows(tmp_path: Path) -> Path:
 
 
 def told(folder: Path) -> dict[tuple[str, int], tuple[object, ...]]:
-    """What an evaluation came to, but for its clock."""
+    """The results of an evaluation, without times."""
     return {
         (each.name, each.number): (
             each.standing,
@@ -68,8 +68,8 @@ def test_a_file_of_statements_is_evaluated_and_its_proofs_verify(called: Run, ro
         "--bench", str(rows), "--policy", "tactics", "--simulations", "16", "--out", "e", "--passes", "2"
     )
     assert code == DONE, err
-    assert "1 of 9 rows are no statements; it is data: it defines data" in err
-    assert "1 of 8 statements are not taken by this Lean; it says: Unknown identifier `Missing.thing`" in err
+    assert "1 of 9 rows are not statements; it is data: it defines data" in err
+    assert "this Lean refuses 1 of 8 statements; error: Unknown identifier `Missing.thing`" in err
     assert "not elaborated by this Lean" in out
     results = json.loads((tmp_path / "e/results.json").read_text())
     standings = {each["name"]: each["standing"] for each in results["statements"]}
@@ -105,8 +105,11 @@ def test_what_cannot_be_evaluated_is_a_clear_line(called: Run, rows: Path, tmp_p
         ([*bench, "--checkpoint", "run", *policy], "--checkpoint and --policy both name a policy"),
         ([*bench, *policy, "--simulations", "0"], "without any budget would not end"),
         ([*bench, *policy, "--lean.toolchain", "/nowhere"], "/nowhere"),
-        ([*bench, "--checkpoint", "run", "--url", "nats://127.0.0.1:1"], "--checkpoint is for this process"),
-        ([*bench, "--sampling.temperature", "0.5", "--url", "nats://127.0.0.1:1"], "--sampling is for this process"),
+        ([*bench, "--checkpoint", "run", "--url", "nats://127.0.0.1:1"], "--checkpoint cannot be used with --url"),
+        (
+            [*bench, "--sampling.temperature", "0.5", "--url", "nats://127.0.0.1:1"],
+            "--sampling cannot be used with --url",
+        ),
     ]:
         code, out, err = called(*arguments)
         assert code == UNUSABLE, arguments
@@ -130,7 +133,7 @@ def command(rows: Path, out: Path) -> list[str]:
 
 
 async def finished(rows: Path, out: Path) -> str:
-    """Evaluate to the end; what is said for people."""
+    """Evaluate to the end; returns the messages to the user."""
     process = await asyncio.create_subprocess_exec(
         *command(rows, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
@@ -151,7 +154,7 @@ async def test_an_evaluation_that_is_killed_again_and_again_comes_out_as_without
         )
         await kill_group(process, grace=0)
     assert len(told(killed)) < len(told(whole))
-    assert "going on" in await finished(rows, killed)
+    assert "resuming" in await finished(rows, killed)
     assert told(killed) == told(whole)
 
 
@@ -163,7 +166,7 @@ async def test_ctrl_c_ends_in_order_with_what_is_known_so_far(rows: Path, tmp_pa
     process.send_signal(signal.SIGINT)
     printed, said = await process.communicate()
     assert process.returncode == INTERRUPTED
-    assert b"the same command goes on with them" in said
+    assert b"the same command plays them" in said
     assert b"missing" in printed + said
     assert (out / "report.html").exists()
     assert b"Traceback" not in said

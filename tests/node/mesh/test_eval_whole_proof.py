@@ -1,4 +1,4 @@
-"""`proofmesh eval --method whole-proof`: proofs that somebody else's prover has written, checked and counted."""
+"""`proofmesh eval --method whole-proof`: proofs of another prover are checked and counted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROOFS = {
     "sum": ["rfl", "", "omega", "simp"],
     "false": ["theorem false : True := by\n  trivial", "intro h\nexact h", "intro h\nexact h", "exact false _ _"],
 }
-"""Two of four are right, one of four, none. Of the last statement there is none at all."""
+"""Two of four proofs are correct, then one of four, then none. The last statement has no proofs."""
 
 PASS_AT = {"1": (2 / 4 + 1 / 4) / 4, "2": ((1 - 1 / 6) + (1 - 3 / 6)) / 4, "4": 2 / 4}
 """1 - C(n-c, k) / C(n, k) with n = 4, by hand."""
@@ -37,7 +37,7 @@ PASS_AT = {"1": (2 / 4 + 1 / 4) / 4, "2": ((1 - 1 / 6) + (1 - 3 / 6)) / 4, "4": 
 
 @pytest.fixture
 def called(calling: Callable[[Command], Run], tmp_path: Path) -> Run:
-    """`eval` in this process, beside a benchmark and proofs of it."""
+    """`eval` in this process, in a folder with a benchmark and its proofs."""
     rows = [{"name": name, "statement": text} for name, text in STATEMENTS.items()]
     proofs = [{"name": name, "proof": proof} for name, given in PROOFS.items() for proof in given]
     for file, content in (("rows.jsonl", rows), ("proofs.jsonl", proofs)):
@@ -47,7 +47,7 @@ def called(calling: Callable[[Command], Run], tmp_path: Path) -> Run:
 
 @pytest.fixture
 def proves(called: Run, calling: Callable[[Command], Run]) -> Run:
-    """`prove` beside the same files."""
+    """`prove` in the same folder."""
     return calling(prove.main)
 
 
@@ -86,7 +86,7 @@ def test_what_does_not_go_together_is_a_clear_line(called: Run, tmp_path: Path) 
         ((*bench, "--policy", "proofs:proofs.jsonl"), "they go with --method whole-proof"),
         ((*bench, "--policy", "proofs:none.jsonl", "--method", "whole-proof"), "none.jsonl: "),
         ((*bench, "--policy", "proofs:bad.jsonl", "--method", "whole-proof"), "bad.jsonl, line 1: "),
-        ((*bench, "--policy", "tactics", "--correct", "2"), "--correct is of whole proofs"),
+        ((*bench, "--policy", "tactics", "--correct", "2"), "--correct is for whole proofs only"),
         ((*WHOLE, "--correct", "1"), "a file corrects nothing"),
         ((*WHOLE, "--simulations", "0", "--seconds", "5", "--passes", "2"), "need --simulations"),
     ]:

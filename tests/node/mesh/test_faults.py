@@ -1,4 +1,4 @@
-"""Whole meshes of real nodes in which one after the other is killed with -9: nothing is lost, counted twice or left."""
+"""Meshes of real nodes that are killed one after another with -9: no result is lost or counted twice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.waiting import eventually
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PATIENCE = 300.0
-"""Seconds for a mesh of six roles to get somewhere on two busy cores."""
+"""Seconds until a mesh of six roles makes progress on two busy cores."""
 
 POINTS = {
     "prover": "prover:published-not-acked",
@@ -31,7 +31,7 @@ POINTS = {
     "lean-proxy": "lean-proxy:request-open#80",
     "learner": "learner:recorded-not-acked#7",
 }
-"""Where the nodes of each role kill themselves, every time they are started."""
+"""The points at which the nodes of each role kill themselves after every start."""
 
 SECOND_PROVER = ["--policy", "fixed", "--searches", "1", "--poll-seconds", "0.05"]
 

@@ -25,7 +25,7 @@ from tests import lean_project
 pytestmark = pytest.mark.lean
 
 HARD = "theorem hard (f : Nat → Nat) (h : ∀ n, f (f n) < f (n + 1)) : ∀ n, f n = n := by\n  sorry\n"
-"""No search proves this within a test's time, nor runs out of things to try."""
+"""A statement that no search proves within a test's time, and that never exhausts a search."""
 
 
 def command(*arguments: object) -> list[str]:
@@ -34,7 +34,7 @@ def command(*arguments: object) -> list[str]:
 
 @dataclass
 class Answer:
-    """What the command printed."""
+    """The output of the command."""
 
     returncode: int
     stdout: str
@@ -43,7 +43,7 @@ class Answer:
 
 @pytest.fixture
 def fill(monkeypatch, capsys):
-    """The command in this process: a start of Python less."""
+    """The command in this process, which saves a start of Python."""
 
     def call(*arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None) -> Answer:
         if cwd is not None:
@@ -66,12 +66,12 @@ class Running(subprocess.Popen[str]):
     """The command."""
 
     first: str = ""
-    """Its line that says that something is proved."""
+    """The output line about a proved gap."""
 
 
 @contextmanager
 def running(*arguments: object) -> Iterator[Running]:
-    """The command, as soon as it has said that something is proved."""
+    """The running command, after it has reported a proved gap."""
     process = Running(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
@@ -224,7 +224,7 @@ def test_one_gap_of_many_is_filled_when_it_is_named(fill, tmp_path):
     assert fill(file, "--only", "2", "--write").returncode == 0
     assert file.read_text().startswith("theorem a : True := sorry\ntheorem b : True := by ")
     nothing = fill(file, "--only", "b")
-    assert nothing.returncode == 2 and "what --only b means" in nothing.stderr
+    assert nothing.returncode == 2 and "matches --only b" in nothing.stderr
 
 
 LONG = ("--write", "--seconds", "600", "--simulations", "1000000")

@@ -26,7 +26,7 @@ ALONE = ("--closing", "--searching")
 
 @pytest.fixture(scope="module")
 def prover(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that has learned one proof by heart."""
+    """A model that has memorized one proof."""
     return saved(taught(SWAP), tmp_path_factory.mktemp("models") / "swap-prover")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from common.attempts import AttemptOutcome
 from common.run_proofs import DATABASE
-from common.run_theorems import Order, found
+from common.run_theorems import Order, read_theorems
 from node.learner.store.records import Verdict
 from node.learner.store.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
 from node.learner.store.store import Store
@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone(store: Store) -> None:
-    levels, theorems = found(store.path, 9, Order.HARDEST)
+    levels, theorems = read_theorems(store.path, 9, Order.HARDEST)
     assert [(each.level, each.theorems, each.tried, each.proved, each.disproved) for each in levels] == [
         (1, 2, 1, 1, 0),
         (2, 2, 2, 0, 1),
@@ -42,10 +42,10 @@ def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone
         ("easy", "proved 1 of 1", 0),
         ("false", "disproved", 0),
     ]
-    assert [each.theorem_id for each in found(store.path, 1, Order.TRIED)[1]] == ["hard"]
+    assert [each.theorem_id for each in read_theorems(store.path, 1, Order.TRIED)[1]] == ["hard"]
     store.close()
     before = {each.name: each.read_bytes() for each in store.path.parent.iterdir()}
-    assert found(store.path, 9, Order.HARDEST) == (levels, theorems)
+    assert read_theorems(store.path, 9, Order.HARDEST) == (levels, theorems)
     assert {each.name: each.read_bytes() for each in store.path.parent.iterdir()} == before
 
 
@@ -59,12 +59,12 @@ def test_inspect_says_what_a_folder_without_statistics_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path)]) == USAGE_ERROR
-    assert "is no run directory" in capsys.readouterr().err
+    assert "is not a run directory" in capsys.readouterr().err
     database = sqlite3.connect(tmp_path / DATABASE, isolation_level=None)
     migrate(database, "x", MIGRATIONS[:BEFORE_STATISTICS])
     database.close()
     assert main([str(tmp_path)]) == USAGE_ERROR
-    assert "a learner that goes on with the run adds them" in capsys.readouterr().err
+    assert "resume the run once to add them" in capsys.readouterr().err
     (tmp_path / DATABASE).write_bytes(b"no database, whatever its name says" * 200)
     assert main([str(tmp_path)]) == USAGE_ERROR
     assert "not a database" in capsys.readouterr().err

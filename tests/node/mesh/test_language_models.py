@@ -32,7 +32,7 @@ def prove(calling: Callable[[Command], Run]) -> Run:
 
 
 def by_state(payload: Payload, chance: random.Random) -> str:
-    """Step by step: what fits the state in the prompt, and now and then what does not."""
+    """Step by step: usually a tactic that works for the state in the prompt, sometimes one that does not."""
     goal = payload["prompt"].removesuffix(":::").rpartition("⊢")[2].strip()
     right = {"p ∧ q → q ∧ p": "intro h", "q ∧ p": "constructor", "q": "exact h.2", "p": "exact h.1"}[goal]
     return right if chance.random() < 0.7 else chance.choice(("omega", "sorry", "nonsense tactic", ""))

@@ -23,7 +23,7 @@ PATIENCE = 300.0
 
 
 def proving(payload: Payload, chance: random.Random) -> str:
-    """A step that is right for every statement of the bank, as the network hardly ever writes it."""
+    """A tactic that works for every statement of the bank, and that the network hardly ever samples."""
     return RIGHT.get(payload["prompt"].removesuffix(":::").rpartition("⊢")[2].strip(), "skip <;> rfl")
 
 

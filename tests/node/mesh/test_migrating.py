@@ -1,4 +1,4 @@
-"""Every command line of docs/migrating.md is one that there is, with flags that it has."""
+"""Every command line in docs/migrating.md uses existing commands and flags."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAMILIES = ("train", "stp", "premises", "tokenizer", "eval")
 
 @functools.cache
 def help_of(*words: str) -> str:
-    """What `proofmesh WORDS --help` prints."""
+    """The output of `proofmesh WORDS --help`."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
         main([*words, "--help"])

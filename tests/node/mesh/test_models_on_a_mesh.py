@@ -77,7 +77,7 @@ def nodes_of(up: asyncio.subprocess.Process, role: str) -> list[psutil.Process]:
 
 
 async def registered(url: str, count: int) -> None:
-    """Wait until so many nodes are running."""
+    """Wait until this number of nodes is running."""
     bus = await Bus.connect(BusSettings(url=url), run=RUN, name="test", wait=60)
 
     async def are_running() -> bool:
@@ -276,7 +276,7 @@ def test_a_mesh_that_learns_may_serve_models_besides(tmp_path: Path) -> None:
     [
         (["--policy", "openai:http://a/v1"], "names no model"),
         (["--policy", "openai:http://a/v1#gpt"], "no template is known for the model `gpt`"),
-        (["--policy", f"openai:http://a/v1#{BFS}@stp+openai:http://b/v1#{BFS}"], "are one model: join its servers"),
+        (["--policy", f"openai:http://a/v1#{BFS}@stp+openai:http://b/v1#{BFS}"], "are one model: write its servers"),
         (["--models", "gpt"], "`gpt` is no language model"),
         (["--models", "openai:http://a/v1#m", "openai:http://b/v1#m"], "are one model"),
     ],

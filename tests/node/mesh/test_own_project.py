@@ -1,4 +1,4 @@
-"""A lean-proxy, `verify` and `prove` on a Lake project, as processes of their own."""
+"""A lean-proxy, `verify` and `prove` on a Lake project, as separate processes."""
 
 import asyncio
 import json

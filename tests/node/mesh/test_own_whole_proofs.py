@@ -1,4 +1,4 @@
-"""A network of ours that has learned whole proofs: from its training to what Lean accepts, alone and on a mesh."""
+"""Our network trained on whole proofs: training, and proofs that Lean accepts, alone and on a mesh."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOTHING_ELSE = "[prove]\nclosing = []\nsearching = []\n"
 
 @pytest.fixture(scope="module")
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run of a network that has learned the proofs by heart."""
+    """The run of a network that has memorized the proofs."""
     return trained_writer(tmp_path_factory.mktemp("writer"))
 
 

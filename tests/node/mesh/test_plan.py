@@ -1,4 +1,4 @@
-"""From a configuration file to the children of a mesh."""
+"""The plan of a mesh: its children, from a configuration file."""
 
 from __future__ import annotations
 

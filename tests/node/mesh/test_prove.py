@@ -37,7 +37,7 @@ end Foo
 
 
 def prove(*arguments: str, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """The command as a user runs it, in a folder of its own."""
+    """The command as a user runs it, in a separate folder."""
     command = [sys.executable, "-m", "node.mesh.cli", "prove", *arguments]
     run = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, text=True, timeout=120, check=False)
     assert "Traceback" not in run.stderr, run.stderr
@@ -174,7 +174,7 @@ def test_ill_typed_statement_is_refused_with_leans_own_message(called: Run) -> N
         (["none.lean", "t"], "none.lean: No such file"),
         (["file.lean:2"], "file.lean:2: no `sorry` and no theorem"),
         (["file.lean", "tt"], "did you mean Foo.t?"),
-        (["file.lean:5", "--disprove"], "no negation"),
+        (["file.lean:5", "--disprove"], "--disprove cannot negate"),
         (["--context", "none.lean", SWAP], "none.lean: No such file"),
         (["--from", "none.jsonl"], "none.jsonl: cannot be read"),
         (["--from", "empty.jsonl"], "empty.jsonl: no statement in it"),

@@ -1,4 +1,4 @@
-"""The decision to start a dead child again, driven by hand."""
+"""The decision to restart a crashed child, with times set by the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of the right type that make no sense: refused before anything starts, with key, value and range."""
+"""Values of the right type outside their range are refused before anything starts, with key, value and range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`proofmesh up --policy`: what each node is told, what is refused, and a mesh that proves for others."""
+"""`proofmesh up --policy`: the flags of each node, refused policies, and a mesh that serves `prove`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `up` shows of its children."""
+"""The display of `up`."""
 
 from __future__ import annotations
 

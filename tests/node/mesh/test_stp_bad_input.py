@@ -1,4 +1,4 @@
-"""What `proofmesh stp` says of what it cannot use: one line, before anything starts."""
+"""Bad input to `proofmesh stp` gives a one-line error before anything starts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def stp(calling: Callable[[Command], Run]) -> Run:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["run"], "give a recipe"),
+        (["run"], "no recipe given"),
         (["run", "none.toml"], "none.toml"),
         (["run", "section.toml"], "[rounds]: unknown section"),
         (["run", "learner.toml"], "self-play has no learner"),
@@ -76,4 +76,4 @@ def test_a_run_around_one_statement_is_gone_on_with_by_focus(stp: Run, tmp_path:
     folder.mkdir(parents=True)
     (folder / RECIPE).write_text("")
     code, _, errors = stp("resume", str(folder))
-    assert code == UNUSABLE and "is of `stp focus`: give that command again" in errors
+    assert code == UNUSABLE and "is a run of `stp focus`: repeat that command" in errors

@@ -1,4 +1,4 @@
-"""Supervised processes, real ones: started again, given up, stopped in order, gone with their parent."""
+"""Supervised real processes: restarted, failed for good, stopped in order, killed with their parent."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_a_child_that_always_dies_ends_the_mesh_with_its_last_words(tmp_pa
         with pytest.raises(ChildFailed) as failure:
             await supervisor.wait()
     assert "dies ended with code 1" in str(failure.value)
-    assert "died 4 times" in str(failure.value)
+    assert "crashed 4 times" in str(failure.value)
     assert "there is no such checkpoint" in str(failure.value)
     assert str(dies.log) in str(failure.value)
     assert [child.state for child in supervisor.children] == [ChildState.FAILED, ChildState.STOPPED]

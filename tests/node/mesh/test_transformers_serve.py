@@ -1,4 +1,4 @@
-"""A server that somebody else made: `transformers serve`, with a Llama that has learned one theorem by heart."""
+"""A third-party server: `transformers serve`, with a Llama that has memorized one proof."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 STATE = "p q : Prop\n⊢ p ∧ q → q ∧ p"
 
 LOADING_SECONDS = 180.0
-"""For importing transformers and the server's packages, on a machine that has much else to do."""
+"""Seconds to import transformers and the server's packages on a busy machine."""
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def answers(url: str) -> bool:
-    """Whether a server is there."""
+    """Whether the server accepts connections."""
     try:
         with urllib.request.urlopen(url, timeout=5):
             return True

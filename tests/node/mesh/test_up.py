@@ -1,4 +1,4 @@
-"""`proofmesh up` as a person runs it: real processes, a real broker."""
+"""`proofmesh up` as a user runs it: real processes, a real broker."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ Up = Callable[..., Awaitable[asyncio.subprocess.Process]]
 
 @pytest.fixture
 async def up() -> AsyncIterator[Up]:
-    """Starts `proofmesh up FILE FLAGS`; killed at the end of the test, whatever becomes of that."""
+    """Starts `proofmesh up FILE FLAGS`, and kills it at the end of the test."""
     started: list[asyncio.subprocess.Process] = []
 
     async def start(file: Path, *flags: str) -> asyncio.subprocess.Process:
@@ -205,7 +205,7 @@ async def test_a_node_that_always_dies_ends_up_with_its_last_lines(up: Up, tmp_p
     process = await up(mesh_file(tmp_path, extra=extra), "--restarts", "1")
     _, errors = await process.communicate()
     assert process.returncode == 1
-    assert "died 2 times" in errors.decode()
+    assert "crashed 2 times" in errors.decode()
     assert "192.0.2.1" in errors.decode()
 
 

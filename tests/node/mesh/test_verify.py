@@ -152,7 +152,7 @@ def test_what_cannot_be_read_exits_with_2(tmp_path, text, says):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Files that import each other, and what has no business among them."""
+    """Files that import each other, and unrelated files."""
     root = tmp_path / "root"
     (root / "Lib").mkdir(parents=True)
     (root / "Lib" / "Basic.lean").write_text("def two : Nat := 2\ntheorem two_eq : two = 2 := rfl\n")
@@ -262,7 +262,7 @@ def test_a_submission_is_compared_with_a_reference_file_and_with_a_statement(tmp
     assert verify(good, "--against", "theorem t (p : Prop) (h : p) : p").returncode == 0
     assert verify(good, "--against", "theorem t (p q : Prop) (h : p) : p").returncode == 1
     senseless = verify(good, "--against", "nothing.lean")
-    assert senseless.returncode == 2 and "no file, no folder and no statement" in senseless.stderr
+    assert senseless.returncode == 2 and "not an existing file or folder, and not a statement" in senseless.stderr
 
 
 def test_each_theorem_is_compared_within_its_own_file_and_what_that_imports(tmp_path):

@@ -1,4 +1,4 @@
-"""A whole mesh of tiny parts for tests that kill and mislead it: its file, its records, and what is left of it."""
+"""A small whole mesh for tests that kill its nodes: its configuration, its records, and its processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.node.learner.builders import write_bank
 from tests.node.learner.test_learner import TINY
 
 MARK = "PROOFMESH_TEST_MARK"
-"""An environment variable that every process of a test's mesh inherits, wherever it moves in the process tree."""
+"""An environment variable that marks all processes of a test's mesh, wherever they are in the process tree."""
 
 RUN = "whole"
 
@@ -53,7 +53,7 @@ def whole_mesh(folder: Path) -> Path:
 
 
 def private_cache(folder: Path) -> Path:
-    """A cache whose warm starts are the test's own; nats-server and Lean's library are those of the machine."""
+    """A cache with separate warm starts for the test, and the machine's nats-server and Lean library."""
     cache, shared = folder / "cache", cache_directory()
     cache.mkdir()
     for entry in shared.iterdir() if shared.exists() else ():
@@ -73,7 +73,7 @@ def marked(mark: str) -> list[psutil.Process]:
 
 
 def ranks(mark: str) -> list[psutil.Process]:
-    """The trainer's ranks among them."""
+    """The processes of trainer ranks."""
     found = []
     for process in marked(mark):
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -98,7 +98,7 @@ def recorded(folder: Path) -> list[tuple[str, str, float]]:
 
 
 def check_records(folder: Path, before: list[tuple[str, str, float]] | None = None) -> None:
-    """recorded = dispatched - outstanding, each id once; and what was recorded `before` is there unchanged."""
+    """Check recorded = dispatched - outstanding, each id once; and that results recorded `before` are unchanged."""
     store = Store(database(folder))
     try:
         dispatched, outstanding, done = store.ids()

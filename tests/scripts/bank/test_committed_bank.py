@@ -1,4 +1,4 @@
-"""What the committed bank promises, read off its files; Lean checks a sample, and all of it in the slow tier."""
+"""The promised properties of the committed bank; Lean checks a sample, and the whole bank in slow tests."""
 
 import asyncio
 import random
@@ -146,7 +146,7 @@ def test_a_changed_transition_does_not_replay(statements, transitions, truth):
 
     wrong_state = [msgspec.structs.replace(rows[0], state=rows[0].state + " "), *rows[1:]]
     assert "the state is" in asyncio.run(play(wrong_state))
-    assert "left after the last transition" in asyncio.run(play(rows[:-1]))
+    assert "still open after the last transition" in asyncio.run(play(rows[:-1]))
     wrong_tactic = [msgspec.structs.replace(rows[0], tactic="exact nothing_of_this_name"), *rows[1:]]
     assert "error" in asyncio.run(play(wrong_tactic))
 

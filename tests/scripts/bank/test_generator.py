@@ -64,7 +64,7 @@ def test_lean_refutes_what_is_meant_to_be_false(family):
 
 @pytest.mark.lean
 def test_simulated_rewriting_is_what_lean_does():
-    """For random equations and lemmas, `rw` leaves the goal that the simulation says (shown by `trace_state`)."""
+    """For random equations and lemmas, the simulation of `rw` gives Lean's goal (shown by `trace_state`)."""
     rng = random.Random(13)
     cases = []
     while len(cases) < 60:

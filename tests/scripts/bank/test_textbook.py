@@ -1,4 +1,4 @@
-"""The bank `textbook`: what is committed, that it is nobody else's, and that Lean accepts a proof of each statement."""
+"""The bank `textbook`: the committed files, no overlap with other data, and proofs that Lean accepts."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_it_is_a_benchmark_with_one_split() -> None:
 
 
 def verdicts(*paths: Path) -> Counter[str]:
-    """How many theorems `proofmesh verify` accepts, and does not."""
+    """The numbers of theorems that `proofmesh verify` accepts and rejects."""
     command = [sys.executable, "-m", "node.mesh.cli", "verify", "--json", *map(str, paths)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr

@@ -15,7 +15,7 @@ from node.mesh.commands import COMMANDS
 from scripts.docs.reading import ROOT, Document, documents, slug
 
 DOCUMENTS = [each for each in documents() if each.name != "LOG.md"]
-"""The log tells what was run at its time; its commands may be gone."""
+"""The log describes commands of its time, which may not exist any more."""
 
 WITH_SUBCOMMANDS = ("bank", "bench", "eval", "models", "replay", "stp", "tokenizer", "train")
 
@@ -41,7 +41,7 @@ def recipes() -> dict[str, str]:
 
 @functools.cache
 def help_of(*words: str) -> str:
-    """What `proofmesh WORDS --help` prints."""
+    """The output of `proofmesh WORDS --help`."""
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), contextlib.suppress(SystemExit):
         main([*words, "--help"])
@@ -62,7 +62,7 @@ def as_command(words: list[str]) -> list[str] | None:
 
 
 def wrong_with(words: list[str]) -> str:
-    """What is wrong with a command line; empty: nothing."""
+    """The problem of a command line; empty: none."""
     if words[0] == "python":
         module = words[2] if words[1:2] == ["-m"] and len(words) > 2 else ""
         ours = module.startswith(("scripts.", "node.", "common.", "ui."))

@@ -1,4 +1,4 @@
-"""Generated pages say what the code says, and leave nothing out."""
+"""Generated pages are up to date and complete."""
 
 from __future__ import annotations
 

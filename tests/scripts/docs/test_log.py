@@ -1,4 +1,4 @@
-"""The layout of LOG.md: by date, newest first, with the words as they were."""
+"""The layout of LOG.md: by date, newest first, with unchanged words."""
 
 from __future__ import annotations
 

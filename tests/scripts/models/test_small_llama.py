@@ -1,4 +1,4 @@
-"""A small Llama from scratch: a folder that transformers reads, that knows what it was shown."""
+"""A small Llama from scratch: transformers can read its folder, and it has learned its examples."""
 
 import json
 from pathlib import Path
@@ -96,7 +96,8 @@ def test_a_folder_is_not_written_over(folder, tmp_path, capsys):
 
 def test_a_base_that_is_none_is_one_line(tmp_path, capsys):
     assert small_llama.main([str(tmp_path / "out"), "--lora", str(tmp_path)]) == small_llama.UNUSABLE
-    assert capsys.readouterr().err == f"small-llama: --lora {tmp_path}: no model is there (no config.json)\n"
+    problem = "not a model folder (no config.json); name the folder of a model"
+    assert capsys.readouterr().err == f"small-llama: --lora {tmp_path}: {problem}\n"
 
 
 def test_the_bank_gives_steps_and_proofs_and_holds_theorems_out():
