@@ -134,9 +134,9 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_written(tiny, data
     for changes, words in (
         ({"data": empty}, "nothing to train on"),
         ({"data": tmp_path / "wrong.jsonl"}, "wrong.jsonl, line 1: no text `theorem`"),
-        ({"data": "nowhere.jsonl"}, "there is no such file"),
+        ({"data": "nowhere.jsonl"}, "no such file"),
         ({"kind": "proofs"}, "is for steps"),
-        ({"reward": "lean", "url": "http://127.0.0.1:9"}, "cannot be asked for rewards"),
+        ({"reward": "lean", "url": "http://127.0.0.1:9"}, "does not answer"),
         ({"reward": "lean", "url": "127.0.0.1"}, "--url"),
     ):
         given = {"data": data, **changes}

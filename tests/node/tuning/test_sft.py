@@ -160,7 +160,10 @@ def test_a_finished_run_is_not_repeated_and_another_one_is_refused(tiny: Path, s
 
 def test_two_processes_do_not_train_in_one_folder(tiny: Path, steps: Path, tmp_path: Path) -> None:
     run(settings(tiny, steps, tmp_path / "out", steps=1))
-    with FileLock(tmp_path / "out" / LOCK), pytest.raises(InputError, match="another process is training there"):
+    with (
+        FileLock(tmp_path / "out" / LOCK),
+        pytest.raises(InputError, match="another process is training"),
+    ):
         run(settings(tiny, steps, tmp_path / "out", steps=1, fresh=True))
     assert (tmp_path / "out" / "model" / "config.json").exists()
 
@@ -244,7 +247,7 @@ def test_held_out_theorems_are_measured_before_and_after(tiny: Path, steps: Path
         ({"lora": LoraSettings(on=True, targets=("lm_head",))}, "an adapter of the output layer"),
         ({"kind": "proofs"}, "is for tactic; name one for whole-proof"),
         ({"kind": "both", "other_template": "stp"}, None),
-        ({"other_template": "bfs-prover-v2"}, "it is for tactic, as the model's own"),
+        ({"other_template": "bfs-prover-v2"}, "is for tactic, like the model's own"),
         ({"max_tokens": 3}, r"there are no steps to train on \(left out: 6 longer than the model reads\)"),
     ],
 )
