@@ -135,7 +135,7 @@ def test_no_premises_give_no_tactics():
 
 
 def test_a_prover_whose_index_is_not_there_says_so_before_it_starts():
-    with pytest.raises(ValueError, match=r"policy: premises: nowhere: no index of premises is there"):
+    with pytest.raises(ValueError, match=r"policy: premises: nowhere: has no index of premises"):
         ProverSettings(policy="tactics", premises="nowhere").check()
     ProverSettings(policy="tactics").check()
 

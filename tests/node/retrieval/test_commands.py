@@ -47,10 +47,10 @@ def test_a_training_that_has_ended_does_nothing_again(library_folder, retriever,
         (["--data", "X"], "name either --base MODEL or --from-scratch"),
         (["--data", "nowhere", "--from-scratch"], "nowhere/corpus.jsonl: cannot be read"),
         (["--data", "LIBRARY", "--base", "./nowhere"], "./nowhere: no such folder"),
-        (["--data", "LIBRARY", "--base", "LIBRARY"], "no model is there"),
+        (["--data", "LIBRARY", "--base", "LIBRARY"], "has no model"),
         (["--data", "LIBRARY", "--from-scratch", "--negatives", "500"], "0 training examples are left"),
         (["--data", "LIBRARY", "--from-scratch", "--held-out", "1"], "no state to train on"),
-        (["--data", "X", "--from-scratch", "--shape.width", "30"], "no multiple of --shape.heads"),
+        (["--data", "X", "--from-scratch", "--shape.width", "30"], "must be a multiple of --shape.heads"),
         (["--data", "X", "--from-scratch", "--batch", "0"], "--batch"),
     ],
 )
@@ -100,16 +100,16 @@ def test_eval_tells_recall_beside_bm25(library_folder, premise_index, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["find"], "no `find`; there are index, search, eval"),
-        (["search", "⊢ p", "--index", "nowhere"], "nowhere: no index of premises is there"),
+        (["find"], "no command `find`; name one of index, search, eval"),
+        (["search", "⊢ p", "--index", "nowhere"], "nowhere: has no index of premises"),
         (["search", " ", "--index", "INDEX"], "the state is empty"),
-        (["search", "⊢ p", "--index", "INDEX", "--line", "3"], "--line is of a file"),
+        (["search", "⊢ p", "--index", "INDEX", "--line", "3"], "--line needs a file"),
         (["search", "⊢ p", "--index", "INDEX", "--file", "Gone.lean"], "no file `Gone.lean`"),
         (["eval", "--index", "INDEX"], "--data is missing"),
         (["index", "--corpus", "nowhere", "--model", "m"], "nowhere/corpus.jsonl: cannot be read"),
         (
             ["index", "--corpus", "LIBRARY", "--model", "MODEL", "--out", "LIBRARY"],
-            "holds something else than an index",
+            "holds something else (no index.json)",
         ),
     ],
 )
