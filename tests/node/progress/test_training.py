@@ -126,7 +126,7 @@ def test_a_row_that_is_wrong_is_one_line_and_code_2(changes, message, tmp_path, 
     ("more", "message"),
     [
         (["--data", "nowhere"], "--data nowhere: no such file or folder"),
-        (["--seed", "0", "some/model"], "--from-scratch: name a model to begin with or say this, one of the two"),
+        (["--seed", "0", "some/model"], "--from-scratch: give either this flag or the name of a model"),
         (["--shape.heads", "3"], "--shape.width 32: must be a multiple of --shape.heads 3"),
         (["--held-out", "1"], "all theorems are held out"),
         (["--rate", "0"], "--rate: expected `float` > 0.0"),
