@@ -196,7 +196,7 @@ def test_the_same_words_behind_another_header_are_another_statement(tmp_path):
 def test_nothing_decided_on_both_sides_is_an_error(tmp_path):
     first = write(tmp_path / "a", [undecided("t1"), *outcomes({"t2": 1})])
     second = write(tmp_path / "b", [undecided("t2"), *outcomes({"t1": 1})])
-    with pytest.raises(ComparisonError, match="share 2 statements, and none of them is solved or unsolved in all"):
+    with pytest.raises(ComparisonError, match="share 2 statements, but none of them is solved or unsolved in all"):
         compared(first, second)
 
 

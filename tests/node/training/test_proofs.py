@@ -143,7 +143,7 @@ def test_proofs_of_an_evaluation_are_read_with_their_statements(tmp_path: Path) 
     found = [proof_of(each) for each in open_source(parse(f"proofs:{tmp_path}")).once(10)]
     assert found == [TheoremProof("a", "example (p : Prop) : p → p", "exact id")]
     (tmp_path / "attempts.jsonl").write_text("{", encoding="utf-8")
-    with pytest.raises(InputError, match="not a complete evaluation"):
+    with pytest.raises(InputError, match="not a whole evaluation"):
         open_source(parse(f"proofs:{tmp_path}"))
     (tmp_path / "attempts.jsonl").unlink()
     with pytest.raises(InputError, match=r"neither proofs.sqlite of a run nor attempts.jsonl of an evaluation"):

@@ -40,7 +40,7 @@ def flags(model: Path, data: Path, out: Path, *more: str) -> list[str]:
         (["--batch", "6", "--micro-batch", "4"], "--batch 6: must be a multiple of --micro-batch 4"),
         (["--data", "nowhere"], "--data nowhere: no such file or folder"),
         (["--other-template", "no-such"], "--other-template: no template `no-such`"),
-        (["--device", "gpu9"], "there is no such device"),
+        (["--device", "gpu9"], "no such device"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_code_2(
