@@ -269,9 +269,9 @@ class Agent:
         """Measures a network on the held-out theorems of all repositories, including later ones."""
         from node.agent.learning import measure
 
-        measured = {each.repository for each in self.store.evaluations() if each.training == training}
+        measured_before = {each.repository for each in self.store.evaluations() if each.training == training}
         files = {each.number: self._data(each) for each in self.store.repositories() if each.place is not None}
-        missing = {number: each for number, each in {AGENT: start_files, **files}.items() if number not in measured}
+        missing = {number: each for number, each in {AGENT: start_files, **files}.items() if number not in measured_before}
         if not any(each.has_valid for each in missing.values()):
             return
         measured = measure(self.settings, self.folder / NETWORKS, network, missing)

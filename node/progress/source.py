@@ -47,8 +47,8 @@ class ProgressSource:
     async def steps(self, texts: Sequence[str]) -> list[float]:
         """Predicted steps for texts of `node.progress.texts.question`. Requests that arrive while the model is busy
         form one batch. Raises ProgressError."""
-        predicted = {text: self._answers[text] for text in texts if text in self._answers}
-        while missing := [text for text in texts if text not in predicted]:
+        answers = {text: self._answers[text] for text in texts if text in self._answers}
+        while missing := [text for text in texts if text not in answers]:
             self._waiting.update(dict.fromkeys(missing))
             async with self._asking:
                 if batch := list(self._waiting):
@@ -57,8 +57,8 @@ class ProgressSource:
                     if len(self._answers) > KEPT:
                         self._answers.clear()
                     self._answers.update(zip(batch, predicted, strict=True))
-                predicted.update((text, self._answers[text]) for text in missing if text in self._answers)
-        return [predicted[text] for text in texts]
+                answers.update((text, self._answers[text]) for text in missing if text in self._answers)
+        return [answers[text] for text in texts]
 
     def predict(self, texts: Sequence[str]) -> list[float]:
         """The model's predictions, in this thread. Raises ProgressError."""

@@ -144,5 +144,5 @@ def test_commands_that_ask_a_mesh_refuse_an_index_of_this_machine():
     with pytest.raises(eval.UsageProblem, match=r"\[prover\] premises"):
         eval.check(eval.EvalSettings(bench="pocket:test", url="nats://127.0.0.1:1", premises="premises"))
     proving = ProvingSettings(premises="nowhere", policy="tactics")
-    with pytest.raises(BadPolicy, match="premises: nowhere: no index"):
+    with pytest.raises(BadPolicy, match="premises: nowhere: has no index"):
         SoloProver(None, proving)
