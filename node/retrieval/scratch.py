@@ -38,7 +38,7 @@ class Shape:
     def check(self) -> None:
         """Checks conditions on several settings. Raises ValueError."""
         if self.width % self.heads:
-            raise ValueError(f"--shape.width {self.width}: must be a multiple of --shape.heads {self.heads}")
+            raise ValueError(f"width {self.width}: must be a multiple of --shape.heads {self.heads}")
 
 
 def fresh_encoder(shape: Shape, texts: Iterable[str], max_length: int) -> SentenceTransformer:

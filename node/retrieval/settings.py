@@ -25,7 +25,8 @@ class RetrieverSettings:
     """corpus.jsonl, or its folder; by default the first folder of --data."""
 
     out: Path = Path("runs/retriever")
-    """Folder of the run: model/ (a sentence-transformers model), evaluation.json, metrics.jsonl, checkpoints/."""
+    """Folder of the training: model/ (a sentence-transformers model), evaluation.json, summary.json, metrics.jsonl, and
+    until the end checkpoints/."""
 
     base: str = ""
     """The encoder to start from: a folder, or an id on Hugging Face's hub, such as a sentence-transformers model."""
@@ -93,13 +94,13 @@ class RetrieverSettings:
         """Checks conditions on several settings. Raises ValueError."""
         if not self.data:
             raise ValueError(
-                "--data is missing: the folder that `proofmesh trace --format leandojo` wrote (OUT/leandojo)"
+                "data is missing: name the folder that `proofmesh trace --format leandojo` wrote (OUT/leandojo)"
             )
         if bool(self.base) == self.from_scratch:
-            raise ValueError("name either --base MODEL or --from-scratch")
+            raise ValueError("from-scratch: give either this flag or --base MODEL")
         if self.from_scratch:
             self.shape.check()
         if self.cached and self.from_scratch and self.shape.kind == "static":
-            raise ValueError("--cached is only for transformers: leave it out, token vectors need little memory")
+            raise ValueError("cached is only for transformers: leave it out, token vectors need little memory")
         if self.batch < 2:
-            raise ValueError("--batch must be at least 2: the negatives of an example are the other examples of a step")
+            raise ValueError("batch must be at least 2: the negatives of an example are the other examples of a step")

@@ -1,4 +1,4 @@
-"""Shared code of the commands `proofmesh train hf-sft|grpo|progress`: flags, exit codes, errors in one line.
+"""Shared code of the commands `proofmesh train hf-sft|grpo|retriever|progress`: flags, exit codes, errors in one line.
 
 Exit code: 0 trained, 1 training could not go on, 2 wrong arguments or data, 130 interrupted.
 """

@@ -119,7 +119,7 @@ class RunFolder:
     def completed(self, step: int, seconds: float) -> None:
         """Marks the checkpoint of a step as complete, after all its files are on the disk. Raises OSError."""
         folder = self.checkpoints / f"checkpoint-{step}"
-        for path in folder.iterdir():
+        for path in folder.rglob("*"):
             sync(path)
         write_whole(folder / COMPLETE, msgspec.json.encode({"step": step, "seconds": seconds}))
 

@@ -53,22 +53,18 @@ class Clock:
         return max(step / self.steps, self.spent / self.seconds)
 
 
-class FixedOrder:
-    """A mixin for a Trainer: fixes the order of the data, and stops before a step that is not finite."""
+class FiniteSteps:
+    """A mixin for a Trainer: stops before a step that is not finite."""
 
     state: Any
-    order: Sequence[int]
-    """Rows of the data set for the whole training; must be set before the Trainer's `__init__`."""
-
-    def _get_train_sampler(self, train_dataset: Any = None) -> Fixed:
-        return Fixed(self.order)
 
     def compute_loss(self, *arguments: Any, **more: Any) -> Any:
         """The loss. Raises NotFinite before the step changes any weight."""
-        loss = super().compute_loss(*arguments, **more)  # type: ignore[misc]
+        result = super().compute_loss(*arguments, **more)  # type: ignore[misc]
+        loss = result[0] if isinstance(result, tuple) else result
         if not torch.isfinite(loss).all():
             raise NotFinite(f"the loss of step {self.state.global_step + 1} is not a number")
-        return loss
+        return result
 
     def _clip_grad_norm(self, model: Any) -> Any:
         norm = super()._clip_grad_norm(model)  # type: ignore[misc]
@@ -77,7 +73,17 @@ class FixedOrder:
         return norm
 
     def create_model_card(self, *arguments: Any, **more: Any) -> None:
-        """Writes nothing: proofmesh writes the model card."""
+        """Writes nothing: proofmesh writes model cards itself."""
+
+
+class FixedOrder(FiniteSteps):
+    """A mixin for a Trainer: fixes the order of the data, and stops before a step that is not finite."""
+
+    order: Sequence[int]
+    """Rows of the data set for the whole training; must be set before the Trainer's `__init__`."""
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Fixed:
+        return Fixed(self.order)
 
 
 class Watch(TrainerCallback):
