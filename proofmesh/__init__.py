@@ -1,4 +1,4 @@
-"""proofmesh for notebooks and scripts: what the commands do, as functions that return results. docs/python.md shows it.
+"""proofmesh for notebooks and scripts: the commands as functions that return results. See docs/python.md.
 
     import proofmesh
 
@@ -9,8 +9,8 @@
         session.prove("theorem t : 2 + 2 = 4")
         session.verify(text="theorem t : 2 + 2 = 4 := rfl").accepted
 
-Keyword arguments are the settings of the command of the same name, without their hyphens. Importing this package loads
-nothing else: each part is loaded when it is used first.
+Keyword arguments are the flags of the command with the same name, without hyphens. Importing this package is fast: each
+part is loaded at its first use.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
-    """Of the installed package; of a bare checkout, what its pyproject.toml says."""
+    """The version of the installed package; in a checkout that is not installed, from pyproject.toml."""
     import tomllib
     from importlib.metadata import PackageNotFoundError, version
     from pathlib import Path

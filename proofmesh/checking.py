@@ -1,4 +1,4 @@
-"""`verify` over what a session shares."""
+"""`verify` in a session."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from proofmesh.results import Verification
 from proofmesh.settings import path_list, settings_of
 
 TEXT = "text"
-"""What a text without a file is called in verdicts."""
+"""Name of a text without a file in verdicts."""
 
 
 async def verify(engine: Engine, given: Mapping[str, Any], paths: tuple[Any, ...], text: str) -> Verification:
-    """The verdicts on files, or on a text. Raises what `proofmesh.errors.public_errors` knows."""
+    """The verdicts on files, or on a text. Raises errors that `proofmesh.errors.public_errors` converts."""
     if bool(paths) == bool(text):
-        raise ConfigError("verify: give it files and folders, or `text`, and not both")
+        raise ConfigError("verify: name files and folders, or give `text`, not both")
     file = Path(given["config"]) if given.get("config") else None
     default = VerifySettings(paths=(), lean=load_lean(file), config=file)
     settings = settings_of(default, {**given, "paths": path_list(paths)}, "verify")
@@ -39,7 +39,7 @@ async def verify(engine: Engine, given: Mapping[str, Any], paths: tuple[Any, ...
     verifier = await engine.verifier(toolchain, at_once, settings.seconds, settings.memory_mb)
     project = Path(toolchain.project) if toolchain.project else None
     groups = [[from_text(text, TEXT)]] if text else collect(settings.paths, project)
-    found = Verdicts(strict=settings.strict)
+    verdicts = Verdicts(strict=settings.strict)
     shown = ", ".join(map(str, settings.paths))
-    await verify_all(verifier, groups, reference, found, everything=settings.all, shown=shown)
-    return Verification(tuple(found.rows), tuple(found.notes))
+    await verify_all(verifier, groups, reference, verdicts, everything=settings.all, shown=shown)
+    return Verification(tuple(verdicts.rows), tuple(verdicts.notes))

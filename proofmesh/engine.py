@@ -1,4 +1,4 @@
-"""What the calls of a session share: toolchains, Lean's workers, provers, verifiers. Each is made when it is needed."""
+"""Resources that the calls of a session share: toolchains, Lean workers, provers, verifiers. Created on first use."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ T = TypeVar("T")
 
 
 class Engine:
-    """Made and used in one event loop. `close` it in the end."""
+    """The shared resources. Create and use them in one event loop, and call `close` at the end."""
 
     def __init__(self, workers: int, note: Callable[[str], None]) -> None:
-        """`workers`: Lean's processes for each library; 0: as many as this machine allows."""
+        """`workers`: Lean processes for each library; 0: as many as this machine allows."""
         self._workers = workers
         self._note = note
         self._stack = AsyncExitStack()
         self._made: dict[str, asyncio.Task[Any]] = {}
 
     async def close(self) -> None:
-        """End Lean's processes, and put away models."""
+        """Ends Lean processes and unloads models."""
         for task in self._made.values():
             task.cancel()
         await asyncio.gather(*self._made.values(), return_exceptions=True)
@@ -39,14 +39,14 @@ class Engine:
         await self._stack.aclose()
 
     async def toolchain(self, lean: LeanSettings) -> LeanToolchain:
-        """The Lean that the settings mean, confined as far as the system allows. Raises LeanProblem."""
+        """The Lean of the settings, confined as far as the system allows. Raises LeanProblem."""
         return await self._once(f"toolchain {lean}", lambda: confined_toolchain(lean))
 
     async def prover(
         self, lean: LeanSettings, proving: ProvingSettings, toolchain: LeanToolchain | None = None
     ) -> tuple[TheoremProver, int]:
-        """What searches in this process, and how many theorems it takes at once. `toolchain`: another than the
-        settings'. Raises LeanProblem, BadPolicy."""
+        """A prover in this process, and how many theorems it proves at once. `toolchain`: used instead of that of the
+        settings. Raises LeanProblem, BadPolicy."""
         found = toolchain or await self.toolchain(lean)
         processes = LeanProcessSettings(lean=lean, workers=self._workers)
         where = f"{lean} {' '.join(found.command)} {found.environment.get('LEAN_PATH', '')}"
@@ -71,7 +71,7 @@ class Engine:
         return await self._once(f"mesh {url} {run} {proving}", prover), AT_ONCE
 
     async def verifier(self, toolchain: LeanToolchain, at_once: int, seconds: float, memory_mb: int) -> FileVerifier:
-        """What verifies files."""
+        """A verifier of files."""
 
         async def made() -> FileVerifier:
             verifier = FileVerifier(toolchain, at_once=at_once, seconds=seconds, memory_mb=memory_mb)
@@ -85,7 +85,7 @@ class Engine:
     async def borrowed(
         self, lean: LeanSettings, proving: ProvingSettings, toolchain: LeanToolchain
     ) -> AsyncIterator[tuple[TheoremProver, int]]:
-        """A prover that stays when the block ends, unless it is for a library that is there for one call alone."""
+        """A prover for a block. It stays open afterwards, unless its library exists only for this call."""
         if toolchain == await self.toolchain(lean):
             yield await self.prover(lean, proving)
             return
@@ -96,7 +96,7 @@ class Engine:
             await alone.close()
 
     async def _once(self, key: str, make: Callable[[], Awaitable[T]]) -> T:
-        """What was made under this key, or is made now. What could not be made is tried again by the next call."""
+        """The resource of this key; creates it if necessary. After a failure the next call tries again."""
         task = self._made.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             task = self._made[key] = asyncio.ensure_future(_awaited(make))

@@ -1,4 +1,4 @@
-"""What calls raise: two kinds, as the commands have two exit codes for them."""
+"""The two kinds of errors that calls raise; they correspond to exit codes 2 and 3 of the commands."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from contextlib import contextmanager
 
 
 class ProofmeshError(Exception):
-    """A call came to nothing; the text says what, where, and what to do."""
+    """A call failed. The text says what is wrong, where, and what to do."""
 
 
 class BadInput(ProofmeshError, ValueError):
-    """What was asked for cannot be had: a setting, file, statement, policy or toolchain. Exit code 2 of commands."""
+    """The input is wrong or missing: a setting, file, statement, policy or toolchain. Exit code 2 of commands."""
 
 
 class MachineryFailed(ProofmeshError, RuntimeError):
-    """The machinery failed, and that says nothing about what was asked: a broker, a server, a Lean that would not
-    start. Exit code 3 of commands."""
+    """Infrastructure failed: a broker, a server, or Lean did not start. The input may be correct. Exit code 3 of
+    commands."""
 
 
 @contextmanager
 def public_errors() -> Iterator[None]:
-    """Errors of the library's own as those that users of this package know."""
+    """Converts internal errors to `BadInput` and `MachineryFailed`."""
     from common.bus import BusError
     from common.config import ConfigError
     from node.lean.toolchain.pocket.build import PocketBuildError

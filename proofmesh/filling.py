@@ -1,4 +1,4 @@
-"""`fill` over what a session shares."""
+"""`fill` in a session."""
 
 from __future__ import annotations
 
@@ -24,29 +24,27 @@ from proofmesh.settings import path_list, settings_of
 
 
 async def fill(engine: Engine, given: Mapping[str, Any], paths: tuple[Any, ...], note: Callable[[str], None]) -> Fills:
-    """What became of the gaps. Raises what `proofmesh.errors.public_errors` knows."""
+    """Fills gaps and returns their results. Raises errors that `proofmesh.errors.public_errors` converts."""
     if not paths:
-        raise ConfigError("fill: give it files or folders")
+        raise ConfigError("fill: no paths; name files or folders")
     file = Path(given["config"]) if given.get("config") else None
     default = FillSettings(paths=(), proving=load(ProvingSettings, file, "prove"), lean=load_lean(file), config=file)
     settings = settings_of(default, {**given, "paths": path_list(paths)}, "fill")
     lean = lean_for(settings.lean, settings.paths)
     work = replace(work_of(settings), lean=lean)
     toolchain = await engine.toolchain(lean) if settings.sandbox else await asyncio.to_thread(find, lean)
-    heard = _Heard(note)
+    collector = _Collector(note)
     async with AsyncExitStack() as stack:
         shared = None if settings.url or settings.jobs else lambda each: engine.borrowed(lean, settings.proving, each)
-        await FillRun(work, toolchain, heard, asyncio.Event(), stack, prover=shared).all()
-    if settings.only and not any(each.gaps for each in heard.files):
-        raise ConfigError(
-            f"fill: no `sorry` in {', '.join(map(str, settings.paths))} is what only={settings.only!r} means"
-        )
-    return Fills(tuple(heard.files), tuple(heard.notes))
+        await FillRun(work, toolchain, collector, asyncio.Event(), stack, prover=shared).all()
+    if settings.only and not any(each.gaps for each in collector.files):
+        raise ConfigError(f"fill: only={settings.only!r} matches no `sorry` in {', '.join(map(str, settings.paths))}")
+    return Fills(tuple(collector.files), tuple(collector.notes))
 
 
 @dataclass
-class _Heard:
-    """A `FillListener` that keeps what it hears."""
+class _Collector:
+    """A `FillListener` that collects results and notes."""
 
     say: Callable[[str], None]
     files: list[FilledFile] = field(default_factory=list)
@@ -66,13 +64,13 @@ class _Heard:
         self.say(f"{shown}: {gaps} gap{'s' * (gaps != 1)}")
 
     def began(self, gap: Gap) -> None:
-        """Nothing to keep."""
+        """Ignored."""
 
     def ended(self, result: GapResult) -> None:
         self.say(f"line {result.gap.line}: {result.gap.name}: {result.state}")
 
     def verifying(self, proofs: int) -> None:
-        """Nothing to keep."""
+        """Ignored."""
 
     def add(self, shown: str, done: DoneFile, diff: str, written: bool, problem: str, seconds: float) -> None:
         gaps = tuple(_gap(shown, each) for each in done.results)

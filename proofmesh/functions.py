@@ -1,4 +1,4 @@
-"""The functions without a session: each makes one for its call, and leaves it."""
+"""The functions without a session: each call opens a session and closes it."""
 
 from __future__ import annotations
 

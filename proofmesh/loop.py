@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, so that calls work in scripts, and in notebooks that run a loop already."""
+"""An event loop in a separate thread, so that calls work in scripts and in notebooks, which have a running loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _END = object()
 
 
 class BackgroundLoop:
-    """Runs coroutines for threads that wait. `close` it in the end."""
+    """Runs coroutines for threads that wait for their results. Call `close` at the end."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -22,11 +22,11 @@ class BackgroundLoop:
         self._thread.start()
 
     def later(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin with a coroutine."""
+        """Starts a coroutine."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """A coroutine's result. Whoever interrupts the wait (Ctrl-C) ends the coroutine."""
+        """Runs a coroutine and returns its result. If the wait is interrupted (Ctrl-C), the coroutine is cancelled."""
         future = self.later(work)
         try:
             return future.result()
@@ -34,14 +34,14 @@ class BackgroundLoop:
             future.cancel()
             raise
 
-    def each(self, found: AsyncGenerator[T]) -> Iterator[T]:
-        """What an asynchronous generator yields, as it comes."""
+    def each(self, items: AsyncGenerator[T]) -> Iterator[T]:
+        """The items of an asynchronous generator, as they come."""
 
         async def following() -> object:
-            return await anext(found, _END)
+            return await anext(items, _END)
 
         async def close() -> None:
-            await found.aclose()
+            await items.aclose()
 
         try:
             while (item := self.run(following())) is not _END:
@@ -50,7 +50,7 @@ class BackgroundLoop:
             self.run(close())
 
     def close(self) -> None:
-        """End the loop and its thread. What is still at work is cancelled."""
+        """Ends the loop and its thread. Running coroutines are cancelled."""
         if self._loop.is_closed():
             return
         self.run(_all_others_ended())
@@ -60,8 +60,8 @@ class BackgroundLoop:
 
 
 async def _all_others_ended() -> None:
-    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in others:
+    tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in tasks:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()

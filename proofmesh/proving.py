@@ -1,4 +1,4 @@
-"""`prove` and `prove_many` over what a session shares."""
+"""`prove` and `prove_many` in a session."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from proofmesh.settings import settings_of
 async def prove(
     engine: Engine, given: Mapping[str, Any], target: tuple[str, ...], note: Callable[[str], None]
 ) -> Answer:
-    """The answer to one target. Raises what `proofmesh.errors.public_errors` knows."""
+    """The answer to one target. Raises errors that `proofmesh.errors.public_errors` converts."""
     settings = _settings({**given, "target": target}, "prove")
-    wanted = await asyncio.to_thread(read_target, settings.target, settings.context)
-    if settings.disprove and not wanted.negations:
-        raise UsageProblem(f"{wanted.where}: the goal of a `sorry` within a proof has no negation that can be written")
+    parsed = await asyncio.to_thread(read_target, settings.target, settings.context)
+    if settings.disprove and not parsed.negations:
+        raise UsageProblem(f"{parsed.where}: the goal of a `sorry` within a proof has no negation; leave out disprove")
     if settings.explain is not None:
-        return await _explained(settings, wanted, note)
-    prover, _ = await _prover(engine, settings, wanted.file)
-    return await answers.answer(prover, wanted, budget_of(settings), disprove=settings.disprove)
+        return await _explained(settings, parsed, note)
+    prover, _ = await _prover(engine, settings, parsed.file)
+    return await answers.answer(prover, parsed, budget_of(settings), disprove=settings.disprove)
 
 
 async def prove_many(
     engine: Engine, given: Mapping[str, Any], statements: Iterable[str | Mapping[str, str]] | str | PathLike[str]
 ) -> AsyncGenerator[Answer]:
-    """The answer to each statement as it comes. Raises what `proofmesh.errors.public_errors` knows."""
+    """The answer to each statement, as it comes. Raises errors that `proofmesh.errors.public_errors` converts."""
     named = isinstance(statements, (str, PathLike))
     settings = _settings({**given, "from_": str(statements) if named else "given"}, "prove_many")
     above = read_file(settings.context) if settings.context else None
     rows = rows_of(settings.from_) if isinstance(statements, (str, PathLike)) else _rows(statements)
-    first = await anext(rows, None)  # before Lean is started, for a file that is none
+    first = await anext(rows, None)  # read before Lean starts, to report a bad file at once
     if first is None:
         return
     prover, at_once = await _prover(engine, settings, settings.context)
-    found = prove_rows(
+    proved = prove_rows(
         prover,
         with_first(first, rows),
         budget_of(settings),
@@ -56,13 +56,13 @@ async def prove_many(
         disprove=settings.disprove,
         above=above,
     )
-    async with aclosing(found):
-        async for each in found:
+    async with aclosing(proved):
+        async for each in proved:
             yield each
 
 
 def _settings(given: Mapping[str, Any], where: str) -> ProveSettings:
-    """Raises ConfigError, UsageProblem, BadPolicy."""
+    """The settings of the command `prove`. Raises ConfigError, UsageProblem, BadPolicy."""
     file = Path(given["config"]) if given.get("config") else None
     default = ProveSettings(target=(), proving=load(ProvingSettings, file, "prove"), lean=load_lean(file), config=file)
     settings = settings_of(default, given, where)
@@ -77,19 +77,19 @@ async def _prover(engine: Engine, settings: ProveSettings, file: Path | None) ->
 
 
 async def _explained(settings: ProveSettings, target: Any, note: Callable[[str], None]) -> Answer:
-    """With the search written down: a search of its own, because it looks on at the prover's every step."""
+    """The answer, with the search recorded in a file. It needs a separate prover, which records every step."""
     from node.mesh.prove import opened_prover
     from node.proving.explain import SearchRecorder
 
     assert settings.explain is not None
     recorder = SearchRecorder()
     async with opened_prover(settings, target.file, note, recorder) as (prover, _):
-        found = await answers.answer(prover, target, budget_of(settings), disprove=settings.disprove)
+        answer = await answers.answer(prover, target, budget_of(settings), disprove=settings.disprove)
     try:
-        recorder.write(settings.explain, found)
+        recorder.write(settings.explain, answer)
     except OSError as error:
         raise UsageProblem(f"explain: {settings.explain}: cannot be written: {error.strerror}") from error
-    return found
+    return answer
 
 
 async def _rows(statements: Iterable[str | Mapping[str, str]]) -> AsyncGenerator[Row]:
@@ -99,4 +99,4 @@ async def _rows(statements: Iterable[str | Mapping[str, str]]) -> AsyncGenerator
         elif isinstance(each.get("statement"), str):
             yield Row(str(each.get("name") or ""), each["statement"])
         else:
-            yield Row(f"row {number}", problem=f"row {number}: no `statement` with a text")
+            yield Row(f"row {number}", problem=f"row {number}: no `statement`; add it as a text")

@@ -3,12 +3,12 @@
     from proofmesh.rewards import LeanReward
 
     reward = LeanReward(kind="proofs", where="http://localhost:8000")    # proofmesh serve; "here" for this process
-    reward(completions=["..."], theorem=["theorem t : 2 + 2 = 4"])       # [1.0]; None where Lean could not be asked
+    reward(completions=["..."], theorem=["theorem t : 2 + 2 = 4"])       # [1.0]; None if Lean did not answer
     trl.GRPOTrainer(model, reward_funcs=[reward], ...)
 
-`LeanTaskset` is that of `proofmesh_verifiers`, which needs the package `verifiers`.
+`LeanTaskset` is imported from `proofmesh_verifiers`, which needs the package `verifiers`.
 
-docs/rewards.md says what is paid, docs/cheats.md what is not.
+docs/rewards.md explains the rewards, docs/cheats.md which cheats get none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A session: calls that share Lean's workers, loaded models and verifiers, from scripts and notebooks alike."""
+"""A session: calls that share Lean workers, loaded models and verifiers. For scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ AnyPath = str | PathLike[str]
 
 
 def _silent(text: str) -> None:
-    """Hears notes and says nothing."""
+    """Ignores notes."""
 
 
 class Session:
-    """Leave it (`with`, or `close`) to end Lean's processes; a session that is forgotten is closed with the process.
+    """Use it as a context manager, or call `close`, to end its Lean processes. At the latest they end with the process.
 
-    Its calls may come from several threads at once. `aprove`, `averify` and `afill` are for coroutines.
+    Several threads may call it at once. `aprove`, `averify` and `afill` are for coroutines.
     """
 
     def __init__(
@@ -36,15 +36,15 @@ class Session:
         workers: int = 0,
         note: Callable[[str], None] = _silent,
     ) -> None:
-        """`lean`: which Lean, with which project and header, for calls that do not say (section [lean]). `config`: a
-        TOML file with sections [lean] and [prove]. `workers`: Lean's processes; 0: as many as this machine allows.
-        `note` hears what the commands print beside their results.
+        """`lean`: the default Lean, project and header of calls (section [lean]). `config`: a TOML file with sections
+        [lean] and [prove]. `workers`: Lean processes; 0: as many as this machine allows. `note`: gets the messages that
+        the commands print in addition to their results.
 
         Raises BadInput.
         """
         from common import logging
 
-        logging.configure("error")  # what fails is raised
+        logging.configure("error")  # failures are raised as exceptions
         self._lean = lean
         self._config = config
         self._note = note
@@ -59,20 +59,20 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """End Lean's processes, and put away models. Calls that are still at work are cancelled."""
+        """Ends Lean processes and unloads models. Running calls are cancelled."""
         self._closing()
 
     # --- prove ------------------------------------------------------------------------------------------------------
 
     def prove(self, *target: str, **settings: Any) -> Answer:
-        """Prove a statement, a theorem of a file or a `sorry`: what `proofmesh prove` does.
+        """Proves a statement, a theorem of a file or a `sorry`, like `proofmesh prove`.
 
-        `target`: `"theorem t : ..."`, `"FILE:LINE"`, or `"FILE", "NAME"`. `settings`: the command's, as `seconds=20`,
-        `policy="own:PATH"`, `context=FILE`, `disprove=True`, `lean={"project": ...}`; `policy` and its like may also
-        come as `proving=ProvingSettings(...)`.
+        `target`: `"theorem t : ..."`, `"FILE:LINE"`, or `"FILE", "NAME"`. `settings`: flags of the command, such as
+        `seconds=20`, `policy="own:PATH"`, `context=FILE`, `disprove=True`, `lean={"project": ...}`. `policy` and
+        related settings can also be given as `proving=ProvingSettings(...)`.
 
-        A statement that Lean does not take, or that is not proved within the budget, is an answer (its `outcome`), not
-        an error. Raises BadInput, MachineryFailed.
+        If the statement does not elaborate, or is not proved within the budget, the `outcome` of the answer says so;
+        this is not an error. Raises BadInput, MachineryFailed.
         """
         return self._run(self._prove(target, settings))
 
@@ -81,16 +81,16 @@ class Session:
         return await self._later(self._prove(target, settings))
 
     def prove_many(self, statements: Iterable[str | Mapping[str, str]] | AnyPath, **settings: Any) -> Iterator[Answer]:
-        """Prove many statements, several at once; answers come as they are found: `proofmesh prove --from`.
+        """Proves many statements, several at once, like `proofmesh prove --from`. Yields each answer when it is ready.
 
-        `statements`: texts, rows {"name", "statement"}, or a .jsonl or .txt file of them. The budget is each one's own.
+        `statements`: texts, rows {"name", "statement"}, or a .jsonl or .txt file of them. Each has its own budget.
         Raises BadInput, MachineryFailed.
         """
         from proofmesh.proving import prove_many
 
-        found = prove_many(self._engine, self._with_own(settings), statements)
+        answers = prove_many(self._engine, self._with_own(settings), statements)
         with public_errors():
-            yield from self._loop.each(found)
+            yield from self._loop.each(answers)
 
     async def _prove(self, target: tuple[str, ...], settings: Mapping[str, Any]) -> Answer:
         from proofmesh.proving import prove
@@ -100,10 +100,11 @@ class Session:
     # --- verify, fill, trace ----------------------------------------------------------------------------------------
 
     def verify(self, *paths: AnyPath, text: str = "", **settings: Any) -> Verification:
-        """Is every theorem in these files, folders and projects proved? What `proofmesh verify` does.
+        """Verifies every theorem in these files, folders and projects, like `proofmesh verify`.
 
-        `text`: a Lean file's text in place of files. `settings`: the command's, as `against="theorem t : ..."`,
-        `strict=True`, `seconds=60`. Files that cannot be read or compiled are verdicts. Raises BadInput.
+        `text`: the text of a Lean file, instead of files. `settings`: flags of the command, such as `against="theorem t
+        : ..."`, `strict=True`, `seconds=60`. Files that cannot be read or compiled get a verdict, not an error. Raises
+        BadInput.
         """
         return self._run(self._verify(paths, text, settings))
 
@@ -117,10 +118,10 @@ class Session:
         return await verify(self._engine, self._with_own(settings), paths, text)
 
     def fill(self, *paths: AnyPath, **settings: Any) -> Fills:
-        """Prove what is `sorry` in Lean files: what `proofmesh fill` does.
+        """Replaces each `sorry` in Lean files by a proof, like `proofmesh fill`.
 
-        `settings`: the command's, as `write=True`, `only="NAME"`, `seconds=20`, `again=True`. Raises BadInput,
-        MachineryFailed.
+        `settings`: flags of the command, such as `write=True`, `only="NAME"`, `seconds=20`, `again=True`. Raises
+        BadInput, MachineryFailed.
         """
         return self._run(self._fill(paths, settings))
 
@@ -134,12 +135,12 @@ class Session:
         return await fill(self._engine, self._with_own(settings), paths, self._note)
 
     def trace(self, *paths: AnyPath, processes: bool = False, **settings: Any) -> Traces:
-        """Every tactic of Lean files, with the states before and after it: what `proofmesh trace` does.
+        """Extracts every tactic of Lean files, with the states before and after it, like `proofmesh trace`.
 
-        `paths`: files, folders, Lake projects or URL@COMMIT. `settings`: the command's, as `out="trace"`,
-        `format=["proofmesh", "leandojo"]`, `jobs=4`. `processes`: read Lean's output in processes of their own, as the
-        command does: faster for many files, and a script must then guard its calls with
-        `if __name__ == "__main__":`. Raises BadInput.
+        `paths`: files, folders, Lake projects or URL@COMMIT. `settings`: flags of the command, such as `out="trace"`,
+        `format=["proofmesh", "leandojo"]`, `jobs=4`. `processes`: read Lean's output in separate processes, like the
+        command. This is faster for many files, but a script must then guard its calls with `if __name__ ==
+        "__main__":`. Raises BadInput.
         """
         from proofmesh.tracing import trace
 
@@ -149,7 +150,7 @@ class Session:
     # --- how calls run ----------------------------------------------------------------------------------------------
 
     def _with_own(self, settings: Mapping[str, Any], *, config: bool = True) -> dict[str, Any]:
-        """The settings of a call, with the session's where it names none."""
+        """The settings of a call, completed with those of the session."""
         own: dict[str, Any] = {} if self._lean is None else {"lean": self._lean}
         if config and self._config is not None:
             own["config"] = self._config
@@ -158,7 +159,7 @@ class Session:
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         if not self._closing.alive:
             work.close()
-            raise BadInput("this session is closed: make another one")
+            raise BadInput("this session is closed: open another one")
         with public_errors():
             return self._loop.run(work)
 

@@ -1,4 +1,4 @@
-"""Keyword arguments as the settings of a command: the same names, types, defaults and limits as its flags."""
+"""Converts keyword arguments to the settings of a command, with the names, types, defaults and limits of its flags."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 def settings_of(default: T, given: Mapping[str, Any], where: str) -> T:
-    """The settings with what was given in their place.
+    """The default settings, updated with the given ones.
 
-    A part of the settings (`lean`, `proving`) may be given whole, as a mapping, or by its own fields' names, where
-    those are flags of the command without a prefix. `where` names the call in messages. Raises ConfigError.
+    A section of the settings (`lean`, `proving`) can be given as an object, as a mapping, or by the names of its fields
+    if these are flags without a prefix. `where` names the call in messages. Raises ConfigError.
     """
     kind = cast(Any, type(default))
     names = {field.name: field.name for field in dataclasses.fields(kind)}
@@ -42,17 +42,17 @@ def settings_of(default: T, given: Mapping[str, Any], where: str) -> T:
 
 
 PREFIXED = ("lean",)
-"""Parts whose flags carry their name: `--lean.project`."""
+"""Sections whose flags have the section's name as prefix: `--lean.project`."""
 
 
 def _table(settings: Any) -> dict[str, Any]:
-    """The settings as builtins, None included; what `table_of` leaves out is a default."""
-    found: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
-    return found
+    """The settings as builtins, including None values, which `table_of` leaves out."""
+    table: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
+    return table
 
 
 def _plain(value: Any) -> Any:
-    """A value as a configuration file could hold it."""
+    """A value in the form that a configuration file has."""
     if isinstance(value, os.PathLike):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -65,6 +65,6 @@ def _plain(value: Any) -> Any:
 
 
 def path_list(paths: str | os.PathLike[str] | tuple[Any, ...] | list[Any]) -> list[str]:
-    """One path or several, as texts."""
+    """One or several paths as texts."""
     several = paths if isinstance(paths, (list, tuple)) else [paths]
     return [str(path) if isinstance(path, Path) else os.fspath(path) for path in several]

@@ -1,4 +1,4 @@
-"""`trace`, without the command's printing."""
+"""`trace` in a session."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def trace(given: Mapping[str, Any], paths: tuple[Any, ...], *, processes: bool) -> Traces:
-    """What was traced. Raises what `proofmesh.errors.public_errors` knows."""
+    """Traces files. Raises errors that `proofmesh.errors.public_errors` converts."""
     if not paths:
-        raise ConfigError("trace: give it files, folders or projects")
+        raise ConfigError("trace: no paths; name files, folders or projects")
     settings = settings_of(TraceSettings(paths=[]), {**given, "paths": path_list(paths)}, "trace")
     works = works_of(settings)
     problems: dict[str, str] = {}
 
-    def heard(work: Work, traced: TracedFile, earlier: bool) -> None:
+    def record(work: Work, traced: TracedFile, earlier: bool) -> None:
         if traced.error:
             problems[work.name] = traced.error
 
-    run_all(works, jobs_of(settings), heard, fresh=settings.fresh, threads=not processes)
+    run_all(works, jobs_of(settings), record, fresh=settings.fresh, threads=not processes)
     written = tuple(write(works, settings.out, formats_of(settings)))
     return Traces(settings.out, written, problems, tuple(warnings_of(works)), tuple(works))

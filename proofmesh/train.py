@@ -1,14 +1,14 @@
-"""Trainers of Hugging Face models as functions: what `proofmesh train hf-sft|grpo|retriever|progress` do.
+"""The trainers `proofmesh train hf-sft|grpo|retriever|progress` as functions.
 
     from proofmesh import train
 
     done = train.sft("models/small-llama", data=["bank"], lora=True, steps=200, out="runs/tuned")
-    done.model                          # the folder of what was trained
-    done.summary                        # figures, as the command writes them
+    done.model                          # the folder of the trained model
+    done.summary                        # figures that the command writes
 
 Keyword arguments are the command's flags: `rate=1e-4` is `--rate 1e-4`, `lora=True` is `--lora`, `lora__rank=8` is
-`--lora.rank 8`, `data=["a", "b"]` is `--data a b`. A command runs in a process of its own, with this process's module
-path: its memory is free afterwards, an interrupted call goes on when it is made again, and Ctrl-C reaches it.
+`--lora.rank 8`, `data=["a", "b"]` is `--data a b`. The command runs in a separate process with this process's module
+path. So its memory is free afterwards, Ctrl-C reaches it, and an interrupted call resumes when it is repeated.
 
 They need `pip install 'proofmesh[trainers]'`.
 """
@@ -32,34 +32,34 @@ from proofmesh.errors import BadInput, MachineryFailed
 __all__ = ["Training", "grpo", "progress", "retriever", "sft"]
 
 SUMMARIES = ("summary.json", "evaluation.json")
-"""Files of figures that trainers write into their folders."""
+"""Files with figures that trainers write into their folders."""
 
 LINES = 40
-"""Of a command's errors, how many are kept."""
+"""Most kept lines of a command's standard error."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """What a training came to."""
+    """The result of a training."""
 
     out: Path
-    """Its folder: checkpoints, curves, the model."""
+    """The folder of the training: checkpoints, curves, the model."""
     said: str
-    """What the command printed."""
+    """The standard output of the command."""
     summary: dict[str, Any] = field(default_factory=dict)
-    """Figures that the trainer has written: losses, rewards, seconds."""
+    """Figures from the trainer: losses, rewards, seconds."""
 
     @property
     def model(self) -> Path:
-        """The folder of the model, or of the adapter."""
+        """The folder of the trained model or adapter."""
         return self.out / "model"
 
 
 def sft(model: str | os.PathLike[str], *, show: bool = True, **settings: Any) -> Training:
     """Supervised fine-tuning of a language model, full or LoRA: `proofmesh train hf-sft`.
 
-    `model`: a folder, an id of the hub, or MODEL+ADAPTER. `show`: pass on what the command reports while it works.
-    Raises BadInput, MachineryFailed.
+    `model`: a folder, an id of the hub, or MODEL+ADAPTER. `show`: print the command's progress. Raises BadInput,
+    MachineryFailed.
     """
     return _train("hf-sft", [os.fspath(model)], settings, show)
 
@@ -73,37 +73,38 @@ def grpo(
 ) -> Training:
     """GRPO of a language model: `proofmesh train grpo`.
 
-    `reward`: `lean`, `MODULE:FUNCTION`, or a function with TRL's signature that a module defines.
-    Raises BadInput, MachineryFailed.
+    `reward`: `lean`, `MODULE:FUNCTION`, or a function with TRL's signature, defined in a module. Raises BadInput,
+    MachineryFailed.
     """
     return _train("grpo", [os.fspath(model)], {"reward": _named(reward), **settings}, show)
 
 
 def retriever(*, show: bool = True, **settings: Any) -> Training:
-    """A dense retriever of premises: `proofmesh train retriever`. Raises BadInput, MachineryFailed."""
+    """Trains a dense retriever of premises: `proofmesh train retriever`. Raises BadInput, MachineryFailed."""
     return _train("retriever", [], settings, show)
 
 
 def progress(*, show: bool = True, **settings: Any) -> Training:
-    """A model of the steps that remain in a proof: `proofmesh train progress`. Raises BadInput, MachineryFailed."""
+    """Trains a model that predicts the remaining steps of a proof: `proofmesh train progress`. Raises BadInput,
+    MachineryFailed."""
     return _train("progress", [], settings, show)
 
 
 def flags(settings: dict[str, Any]) -> list[str]:
     """Keyword arguments as flags of a command."""
-    found: list[str] = []
+    arguments: list[str] = []
     for name, value in settings.items():
         flag = name.replace("__", ".").rstrip("_").replace("_", "-")
         if value is None:
             continue
         if isinstance(value, bool):
             parent, dot, last = flag.rpartition(".")
-            found.append(f"--{flag}" if value else f"--{parent}{dot}no-{last}")
+            arguments.append(f"--{flag}" if value else f"--{parent}{dot}no-{last}")
         elif isinstance(value, (str, os.PathLike)) or not isinstance(value, Iterable):
-            found += [f"--{flag}", _text(value)]
+            arguments += [f"--{flag}", _text(value)]
         else:
-            found += [f"--{flag}", *map(_text, value)]
-    return found
+            arguments += [f"--{flag}", *map(_text, value)]
+    return arguments
 
 
 def _text(value: Any) -> str:
@@ -111,13 +112,13 @@ def _text(value: Any) -> str:
 
 
 def _named(reward: str | Callable[..., Any]) -> str:
-    """A reward by the name that another process finds it under. Raises BadInput."""
+    """The name `MODULE:FUNCTION` under which another process can import a reward. Raises BadInput."""
     if isinstance(reward, str):
         return reward
     module, name = getattr(reward, "__module__", ""), getattr(reward, "__qualname__", "")
     if not name.isidentifier() or module in ("", "__main__", "builtins"):
         raise BadInput(
-            f"grpo: reward: {reward!r} is no function of a module: put it into a file, and import it from there"
+            f"grpo: reward: {reward!r} is not a function of a module: move it into a file, and import it from there"
         )
     return f"{module}:{name}"
 
@@ -135,17 +136,17 @@ def _train(name: str, positional: list[str], settings: dict[str, Any], show: boo
         listening = threading.Thread(target=_listen, args=(child.stderr, last, show), daemon=True)
         listening.start()
         try:
-            said = child.stdout.read()
+            output = child.stdout.read()
             code = child.wait()
         except KeyboardInterrupt:
             with contextlib.suppress(KeyboardInterrupt):
-                child.wait()  # it had the signal, too, and writes a checkpoint
+                child.wait()  # the command got the signal as well, and writes a checkpoint
             raise
         listening.join()
     if code:
         raise _failure(code)(_reason(name, list(last), code))
     out = Path(settings["out"])
-    return Training(out, said, _summary(out))
+    return Training(out, output, _summary(out))
 
 
 def _listen(errors: IO[str], last: deque[str], show: bool) -> None:
@@ -160,7 +161,7 @@ def _failure(code: int) -> type[BadInput] | type[MachineryFailed]:
 
 
 def _reason(name: str, last: list[str], code: int) -> str:
-    """The command's own line on what is wrong; without one, what is known of wrong flags, or the end of a traceback."""
+    """The error line of the command; without one, the message about a wrong flag, or the end of a traceback."""
     own = [line for line in last if line.startswith(f"proofmesh train {name}:")]
     if own:
         return own[-1]
@@ -170,8 +171,8 @@ def _reason(name: str, last: list[str], code: int) -> str:
 
 
 def _summary(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name in SUMMARIES:
         with contextlib.suppress(OSError, ValueError):
-            found |= json.loads((out / name).read_text(encoding="utf-8"))
-    return found
+            figures |= json.loads((out / name).read_text(encoding="utf-8"))
+    return figures

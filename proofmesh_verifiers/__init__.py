@@ -1,13 +1,12 @@
-"""A taskset for `verifiers` (0.4): prove theorems in Lean, and be paid for what Lean's kernel accepts.
+"""A taskset for `verifiers` (0.4): theorems to prove in Lean, with a reward for proofs that Lean's kernel accepts.
 
     vf-eval proofmesh-verifiers --env.taskset.data statements.jsonl --env.taskset.task.where http://localhost:8000 \\
         -m MODEL --client.base-url http://HOST:PORT/v1 --no-push
 
-One turn: the statement is asked for, and what is answered is given to `node.rewards.lean_reward.LeanReward`, here or at
-a `proofmesh serve`. A reward that cannot be had (Lean is unreachable) is an error of the rollout and never 0.
-
-`verifiers` finds packages by a name without dots: therefore this one stands by itself. It wants another version of
-`openai` than `proofmesh[models]`, so `pip install 'proofmesh[verifiers]'` goes into an environment of its own.
+A rollout has one turn: the model gets the statement, and `node.rewards.lean_reward.LeanReward` judges its answer, with
+Lean in this process or a `proofmesh serve`. If Lean does not answer, the rollout gets an error, never the reward 0.
+This is a separate package because `verifiers` finds packages by a name without dots. `verifiers` needs another version
+of `openai` than `proofmesh[models]`, so install `proofmesh[verifiers]` in a separate environment.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ The statement stays as it is.
 {header}{statement} := by
   sorry
 ```"""
-"""What is asked where the configuration has no prompt of its own."""
+"""The default prompt."""
 
 ANSWER_SECONDS = 3600.0
-"""Patience with the model."""
+"""Time limit of the model's answer."""
 
 
 class LeanUnreachable(RuntimeError):
-    """Lean could not be asked, and that says nothing about the answer."""
+    """Lean gave no verdict. It implies nothing about the answer."""
 
 
 class LeanTaskData(vf.TaskData):
@@ -45,22 +44,22 @@ class LeanTaskData(vf.TaskData):
     statement: str
     """`theorem NAME ... : ...`."""
     header: str = ""
-    """What stands above it: imports, `open`, definitions."""
+    """The Lean text above it: imports, `open`, definitions."""
 
 
 class LeanTaskConfig(vf.TaskConfig):
-    """Who says whether a proof is one."""
+    """The Lean that verifies proofs."""
 
     where: str = "here"
     """`here` (Lean in this process), `http://HOST:PORT` (`proofmesh serve`), or a mesh, `nats://HOST:PORT`."""
     api_key: str = ""
-    """Of that service."""
+    """Key of that service."""
     run: str = "demo"
-    """Of that mesh."""
+    """Run of that mesh."""
     seconds: float = 60.0
-    """Of Lean, for each proof."""
+    """Most seconds of Lean for each proof."""
     lean: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
-    """Which Lean, where it runs here: the keys of section [lean], as `project`."""
+    """The Lean of this process, if `where` is `here`: keys of section [lean], such as `project`."""
 
 
 class LeanTask(vf.Task[LeanTaskData, vf.State, LeanTaskConfig]):
@@ -68,12 +67,12 @@ class LeanTask(vf.Task[LeanTaskData, vf.State, LeanTaskConfig]):
 
     @property
     def key(self) -> str:
-        """Names the task for runs that are resumed."""
+        """Identifies the task when a run is resumed."""
         return f"{self.data.name or ''}:{self.data.header}:{self.data.statement}"
 
     @vf.reward
     async def proved(self, trace: vf.Trace) -> float:
-        """Whether Lean's kernel accepts the answer as a proof of the statement, on Lean's own axioms alone.
+        """1 if Lean's kernel accepts the answer as a proof of the statement with only Lean's standard axioms, else 0.
 
         Raises LeanUnreachable.
         """
@@ -99,23 +98,23 @@ class LeanTask(vf.Task[LeanTaskData, vf.State, LeanTaskConfig]):
 
 
 class LeanTasksetConfig(vf.TasksetConfig):
-    """Which theorems, and how they are asked for."""
+    """Which theorems are used, and the prompt."""
 
     task: LeanTaskConfig = LeanTaskConfig()
     data: str = "bank:train"
-    """`bank:SPLIT` (train, valid, test of the bank that comes with proofmesh), or a .jsonl file of rows {"name",
-    "statement", "header"}; a .txt file of one statement a line."""
+    """`bank:SPLIT` (train, valid, test of the built-in bank), or a .jsonl file of rows {"name", "statement", "header"};
+    a .txt file of one statement a line."""
     header: str = ""
-    """What stands above each theorem whose row has no header."""
+    """The header of theorems whose row has none."""
     prompt: str = ASK
-    """What is asked, with {statement} and {header}."""
+    """The prompt, with the placeholders {statement} and {header}."""
 
 
 class LeanTaskset(vf.Taskset[LeanTask, LeanTasksetConfig]):
     """Theorems of a bank or a file."""
 
     def load(self) -> Iterator[LeanTask]:
-        """A task for each theorem. Raises ValueError: no such file, or a row without a statement."""
+        """A task for each theorem. Raises ValueError if the file does not exist, or a row has no statement."""
         for name, statement, header in _rows(self.config.data):
             header = header or self.config.header
             above = f"{header.rstrip()}\n\n" if header else ""
@@ -164,7 +163,7 @@ class LeanHarnessConfig(vf.HarnessConfig):
 
 
 class LeanHarness(vf.Harness[LeanHarnessConfig]):
-    """One question and one answer, in this process: a proof needs no program in a sandbox."""
+    """One prompt and one answer, in this process: a proof needs no program in a sandbox."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
@@ -180,7 +179,8 @@ class LeanHarness(vf.Harness[LeanHarnessConfig]):
         mcp_urls: dict[str, str],
         data: vf.TaskData,
     ) -> vf.ProgramResult:
-        """Ask once, over the interception server as `verifiers` wants it. An error is the rollout's."""
+        """Sends one request through the interception server of `verifiers`. An error becomes an error of the
+        rollout."""
         system, prompt = self.resolve_text_prompt(data)
         messages = [{"role": "system", "content": system}] if system else []
         body = {"model": ctx.model, "messages": [*messages, {"role": "user", "content": prompt}]}
@@ -200,4 +200,4 @@ class LeanEnvConfig(vf.SingleAgentEnvConfig):
 
 
 class LeanEnv(vf.SingleAgentEnv, vf.Env[LeanEnvConfig]):
-    """The taskset's own environment: `verifiers` takes it where no other is named."""
+    """The default environment of the taskset."""

@@ -1,4 +1,4 @@
-"""The agent: its stages in order. Each ends in the database, so that a run that is killed goes on with the next.
+"""The agent: runs its stages in order. The database records each finished stage, so a killed run resumes with the next.
 
 trace every repository -> curriculum -> the first network -> for each repository: train, measure, fill -> report
 """
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 DONE, SOME_SKIPPED = 0, 1
 
 REPOSITORIES, NETWORKS = "repositories", "networks"
-"""Folders below the agent's."""
+"""Subfolders of the agent's folder."""
 
 
 @dataclass
 class Agent:
-    """Make one, then `run`."""
+    """An agent in its folder. Call `run` once."""
 
     settings: AgentSettings
     say: Callable[[str], None]
     problems: list[str] = field(default_factory=list)
-    """What was skipped, and why; a line each."""
+    """One line for each skipped repository or file, with the reason."""
 
     def __post_init__(self) -> None:
         self.folder = self.settings.out.absolute()
 
     def run(self) -> int:
-        """All stages; returns the exit code: 0 done, 1 something was skipped.
+        """Runs all stages. Returns the exit code: 0 done, 1 something was skipped.
 
         Raises AgentError, TrainingError, Interrupted, KeyboardInterrupt.
         """
@@ -57,12 +57,12 @@ class Agent:
                 self._check_input()
                 opened = open_all(self.settings, self.store, self.say, self._skip)
                 if not opened:
-                    raise AgentError("there is nothing to learn from: no repository can be used")
+                    raise AgentError("nothing to learn from: no repository can be used; see the messages above")
                 self.store.note("settings", self.settings.fixed())
                 for each in opened:
                     self._trace(each)
                 if not (usable := [each for each in opened if self._is_traced(each.repository)]):
-                    raise AgentError("there is nothing to learn from: no repository could be traced")
+                    raise AgentError("nothing to learn from: no repository could be traced; see the messages above")
                 self._curriculum()
                 if self.settings.fill and self.settings.filling.baseline:
                     for each in usable:
@@ -77,25 +77,25 @@ class Agent:
         return SOME_SKIPPED if self.problems else DONE
 
     def _tell_files(self, usable: list[Opened]) -> None:
-        """Collect which files could not be traced, and whose gaps could not be searched."""
+        """Collects the files that could not be traced, or whose gaps could not be searched."""
         for number, name in ((each.repository.number, each.repository.name) for each in usable):
-            told = [f"{each.path}: {each.error.splitlines()[0]}" for each in self.store.files(number) if each.error]
+            messages = [f"{each.path}: {each.error.splitlines()[0]}" for each in self.store.files(number) if each.error]
             for phase in Phase:
                 if stage := self.store.stage(number, f"fill-{phase}"):
-                    told += stage.details["problems"]
-            self.problems += [f"{name}: {each}" for each in dict.fromkeys(told)]
+                    messages += stage.details["problems"]
+            self.problems += [f"{name}: {each}" for each in dict.fromkeys(messages)]
 
-    # --- what to work on --------------------------------------------------------------------------------------------
+    # --- input --------------------------------------------------------------------------------------------
 
     @contextmanager
     def _owned(self) -> Iterator[None]:
-        """Hold the folder: one agent at a time. Raises AgentError."""
+        """Locks the folder for this agent. Raises AgentError."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with filelock.FileLock(self.folder / ".lock", blocking=False):
                 yield
         except filelock.Timeout as error:
-            raise AgentError(f"{self.folder}: another agent works there; wait for it, or use another --out") from error
+            raise AgentError(f"{self.folder}: another agent is running in this folder; name another --out") from error
         except OSError as error:
             reason = error.strerror or error
             raise AgentError(
@@ -104,7 +104,7 @@ class Agent:
             ) from error
 
     def _check_same(self) -> None:
-        """Whether the settings are those that the agent began with. Raises AgentError."""
+        """Checks that the settings are those of the agent's start. Raises AgentError."""
         now = self.settings.fixed()
         before = self.store.noted("settings")
         if before is None:
@@ -114,7 +114,8 @@ class Agent:
         ]
         if changed:
             raise AgentError(
-                f"{self.folder} was made otherwise: {'; '.join(changed)}. Go on as it was, or use another --out"
+                f"{self.folder}: holds an agent with other settings ({'; '.join(changed)}); use these, or name another "
+                "--out"
             )
 
     def _skip(self, problem: str) -> None:
@@ -122,7 +123,7 @@ class Agent:
         self.say(f"skipped: {problem}")
 
     def _check_input(self) -> None:
-        """Whether first network and policy are there, before anything is done. Raises AgentError, InputError."""
+        """Checks at the start that first network and policy exist. Raises AgentError, InputError."""
         from node.agent.data import check_source
         from node.agent.filling import check_policy
         from node.training.beginning import resolve
@@ -141,7 +142,8 @@ class Agent:
         return self.store.stage(repository.number, "trace") is not None
 
     def _is_worth_tracing_again(self, repository: Repository) -> bool:
-        """Whether files failed, and nothing depends on the theorems yet: a full disk or memory may be the reason."""
+        """Whether files failed and nothing depends on the theorems yet. The reason may have been a full disk or
+        memory."""
         learned = self.store.stage(repository.number, "train") is not None
         return not learned and any(each.error for each in self.store.files(repository.number))
 
@@ -156,7 +158,7 @@ class Agent:
         )
         steps = 0
 
-        def heard(file: TracedFile) -> None:
+        def report(file: TracedFile) -> None:
             nonlocal steps
             if file.error:
                 self.say(f"  {file.path}: {file.error.splitlines()[0]}")
@@ -164,24 +166,24 @@ class Agent:
 
         folder = self._folder(repository)
         try:
-            traced = trace(opened.source, opened.toolchain, self.settings, folder / "trace", heard)
+            traced = trace(opened.source, opened.toolchain, self.settings, folder / "trace", report)
         except AgentError as error:
             self._skip(f"{repository.name}: {error}")
             return
         details = {"theorems": len(traced.theorems), "steps": steps}
         lean = f"{opened.toolchain.version} ({opened.toolchain.name})"
         self.store.keep_trace(repository.number, lean, traced.files, traced.theorems, traced.seconds, details)
-        DataFiles.below(folder).remove()  # what an earlier trace gave
+        DataFiles.below(folder).remove()  # the files of an earlier trace
         theorems = self.store.theorems(repository.number)
         held = held_out(theorems, self.settings.learning.held_out)
         self.store.hold_out(repository.number, held)
         self.say(f"{repository.name}: {len(theorems)} theorems, {steps} steps; {len(held)} theorems held out")
 
     def _curriculum(self) -> None:
-        """Order the repositories that were not learned yet behind those that were; class all theorems."""
-        known = [each for each in self.store.repositories() if self._is_traced(each)]
-        learned = [each.number for each in known if self.store.stage(each.number, "train") is not None]
-        theorems = {each.number: self.store.theorems(each.number) for each in known}
+        """Sorts the new repositories after the learned ones, and classifies all theorems."""
+        traced = [each for each in self.store.repositories() if self._is_traced(each)]
+        learned = [each.number for each in traced if self.store.stage(each.number, "train") is not None]
+        theorems = {each.number: self.store.theorems(each.number) for each in traced}
         proved = [each.difficulty for found in theorems.values() for each in found if each.difficulty is not None]
         parts = curriculum.thresholds(proved)
         waiting = {
@@ -221,7 +223,7 @@ class Agent:
                     self._fill(by_number[repository.number], Phase.LAST, network)
 
     def _start(self) -> tuple[DataFiles, Path]:
-        """Data of the first network, and its checkpoint. Raises TrainingError, AgentError."""
+        """The data and the checkpoint of the first network. Raises TrainingError, AgentError."""
         from node.agent.learning import train_start
         from node.training.beginning import resolve
 
@@ -242,34 +244,34 @@ class Agent:
     def _data(self, repository: Repository) -> DataFiles:
         folder = self._folder(repository)
         files = DataFiles.below(folder)
-        if not files.valid.exists():  # the file that is written last
+        if not files.valid.exists():  # this file is written last
             theorems = self.store.theorems(repository.number)
             held = {(each.path, each.name) for each in theorems if each.held_out}
             files = write_repository(folder, folder / "trace", held)
         return files
 
     def _train(self, repository: Repository, network: Path, start_files: DataFiles, before: list[Repository]) -> Path:
-        """The network after this repository. Raises TrainingError."""
+        """Trains on a repository and returns the new checkpoint. Raises TrainingError."""
         from node.agent.learning import train_on
 
-        started, steps, found = time.monotonic(), 0, network
+        started, steps, checkpoint = time.monotonic(), 0, network
         new = self._data(repository)
         if new.has_train:
             self.say(f"{repository.name}: training")
             old = [start_files, *(self._data(each) for each in before)]
             run = f"{repository.number:03}-{repository.name}"
-            found, steps = train_on(self.settings, self.folder / NETWORKS, run, network, new, old)
-        details = {"network": str(found), "steps": steps}
+            checkpoint, steps = train_on(self.settings, self.folder / NETWORKS, run, network, new, old)
+        details = {"network": str(checkpoint), "steps": steps}
         self.store.keep_training(repository.number, time.monotonic() - started, details)
-        return found
+        return checkpoint
 
     def _measure(self, training: int, network: Path, start_files: DataFiles) -> None:
-        """Measure a network on what is held out of all repositories, those that come later included."""
+        """Measures a network on the held-out theorems of all repositories, including later ones."""
         from node.agent.learning import measure
 
-        done = {each.repository for each in self.store.evaluations() if each.training == training}
+        measured_before = {each.repository for each in self.store.evaluations() if each.training == training}
         files = {each.number: self._data(each) for each in self.store.repositories() if each.place is not None}
-        missing = {number: each for number, each in {AGENT: start_files, **files}.items() if number not in done}
+        missing = {number: each for number, each in {AGENT: start_files, **files}.items() if number not in measured_before}
         if not any(each.has_valid for each in missing.values()):
             return
         measured = measure(self.settings, self.folder / NETWORKS, network, missing)
@@ -278,7 +280,7 @@ class Agent:
         )
 
     def _fill(self, opened: Opened, phase: Phase, network: Path | None) -> None:
-        """Search a repository's gaps, if that is not done yet. Raises AgentError, Interrupted."""
+        """Searches the gaps of a repository, unless this phase is finished. Raises AgentError, Interrupted."""
         from node.agent.filling import fill, policy_of
 
         repository, stage = opened.repository, f"fill-{phase}"
@@ -295,7 +297,7 @@ class Agent:
         self.say(f"{repository.name}: {told}")
 
     def _write(self) -> None:
-        """Write the newest verified files into the user's repositories."""
+        """Writes the newest verified files into the user's repositories."""
         for repository in self.store.repositories():
             patches = best_patches(self.store, repository)
             if patches and repository.own:
@@ -304,7 +306,7 @@ class Agent:
                     self._skip(problem)
                 self.say(f"{repository.name}: {counted(len(patches) - len(problems), 'file')} written")
             elif patches:
-                self.say(f"{repository.name}: a clone, which stays as its commit is: the diffs are in the report")
+                self.say(f"{repository.name}: is a clone and is not changed; the diffs are in the report")
 
     def _folder(self, repository: Repository) -> Path:
         return self.folder / REPOSITORIES / repository.name

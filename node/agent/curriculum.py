@@ -1,8 +1,8 @@
 """LeanAgent's curriculum (arXiv 2410.06209, section 3.2; lean-dojo-v2 1.0.9, utils/difficulty.py). Pure.
 
 A theorem with a proof of S steps has the difficulty e^S. The 33rd and the 67th percentile over the theorems of all
-repositories part them into easy, medium and hard. Repositories with most easy theorems come first. Theorems without a
-proof are hard, and count for no percentile.
+repositories divide them into easy, medium and hard. Repositories with the most easy theorems come first. Theorems
+without a proof are hard and do not count for the percentiles.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ CLASSES = (EASY, MEDIUM, HARD, UNPROVED)
 PERCENTILES = (33, 67)
 
 MOST_STEPS = 700
-"""e^709 is the largest that a float holds."""
+"""Steps beyond this number do not increase the difficulty: e^709 is the largest power in a float."""
 
 
 def difficulty(steps: int) -> float:
-    """e^steps, of a proof of at least one step."""
+    """e^steps for a proof with at least one step."""
     return math.exp(min(steps, MOST_STEPS))
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Where classes part."""
+    """The limits between the classes."""
 
     easy: float
     """Theorems of at most this difficulty are easy."""
     medium: float
-    """Of at most this, medium; of more, hard."""
+    """Theorems of at most this difficulty are medium; others are hard."""
 
     def category(self, difficulty: float | None) -> str:
-        """The class of a theorem; None: it has no proof."""
+        """The class of a theorem. `difficulty` is None if it has no proof."""
         if difficulty is None:
             return UNPROVED
         if difficulty <= self.easy:
@@ -47,23 +47,23 @@ class Thresholds:
 
 
 def thresholds(difficulties: Sequence[float]) -> Thresholds:
-    """Of all theorems that have proofs. Without any, all are easy."""
+    """The limits for the theorems with proofs. Without such theorems every difficulty is easy."""
     if not difficulties:
         return Thresholds(math.inf, math.inf)
-    # Percentiles of the logarithms: between two theorems numpy interpolates, and e^700 would swallow the other.
+    # numpy interpolates between two theorems; without logarithms e^700 would dominate the other one.
     low, high = np.percentile(np.log(difficulties), PERCENTILES)
     return Thresholds(_exp(low), _exp(high))
 
 
 def _exp(logarithm: float) -> float:
-    # The nearest whole number of steps if it is one but for rounding, so that such a theorem is on its own side.
+    # Rounds away floating-point errors, so that a theorem exactly at the limit is in the right class.
     nearest = round(logarithm)
     return difficulty(nearest) if math.isclose(logarithm, nearest, abs_tol=1e-9) else math.exp(logarithm)
 
 
 def ordered(difficulties: Mapping[int, Sequence[float | None]], parts: Thresholds, order: str) -> list[int]:
-    """Repositories in the order in which they are learned. `order`: `easy`, most easy theorems first; `mean`, lowest
-    mean number of steps first; `given`. Ties stay as given."""
+    """The order in which repositories are learned. `order`: `easy`, most easy theorems first; `mean`, lowest mean
+    number of steps first; `given`. Ties keep the given order."""
     if order == "easy":
         counts = {key: sum(parts.category(each) == EASY for each in found) for key, found in difficulties.items()}
         return sorted(difficulties, key=lambda key: -counts[key])
@@ -73,5 +73,5 @@ def ordered(difficulties: Mapping[int, Sequence[float | None]], parts: Threshold
 
 
 def _mean(difficulties: Sequence[float]) -> float:
-    """Mean logarithm; those without proofs come last."""
+    """Mean logarithm of the difficulties; infinite without proofs, so that the repository comes last."""
     return sum(map(math.log, difficulties)) / len(difficulties) if difficulties else math.inf

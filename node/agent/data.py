@@ -1,4 +1,4 @@
-"""Training data of repositories, as files of transitions: what is trained on, and what is held out of it."""
+"""Training data of repositories as files of transitions: training and held-out part."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from node.training.sources import open_source, parse
 TRAIN, VALID = "train.jsonl", "valid.jsonl"
 
 MOST_ROWS = 2_000_000
-"""Of one source of the first network's data."""
+"""Most rows of one source of the first network's data."""
 
 LEAST_THEOREMS = 4
-"""A repository of fewer has none held out."""
+"""A repository with fewer theorems has no held-out theorems."""
 
 
 @dataclass(frozen=True)
 class DataFiles:
-    """What a repository (or the first network's data) gives."""
+    """The data files of a repository, or of the first network."""
 
     train: Path
     valid: Path
@@ -53,8 +53,8 @@ class DataFiles:
 
 
 def held_out(theorems: Iterable[TheoremRow], share: int) -> list[int]:
-    """Numbers of the theorems that are never trained on: one of `share` on average by their names, and at least one
-    where there are a few."""
+    """Numbers of the held-out theorems: on average one in `share`, chosen by name, and at least one if there are
+    LEAST_THEOREMS or more."""
     useful = [each for each in theorems if each.steps and not each.problem]
     if not share or len(useful) < LEAST_THEOREMS:
         return []
@@ -64,7 +64,7 @@ def held_out(theorems: Iterable[TheoremRow], share: int) -> list[int]:
 
 
 def write_repository(folder: Path, trace: Path, held: Collection[tuple[str, str]]) -> DataFiles:
-    """The transitions of a traced repository. `held`: (path, theorem) of what is held out.
+    """Writes the transitions of a traced repository. `held`: (path, theorem) of the held-out theorems.
 
     Raises OSError.
     """
@@ -75,20 +75,20 @@ def write_repository(folder: Path, trace: Path, held: Collection[tuple[str, str]
         for line in lines:
             row = msgspec.json.decode(line)
             name = row["theorem"] or row["kind"]
-            kept = {
+            transition = {
                 "theorem": f"{row['file']}:{name}",
                 "state": row["state"],
                 "tactic": row["tactic"],
                 "remaining_steps": row["remaining_steps"],
             }
-            (valid if (row["file"], name) in held else train).append(kept)
+            (valid if (row["file"], name) in held else train).append(transition)
     _write(files.train, train)
     _write(files.valid, valid)
     return files
 
 
 def write_start(folder: Path, sources: Iterable[str], share: int) -> DataFiles:
-    """The transitions that the first network is trained on. Raises AgentError, InputError, OSError."""
+    """Writes the transitions for the first network. Raises AgentError, InputError, OSError."""
     files = DataFiles.below(folder)
     rows: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
     for each in itertools.chain.from_iterable(_transitions(source) for source in sources):
@@ -107,14 +107,14 @@ def write_start(folder: Path, sources: Iterable[str], share: int) -> DataFiles:
 
 
 def check_source(source: str) -> None:
-    """Whether a source can be read, by its first row. Raises AgentError, InputError."""
+    """Checks that the first row of a source can be read. Raises AgentError, InputError."""
     next(_transitions(source), None)
 
 
 def _transitions(source: str) -> Iterator[TheoremTransition]:
     spec = parse(source)
     if spec.kind != "transitions":
-        raise AgentError(f"--start-data {source}: the agent learns from transitions; name transitions:WHERE")
+        raise AgentError(f"--start-data {source}: has no transitions; name transitions:WHERE")
     for number, row in enumerate(open_source(spec).once(MOST_ROWS), 1):
         try:
             yield from steps_of(row)

@@ -1,11 +1,11 @@
-"""What can go wrong with an agent, for the person who reads it."""
+"""Errors of the agent."""
 
 from __future__ import annotations
 
 
 class AgentError(RuntimeError):
-    """The agent cannot work as it was asked to; the text says why and what to do. Exit code 2."""
+    """The agent cannot run with these settings. The text says why and what to do. Exit code 2."""
 
 
 class Interrupted(RuntimeError):
-    """Ctrl-C: what is done is kept."""
+    """The user pressed Ctrl-C. All finished work is recorded."""

@@ -1,4 +1,4 @@
-"""The gaps of a repository: searched where they stand, verified with their files, kept in the database."""
+"""Fills the gaps of a repository: searches them in their files, verifies the files, and records the results."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from node.proving.prover import ProvingFailed
 from node.proving.settings import ProvingSettings
 
 SEEN = (GapState.FILLED, GapState.OPEN, GapState.REFUSED, GapState.LEFT)
-"""States of gaps that the run was done with."""
+"""States of gaps whose search is finished."""
 
 
 def policy_of(settings: AgentSettings, phase: Phase, network: Path | None) -> str:
-    """What proposes tactics in a phase."""
+    """The policy of a phase."""
     if phase is Phase.BASELINE:
         return "tactics"
     return settings.filling.policy.replace(NETWORK, str(network))
 
 
 def check_policy(settings: AgentSettings) -> None:
-    """Whether the policy can be opened, as far as that can be seen before there is a network. Raises AgentError."""
+    """Checks that the policy can be opened, as far as possible before a network exists. Raises AgentError."""
     policy = settings.filling.policy
     try:
         if NETWORK in policy:
@@ -53,7 +53,7 @@ def check_policy(settings: AgentSettings) -> None:
 
 @dataclass
 class _Listener:
-    """Writes what becomes of each file into the database; `node.proving.fill_run.FillListener`."""
+    """Records the results of each file in the database; a `node.proving.fill_run.FillListener`."""
 
     store: AgentStore
     repository: Repository
@@ -68,9 +68,9 @@ class _Listener:
 
     def ended(self, result: GapResult) -> None:
         faults.reach("agent:searched-gap")
-        gap, found = result.gap, result.state is GapState.FILLED
-        told = "; ".join(line.strip() for line in result.script)[:60] if found else result.reason
-        self.say(f"  {result.state:<8} line {gap.line}: {gap.name}: {told}")
+        gap, is_filled = result.gap, result.state is GapState.FILLED
+        outcome = "; ".join(line.strip() for line in result.script)[:60] if is_filled else result.reason
+        self.say(f"  {result.state:<8} line {gap.line}: {gap.name}: {outcome}")
 
     def verifying(self, proofs: int) -> None:
         pass
@@ -82,9 +82,9 @@ class _Listener:
         pass
 
     def unreadable(self, shown: str, problem: str) -> None:
-        told = f"{self._path(shown)}: {problem.splitlines()[0]}"
-        self.problems.append(told)
-        self.say(f"  {told}")
+        message = f"{self._path(shown)}: {problem.splitlines()[0]}"
+        self.problems.append(message)
+        self.say(f"  {message}")
 
     def opened(self, shown: str, gaps: int) -> None:
         self.say(f"{self.repository.name}: {self._path(shown)}: {counted(gaps, 'gap')}")
@@ -134,10 +134,10 @@ def fill(
     folder: Path,
     say: Callable[[str], None],
 ) -> list[str]:
-    """Search the gaps of a repository; what is found is in the database. Returns the problems of files.
+    """Searches the gaps of a repository and records the proofs in the database. Returns the problems of files.
 
-    What an earlier run has found is not searched again. Raises AgentError, and Interrupted at Ctrl-C: proofs that were
-    found by then are kept.
+    Gaps that an earlier run filled are not searched again. Raises AgentError, and Interrupted at Ctrl-C; proofs that
+    were found by then are recorded.
     """
     filling = settings.filling
     policy = policy_of(settings, phase, network)
@@ -159,7 +159,7 @@ def fill(
     except BadPolicy as error:
         raise AgentError(f"--policy {filling.policy}: {error}") from error
     except ProvingFailed as error:
-        raise AgentError(f"{repository.name}: the search of gaps fails: {error}") from error
+        raise AgentError(f"{repository.name}: the search of gaps failed: {error}") from error
     return listener.problems
 
 
@@ -167,10 +167,10 @@ async def _fill(work: FillWork, toolchain: LeanToolchain, listener: _Listener) -
     stopping = asyncio.Event()
 
     def interrupted() -> None:
-        listener.say("interrupted: what is proved is verified and kept; Ctrl-C again ends at once")
+        listener.say("interrupted: verifying and recording the proofs so far; Ctrl-C again ends at once")
 
     with ended_by(signal.SIGINT, stopping=stopping, heard=interrupted):
         async with AsyncExitStack() as stack:
             await FillRun(work, toolchain, listener, stopping, stack).all()
     if stopping.is_set():
-        raise Interrupted(f"interrupted while it filled {listener.repository.name}")
+        raise Interrupted(f"interrupted while filling {listener.repository.name}")

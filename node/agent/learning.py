@@ -1,4 +1,4 @@
-"""Training on one repository after the other, and what it does to what was learned before. Imports torch."""
+"""Trains on one repository after the other, and measures the effect on earlier ones. Imports torch."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from node.training.stage import run_stage, step_settings
 from node.training.trainer import Trainer
 
 WARMUP = 20
-"""Steps over which learning rates rise, of a long training; a fifth of a short one."""
+"""Steps in which learning rates rise; in a short training a fifth of its steps."""
 
 VALID_TOKENS = 16_384
-"""Of held-out data of one repository that are measured at most."""
+"""Most tokens of one repository's held-out data that are measured."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A network on held-out transitions."""
+    """Measures of a network on held-out transitions."""
 
     loss: float
     accuracy: float
@@ -36,7 +36,7 @@ class Measured:
 
 
 def train_start(settings: AgentSettings, folder: Path, files: DataFiles) -> Path:
-    """A fresh network, trained on the first data; returns its checkpoint. Goes on where it was.
+    """Trains a fresh network on the first data, or resumes its training; returns the checkpoint.
 
     Raises TrainingError.
     """
@@ -52,16 +52,16 @@ def train_start(settings: AgentSettings, folder: Path, files: DataFiles) -> Path
 def train_on(
     settings: AgentSettings, folder: Path, run: str, start: Path, new: DataFiles, old: Sequence[DataFiles]
 ) -> tuple[Path, int]:
-    """The network `start` trained on a repository, with a share of old data; its checkpoint and the steps taken.
+    """Trains the network `start` on a repository, mixed with old data, or resumes this; returns checkpoint and steps.
 
-    Old repositories share by their size. Goes on where it was. Raises TrainingError.
+    Old repositories are weighted by their size. Raises TrainingError.
     """
     learning = settings.learning
-    kept = [each for each in old if each.has_train]
-    replay = learning.replay if kept else 0.0
-    sizes = [each.train.stat().st_size for each in kept]
+    old_files = [each for each in old if each.has_train]
+    replay = learning.replay if old_files else 0.0
+    sizes = [each.train.stat().st_size for each in old_files]
     weights = {new.train: 1.0 - replay}
-    weights |= {each.train: replay * size / sum(sizes) for each, size in zip(kept, sizes, strict=True)}
+    weights |= {each.train: replay * size / sum(sizes) for each, size in zip(old_files, sizes, strict=True)}
     stage = _stage(settings, folder, run, _sources(weights))
     tokens = _tokens(new.train, load(start, optimizer=False), stage)
     steps = max(1, math.ceil(learning.epochs * tokens / (1.0 - replay) / learning.batch_tokens))
@@ -79,19 +79,19 @@ def train_on(
 def measure(
     settings: AgentSettings, folder: Path, checkpoint: Path, files: Mapping[int, DataFiles]
 ) -> dict[int, Measured]:
-    """Loss (nats a token) and accuracy of tactics on each repository's held-out transitions; those without any are
-    left out. `folder`: for copies of the data. Raises TrainingError."""
-    found = load(checkpoint, optimizer=False)
+    """Loss (nats a token) and accuracy of tactics on the held-out transitions of each repository; repositories without
+    any are left out. `folder`: place for copies of the data. Raises TrainingError."""
+    checkpoint_data = load(checkpoint, optimizer=False)
     stage = _stage(settings, folder, "", ())
     measured = {}
     with started(stage) as device:
-        trainer = Trainer(found.model, step_settings(stage), device)
+        trainer = Trainer(checkpoint_data.model, step_settings(stage), device)
         for number, each in files.items():
             if not each.has_valid:
                 continue
             data = replace(stage.data, valid=(f"transitions:{glob.escape(str(each.valid))}",))
-            documents = held_out(data, found.tokenizer, stage.length, stage.seed)
-            packed = not found.model.config.prefix_lm
+            documents = held_out(data, checkpoint_data.tokenizer, stage.length, stage.seed)
+            packed = not checkpoint_data.model.config.prefix_lm
             rows = pack(documents, stage.length) if packed else [(document,) for document in documents]
             micro_rows = max(1, stage.micro_tokens // stage.length)
             metrics = trainer.evaluate(batches(rows, stage.length, micro_rows, packed=packed))
@@ -103,7 +103,7 @@ def _stage(settings: AgentSettings, folder: Path, run: str, sources: tuple[str, 
     learning = settings.learning
     data = DataSettings(
         sources=sources,
-        held_out=0,  # what is held out is not in these files
+        held_out=0,  # the files contain only training data
         valid_tokens=VALID_TOKENS,
         shuffle_hypotheses=True,
         cache=str(folder / "cache"),
@@ -125,12 +125,12 @@ def _stage(settings: AgentSettings, folder: Path, run: str, sources: tuple[str, 
 
 
 def _sources(weights: Mapping[Path, float]) -> tuple[str, ...]:
-    # Sources are patterns, and take no weight of 0.
+    # Sources are patterns, which cannot have weight 0.
     return tuple(f"transitions:{glob.escape(str(path))}*{max(weight, 1e-6):.6f}" for path, weight in weights.items())
 
 
 def _tokens(file: Path, network: Checkpoint, stage: StageSettings) -> int:
-    """Of a file's transitions, as they are trained on."""
+    """Number of tokens in a file's transitions, counted as in training."""
     names = [f"transitions:{glob.escape(str(file))}"]
     (reader,) = readers(stage.data, network.tokenizer, stage.length, stage.seed, names=names)
     documents = (

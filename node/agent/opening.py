@@ -1,4 +1,4 @@
-"""The repositories that an agent was asked to learn: each with its files and its Lean."""
+"""Opens the repositories that the command line names, each with its files and its Lean."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from node.lean.trace.sources import toolchain_of
 
 @dataclass
 class Opened:
-    """A repository that is at work in this run."""
+    """A repository of this run."""
 
     repository: Repository
     source: Source
@@ -28,7 +28,8 @@ class Opened:
 def open_all(
     settings: AgentSettings, store: AgentStore, say: Callable[[str], None], skip: Callable[[str], None]
 ) -> list[Opened]:
-    """The repositories that were named, each once. `skip` hears of those that cannot be used. Raises AgentError."""
+    """The named repositories without duplicates. `skip` gets a message for each one that cannot be used. Raises
+    AgentError."""
     opened: list[Opened] = []
     written = {
         digest_of(patch.new): patch.old
@@ -52,7 +53,7 @@ def open_all(
 
 def _toolchain(settings: AgentSettings, source: Source, say: Callable[[str], None]) -> LeanToolchain:
     """Raises LeanProblem."""
-    found = toolchain_of(source.group, settings.lean)
-    for note in found.notes:
+    toolchain = toolchain_of(source.group, settings.lean)
+    for note in toolchain.notes:
         say(f"{source.name}: {note}")
-    return asyncio.run(found.confined()) if settings.sandbox else found
+    return asyncio.run(toolchain.confined()) if settings.sandbox else toolchain

@@ -9,14 +9,14 @@ from typing import Any
 
 
 class Phase(enum.StrEnum):
-    """When gaps were searched."""
+    """The phase in which gaps are searched."""
 
     BASELINE = "baseline"
-    """With the list of tactics alone, before any training."""
+    """With only the list of tactics, before any training."""
     NETWORK = "network"
-    """With the network that has just learned from the repository."""
+    """With the network that was just trained on the repository."""
     LAST = "last"
-    """With the last network, for what was still open."""
+    """With the last network, for gaps that are still open."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class Repository:
 
     number: int
     name: str
-    """Unique in the agent; its folder in the agent's is called so."""
+    """Unique within the agent; also the name of its subfolder."""
     source: str
     """The folder, or the URL without credentials."""
     commit: str
     root: Path
     own: bool
-    """Whether it is a folder of the user's, not a clone of ours."""
+    """True for a folder of the user, False for a clone of the agent."""
     lean: str = ""
     place: int | None = None
-    """In the curriculum, from 1."""
+    """Its position in the curriculum, from 1."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TheoremRow:
     proof: str
     steps: int
     difficulty: float | None
-    """e^steps; None: it has no proof."""
+    """e^steps; None without a proof."""
     problem: str
     category: str = ""
     held_out: bool = False
@@ -78,9 +78,9 @@ class Attempt:
     """`node.proving.fill.GapState`."""
     reason: str
     script: str
-    """The proof; verified with its file."""
+    """The proof, verified together with its file."""
     rests: str
-    """What the proof rests on that is still open; empty: it is complete."""
+    """Open gaps that the proof depends on; empty: the proof is complete."""
     by: str
     seconds: float
     simulations: int
@@ -88,23 +88,23 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Patch:
-    """A file with proofs in its gaps, verified as a whole."""
+    """A file with proofs in its gaps. The whole file is verified."""
 
     path: str
     old: str
-    """Digest of the file without them."""
+    """Digest of the file without the proofs."""
     new: bytes
     diff: str
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A network on the held-out theorems of one repository."""
+    """Measures of a network on the held-out theorems of one repository."""
 
     training: int
-    """After which repository's training; 0: the first network."""
+    """The repository after whose training it was measured; 0: the first network."""
     repository: int
-    """0: data of the first network."""
+    """The repository of the held-out theorems; 0: data of the first network."""
     loss: float
     accuracy: float
     tokens: int
@@ -112,7 +112,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class StageRow:
-    """A stage that is done."""
+    """A finished stage."""
 
     seconds: float
     details: dict[str, Any] = field(default_factory=dict)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 FIRST = "first network"
-"""What the network before all repositories is called."""
+"""Name of the network before all repositories."""
 
 _STYLE = """:root { color-scheme: light dark; } body { margin: 0 auto; max-width: 74em; padding: 1.5em 1.2em 4em;
 font: 15px/1.5 system-ui, sans-serif; } table { border-collapse: collapse; font-variant-numeric: tabular-nums;
@@ -31,7 +31,7 @@ white-space: pre-wrap; border: 1px solid #8884; padding: .6em .8em; border-radiu
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a title, and what there is to say about it."""
+    """A table with a title and notes."""
 
     title: str
     columns: tuple[str, ...]
@@ -41,16 +41,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Report:
-    """All of a report."""
+    """The contents of a report."""
 
     tables: list[Table]
     diffs: list[tuple[str, str]] = field(default_factory=list)
-    """Repository and unified diff, file by file."""
+    """(repository, unified diff) of each file."""
     problems: list[str] = field(default_factory=list)
 
 
 def report_of(store: AgentStore) -> Report:
-    """The report of what is in the database by now."""
+    """The report of the database's current contents."""
     repositories = store.repositories()
     named = store.noted("thresholds") or {}
     parts = Thresholds(*(_or_infinite(named.get(name)) for name in ("easy", "medium")))
@@ -61,7 +61,7 @@ def report_of(store: AgentStore) -> Report:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the tables."""
+    """Prints the tables."""
     from rich.table import Table as Rich
     from rich.text import Text
 
@@ -79,7 +79,7 @@ def show(report: Report, console: Console) -> None:
 
 
 def write(report: Report, folder: Path) -> list[Path]:
-    """Write report.md and report.html; returns their paths. Raises OSError."""
+    """Writes report.md and report.html, and returns their paths. Raises OSError."""
     markdown, page = folder / "report.md", folder / "report.html"
     write_whole(markdown, _markdown(report).encode())
     write_whole(page, _page(report).encode())
@@ -126,22 +126,23 @@ def _gaps(store: AgentStore, repositories: Iterable[Repository], parts: Threshol
     searched = {each for each in Phase for one in repositories if store.attempts(one.number, each)}
     phases = [each for each in Phase if each in searched]
     for each in repositories:
-        found = {phase: store.attempts(each.number, phase) for phase in phases}
-        if Phase.LAST in found and not found[Phase.LAST]:
-            found[Phase.LAST] = found.get(Phase.NETWORK, [])  # of the repository that was learned last
-        newest = {(one.path, one.line, one.column): one for phase in phases for one in found[phase]}
+        attempts_by_phase = {phase: store.attempts(each.number, phase) for phase in phases}
+        if Phase.LAST in attempts_by_phase and not attempts_by_phase[Phase.LAST]:
+            # The last repository was already searched with the last network.
+            attempts_by_phase[Phase.LAST] = attempts_by_phase.get(Phase.NETWORK, [])
+        newest = {(one.path, one.line, one.column): one for phase in phases for one in attempts_by_phase[phase]}
         if not newest:
             continue
-        left = sum(one.state == GapState.LEFT for one in newest.values())
+        left_count = sum(one.state == GapState.LEFT for one in newest.values())
         proved = [one for one in newest.values() if one.state == GapState.FILLED]
         classes = Counter(parts.category(difficulty(len(one.script.split("\n")))) for one in proved)
         by_class = " / ".join(str(classes[name]) for name in CLASSES[:3])
-        seconds = " / ".join(f"{sum(one.seconds for one in found[phase]):.0f}" for phase in phases)
-        counts = (_count(found[phase]) for phase in phases)
-        rows.append((each.name, str(len(newest)), str(left), *counts, by_class, seconds))
-        left_alone += left
+        seconds = " / ".join(f"{sum(one.seconds for one in attempts_by_phase[phase]):.0f}" for phase in phases)
+        counts = (_count(attempts_by_phase[phase]) for phase in phases)
+        rows.append((each.name, str(len(newest)), str(left_count), *counts, by_class, seconds))
+        left_alone += left_count
         for phase in phases:
-            totals.setdefault(phase, []).extend(found[phase])
+            totals.setdefault(phase, []).extend(attempts_by_phase[phase])
     if len(rows) > 1:
         gaps = str(sum(int(row[1]) for row in rows))
         rows.append(("all", gaps, str(left_alone), *(_count(totals[phase]) for phase in phases), "", ""))
@@ -155,20 +156,20 @@ def _gaps(store: AgentStore, repositories: Iterable[Repository], parts: Threshol
 
 
 def _count(attempts: Sequence[Attempt]) -> str:
-    """Complete proofs, and those that rest on open gaps."""
+    """Number of complete proofs, and of those that depend on open gaps."""
     whole, resting = complete(attempts), filled(attempts) - complete(attempts)
     return f"{whole} +{resting}" if resting else str(whole)
 
 
 def _losses(store: AgentStore, repositories: Iterable[Repository]) -> Table:
     evaluations = store.evaluations()
-    found = {(each.training, each.repository): each for each in evaluations}
+    by_key = {(each.training, each.repository): each for each in evaluations}
     names = {AGENT: FIRST} | {each.number: each.name for each in repositories if each.place is not None}
     trainings = [number for number in names if any(each.training == number for each in evaluations)]
     data = [number for number in names if any(each.repository == number for each in evaluations)]
     rows = []
     for training in trainings:
-        cells = [found.get((training, number)) for number in data]
+        cells = [by_key.get((training, number)) for number in data]
         shown = (f"{each.loss:.3f} ({each.accuracy:.1%})" if each else "-" for each in cells)
         rows.append((names[training], *shown))
     notes: tuple[str, ...] = ("nats a token of the tactic on held-out theorems (tactics that are right throughout)",)
@@ -194,9 +195,11 @@ def _proofs(store: AgentStore, repositories: Iterable[Repository]) -> Table:
                 if place not in best or attempt.script:
                     best[place] = attempt
         for one in best.values():
-            told = "; ".join(line.strip() for line in one.script.split("\n")) if one.script else one.reason
-            told += f" (rests on what is still open: {one.rests})" if one.rests else ""
-            rows.append((f"{each.name}/{one.path}:{one.line}", one.name, one.state, told, one.by, f"{one.seconds:.1f}"))
+            outcome = "; ".join(line.strip() for line in one.script.split("\n")) if one.script else one.reason
+            outcome += f" (rests on what is still open: {one.rests})" if one.rests else ""
+            rows.append(
+                (f"{each.name}/{one.path}:{one.line}", one.name, one.state, outcome, one.by, f"{one.seconds:.1f}")
+            )
     return Table("Every gap", ("where", "declaration", "", "proof or reason", "found by", "s"), rows)
 
 

@@ -7,9 +7,9 @@ MIGRATIONS = (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL UNIQUE,
         source TEXT NOT NULL,            -- the folder, or the URL without credentials
-        "commit" TEXT NOT NULL,          -- of git; of a folder without git: a digest of its files
+        "commit" TEXT NOT NULL,          -- git commit; of a folder without git: a digest of its files
         root TEXT NOT NULL,              -- where the files are
-        own INTEGER NOT NULL,            -- whether it is a folder of the user's, not a clone of ours
+        own INTEGER NOT NULL,            -- 1: a folder of the user; 0: a clone of the agent
         lean TEXT NOT NULL DEFAULT '',
         place INTEGER,                   -- in the curriculum, from 1; NULL: not in it yet
         UNIQUE (source, "commit")
@@ -29,16 +29,16 @@ MIGRATIONS = (
         name TEXT NOT NULL,
         kind TEXT NOT NULL,
         statement TEXT NOT NULL,
-        proof TEXT NOT NULL,             -- its tactics as written
+        proof TEXT NOT NULL,             -- the tactics as written
         steps INTEGER NOT NULL,
-        difficulty REAL,                 -- e^steps; NULL: it has no proof
+        difficulty REAL,                 -- e^steps; NULL: no proof
         class TEXT NOT NULL DEFAULT '',  -- easy, medium, hard; empty: not in the curriculum
         held_out INTEGER NOT NULL DEFAULT 0,
-        problem TEXT NOT NULL            -- why nothing of it counts: an error, or that it uses `sorry`
+        problem TEXT NOT NULL            -- why it is not used: an error, or it uses `sorry`
     );
     CREATE INDEX theorems_by_repository ON theorems (repository);
     CREATE TABLE stages (
-        repository INTEGER NOT NULL,     -- 0: the agent's
+        repository INTEGER NOT NULL,     -- 0: a stage of the agent itself
         stage TEXT NOT NULL,
         seconds REAL NOT NULL,
         details TEXT NOT NULL,           -- JSON
@@ -51,9 +51,9 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     CREATE TABLE evaluations (
         training INTEGER NOT NULL,       -- after which repository; 0: the first network
-        repository INTEGER NOT NULL,     -- whose held-out theorems; 0: of the first network's data
+        repository INTEGER NOT NULL,     -- repository of the held-out theorems; 0: the first network's data
         loss REAL NOT NULL,              -- nats a token of the tactic
-        accuracy REAL NOT NULL,          -- tactics whose every token is the likeliest
+        accuracy REAL NOT NULL,          -- share of tactics whose every token is the most likely one
         tokens INTEGER NOT NULL,
         PRIMARY KEY (training, repository)
     );
@@ -73,8 +73,8 @@ MIGRATIONS = (
         policy TEXT NOT NULL,
         state TEXT NOT NULL,
         reason TEXT NOT NULL,
-        script TEXT NOT NULL,            -- the proof, verified; empty where there is none
-        rests TEXT NOT NULL,             -- what the proof rests on that is still open; empty: it is complete
+        script TEXT NOT NULL,            -- the verified proof; empty: none
+        rests TEXT NOT NULL,             -- open gaps that the proof depends on; empty: it is complete
         found_by TEXT NOT NULL,
         seconds REAL NOT NULL,
         simulations INTEGER NOT NULL,
@@ -85,7 +85,7 @@ MIGRATIONS = (
         path TEXT NOT NULL,
         phase TEXT NOT NULL,
         old TEXT NOT NULL,               -- digest of the file without the proofs
-        new BLOB NOT NULL,               -- the file with them
+        new BLOB NOT NULL,               -- the file with the proofs
         diff TEXT NOT NULL,
         PRIMARY KEY (repository, path, phase)
     );

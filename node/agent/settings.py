@@ -1,4 +1,4 @@
-"""What an agent is asked to do. Without torch, so that `--help` is quick."""
+"""Settings of `proofmesh agent`. Does not import torch, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from common.lean_settings import LeanSettings
 from common.limits import Chance, Duration, Natural, Positive, Ratio, Timeout
 
 NETWORK = "{network}"
-"""In a policy: the checkpoint of the last training."""
+"""Placeholder in a policy for the checkpoint of the last training."""
 
 
 @dataclass
@@ -20,30 +20,30 @@ class LearningSettings:
     """How the network learns."""
 
     start: str = ""
-    """Checkpoint to begin with, or a run's folder with checkpoints; empty: a fresh network, trained on `start_data`."""
+    """Checkpoint to start from, or a run's folder with checkpoints; empty: a fresh network, trained on `start_data`."""
     start_data: tuple[str, ...] = ("transitions:bank",)
-    """What the first network is trained on (with `start`: was trained on). It stays in the replay, and what is held out
-    of it shows what is forgotten. Forms as in `proofmesh train`."""
+    """Training data of the first network (with `start`: the data that it was trained on). It stays part of the old
+    data, and its held-out part shows how much is forgotten. Sources as in `proofmesh train`."""
     start_steps: Positive = 300
-    """Optimizer steps of a fresh network."""
+    """Optimizer steps for a fresh network."""
     preset: str = ""
     """Shape of a fresh network by name (demo, nano, small, base)."""
     epochs: Ratio = 1.0
     """Passes over a repository's transitions; LeanAgent makes one."""
     replay: Chance = 0.3
-    """Share of a training's tokens that is old data: of the start, and of the repositories before."""
+    """Share of old data in the tokens of a training: from the start data, and from earlier repositories."""
     most_steps: Natural = 0
-    """Optimizer steps of one repository at most; 0: as many as `epochs` takes."""
+    """Most optimizer steps for one repository; 0: as many as `epochs` needs."""
     minutes: Duration | None = None
-    """Training time of one repository at most; none: no limit."""
+    """Most minutes of training for one repository; none: no limit."""
     rate: Ratio = 0.3
-    """Learning rates on repositories, as a part of those of the first training."""
+    """Learning rates on repositories, as a fraction of those of the first training."""
     held_out: Natural = 10
-    """One theorem of so many is never trained on, chosen by its name: losses are measured on those; 0: none."""
+    """One in this many theorems is held out, chosen by its name, to measure losses; 0: none."""
     length: Positive = 256
-    """Tokens of a row."""
+    """Tokens in a row of a batch."""
     batch_tokens: Positive = 4096
-    """Tokens of a step."""
+    """Tokens in a training step."""
     threads: Natural = 0
     """Threads on a CPU; 0: all cores."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -55,33 +55,33 @@ class FillingSettings:
     """How gaps are filled."""
 
     policy: str = f"own:{NETWORK},tactics"
-    """What proposes tactics, in the words of `prove --policy`; {network} is the checkpoint of the last training."""
+    """The policy, as for `prove --policy`; {network} is the checkpoint of the last training."""
     seconds: Timeout = 20.0
-    """Of search, for each gap."""
+    """Most seconds of search for each gap."""
     simulations: Positive = 2000
-    """Expansions of proof states, for each gap."""
+    """Most expansions of proof states for each gap."""
     jobs: Natural = 0
-    """Gaps searched at once; 0: as many as this machine allows."""
+    """Gaps that are searched at once; 0: as many as this machine allows."""
     baseline: bool = False
-    """Search every gap with the list of tactics alone, too, before anything is trained: to compare."""
+    """Before any training, search every gap also with only the list of tactics, for comparison."""
     last: bool = False
-    """When all repositories are learned, search with the last network for what is still open."""
+    """After the last training, search the gaps that are still open with the last network."""
 
 
 @dataclass
 class AgentSettings:
-    """Trace repositories, learn from one after the other, fill their gaps, and report."""
+    """Trace repositories, train on one after the other, fill their gaps, and write a report."""
 
     projects: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """Repositories: folders (Lake projects, or folders of .lean files), or URL@COMMIT."""
     out: Path = Path("runs/agent")
-    """Folder of the agent: database, traces, networks, report. The same command goes on there."""
+    """Folder of the agent: database, traces, networks, report. The same command resumes."""
     order: Literal["easy", "mean", "given"] = "easy"
-    """Of the repositories: most easy theorems first (LeanAgent), lowest mean difficulty first, or as they are named."""
+    """Order of the repositories: most easy theorems first (LeanAgent), lowest mean difficulty first, or as named."""
     write: bool = False
-    """Write the proofs that were found into repositories that are folders of yours; else the report has the diffs."""
+    """Write proofs into repositories that are your folders; otherwise only the report has the diffs."""
     fill: bool = True
-    """Search for what is `sorry`."""
+    """Search proofs for each `sorry`."""
     learning: Annotated[LearningSettings, tyro.conf.arg(name="")] = field(default_factory=LearningSettings)
     """How the network learns."""
     filling: Annotated[FillingSettings, tyro.conf.arg(name="")] = field(default_factory=FillingSettings)
@@ -93,27 +93,27 @@ class AgentSettings:
     memory_mb: Positive = 4096
     """Memory limit for each of these processes."""
     trace_jobs: Natural = 0
-    """Files traced at once; 0: as many as cores and memory allow."""
+    """Files that are traced at once; 0: as many as cores and memory allow."""
     sandbox: bool = True
     """Confine Lean processes as far as the system allows."""
     seed: Natural = 0
-    """Of weights and order."""
+    """Seed of weights and order."""
     lean: LeanSettings = field(default_factory=LeanSettings)
-    """Which Lean; a Lake project has its own, unless something is named here. Section [lean] of --config."""
+    """The Lean to use; a Lake project uses its own unless these settings name one. Section [lean] of --config."""
     config: Path | None = None
-    """A TOML file with a section [lean]; flags win over it."""
+    """A TOML file with a section [lean]; flags take precedence."""
 
     def fixed(self) -> dict[str, Any]:
-        """What an agent cannot change when it goes on."""
+        """The settings that must not change when the agent resumes."""
         learning = asdict(self.learning)
         free = ("threads", "device", "minutes")
-        kept = {name: value for name, value in learning.items() if name not in free}
-        kept["start_data"] = list(self.learning.start_data)
-        return {**kept, "order": self.order, "split": self.split, "seed": self.seed}
+        fixed_settings = {name: value for name, value in learning.items() if name not in free}
+        fixed_settings["start_data"] = list(self.learning.start_data)
+        return {**fixed_settings, "order": self.order, "split": self.split, "seed": self.seed}
 
     def check(self) -> None:
-        """Raises ValueError for settings that do not go together."""
+        """Checks conditions on several settings. Raises ValueError."""
         if self.learning.batch_tokens < self.learning.length:
             raise ValueError(
-                f"batch_tokens is {self.learning.batch_tokens}, less than one row of {self.learning.length}"
+                f"batch_tokens {self.learning.batch_tokens}: must be at least --length {self.learning.length}"
             )

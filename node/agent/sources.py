@@ -1,4 +1,4 @@
-"""From what was named to repositories at a commit: clones of ours, or folders of the user's that are as committed."""
+"""Opens repositories at a commit: clones of the agent, or folders of the user without uncommitted changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from node.lean.trace.sources import Group, groups
 from node.lean.trace.worktrees import NoSource, changed
 
 SHOWN_FILES = 3
-"""Changed files that a message names."""
+"""Most changed files that a message names."""
 
 
 @dataclass(frozen=True)
@@ -26,21 +26,21 @@ class Source:
     commit: str
     group: Group
     own: bool
-    """Whether it is a folder of the user's, not a clone of ours."""
+    """True for a folder of the user, False for a clone of the agent."""
 
 
 def open_source(text: str, written: Mapping[str, str]) -> Source:
-    """What a folder or `URL@COMMIT` means. `written`: digests of files that we wrote ourselves, to those before.
+    """Opens a folder or `URL@COMMIT`. `written`: for files that the agent wrote, their digests with those before.
 
-    Raises AgentError: nothing there, no .lean file, changes that are not committed.
+    Raises AgentError if nothing is there, there is no .lean file, or changes are not committed.
     """
     try:
         remote = remote_of(text)
         place = Path(text) if remote is None else clone(remote)
-        found = groups([place])
+        lean_groups = groups([place])
     except NoSource as error:
         raise AgentError(str(error)) from error
-    (group,) = found
+    (group,) = lean_groups
     if remote is not None:
         url = without_credentials(remote.url)
         return Source(_last(url), url, place.name, group, own=False)
@@ -50,26 +50,26 @@ def open_source(text: str, written: Mapping[str, str]) -> Source:
     if changes:
         more = f" and {len(changes) - SHOWN_FILES} more" if len(changes) > SHOWN_FILES else ""
         raise AgentError(
-            f"{text}: not as in its commit: {', '.join(changes[:SHOWN_FILES])}{more}; commit the changes, or name "
-            f"{text}@{group.commit[:12]}... (all of it), which takes the commit as it is"
+            f"{text}: has uncommitted changes ({', '.join(changes[:SHOWN_FILES])}{more}); commit them, or name "
+            f"{text}@{group.commit[:12]}... (in full), to use the commit without them"
         )
     return Source(_last(str(group.root)), str(group.root), group.commit, group, own=True)
 
 
 def digest_of(content: bytes) -> str:
-    """Names a file's content."""
+    """A digest of a file's content."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _ours(root: Path, name: str, written: Mapping[str, str]) -> bool:
-    """Whether a changed file is as we wrote it. `name`: from the top of the worktree, as git says it."""
+    """Whether a changed file is exactly as the agent wrote it. `name`: its path in the worktree, as git prints it."""
     candidates = [folder / name.strip('"') for folder in (root, *root.parents)]
     file = next((each for each in candidates if each.is_file()), None)
     return file is not None and digest_of(file.read_bytes()) in written
 
 
 def _contents(group: Group, written: Mapping[str, str]) -> str:
-    """In place of a commit, for a folder without git: as it was before we wrote."""
+    """A digest instead of a commit, for a folder without git: of its files before the agent wrote proofs."""
     digest = hashlib.blake2b(digest_size=16)
     for file in group.files:
         content = digest_of(file.read_bytes())

@@ -1,4 +1,4 @@
-"""agent.sqlite: repositories, theorems, gaps, attempts, and which stages are done."""
+"""agent.sqlite: repositories, theorems, gaps, attempts, and finished stages."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from node.agent.schema import MIGRATIONS
 FILE = "agent.sqlite"
 
 AGENT = 0
-"""In place of a repository: the stage is the agent's as a whole, the data that of the first network."""
+"""Used instead of a repository for stages of the whole agent, and for the data of the first network."""
 
 STAGE_ENDED = "agent:stage-ended"
-"""Point at which tests kill the process."""
+"""Point at which tests can kill the process."""
 
 ADVICE = database.Advice(
     AgentError,
@@ -42,30 +42,30 @@ ADVICE = database.Advice(
     failing="the disk may be full or failing: look at it and start again",
     passed=(sqlite3.IntegrityError,),
 )
-"""How errors about the file are told."""
+"""Texts for errors about the file."""
 
 _REPOSITORY = 'id, name, source, "commit", root, own, lean, place'
 _THEOREM = "path, line, name, kind, statement, proof, steps, difficulty, problem, class, held_out, id"
 
 
 class AgentStore(database.Database):
-    """The open file. Raises AgentError where it cannot be written or read."""
+    """The open database. Raises AgentError if it cannot be written or read."""
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         path = folder / FILE
         if read_only and not path.is_file():
-            raise AgentError(f"{folder} holds no agent ({FILE} is not there)")
+            raise AgentError(f"{folder}: has no agent (no {FILE}); `proofmesh agent --out {folder}` makes one")
         super().__init__(path, MIGRATIONS, ADVICE, read_only=read_only)
 
     # --- stages -----------------------------------------------------------------------------------------------------
 
     def stage(self, repository: int, stage: str) -> StageRow | None:
-        """A stage that is done; None if it is not."""
+        """A finished stage; None if it is not finished."""
         rows = self._rows("SELECT seconds, details FROM stages WHERE repository = ? AND stage = ?", repository, stage)
         return StageRow(rows[0][0], msgspec.json.decode(rows[0][1])) if rows else None
 
     def end_stage(self, repository: int, stage: str, seconds: float, details: dict[str, Any]) -> None:
-        """Record that a stage is done."""
+        """Records that a stage is finished."""
         with self._transaction() as db:
             _end_stage(db, repository, stage, seconds, details)
         faults.reach(STAGE_ENDED)
@@ -73,24 +73,24 @@ class AgentStore(database.Database):
     # --- repositories and theorems ----------------------------------------------------------------------------------
 
     def repositories(self) -> list[Repository]:
-        """All of them, in the order of the curriculum; those that are not in it last."""
+        """All repositories in the order of the curriculum; those that are not in it come last."""
         rows = self._rows(f"SELECT {_REPOSITORY} FROM repositories ORDER BY place IS NULL, place, id")
         return [_repository(row) for row in rows]
 
     def repository(self, source: str, commit: str, root: Path, *, own: bool, name: str) -> Repository:
-        """The repository at this commit; a new row if there is none. A name that is taken gets a number."""
+        """The repository at this commit; creates a row if there is none. A name that is in use gets a number."""
         with self._transaction() as db:
-            found = _known(db, source, commit)
-            if found is None:
+            row_before = _known(db, source, commit)
+            if row_before is None:
                 taken = {row[0] for row in db.execute("SELECT name FROM repositories")}
                 free = next(each for each in _names(name) if each not in taken)
                 values = (free, source, commit, str(root), own)
                 db.execute(
                     'INSERT INTO repositories (name, source, "commit", root, own) VALUES (?, ?, ?, ?, ?)', values
                 )
-                found = _known(db, source, commit)
-        assert found is not None
-        return found
+                row_before = _known(db, source, commit)
+        assert row_before is not None
+        return row_before
 
     def keep_trace(
         self,
@@ -101,7 +101,7 @@ class AgentStore(database.Database):
         seconds: float,
         details: dict[str, Any],
     ) -> None:
-        """Record what a repository holds, in place of what is there, and that it is traced."""
+        """Records files and theorems of a traced repository, replaces earlier ones, and ends the stage."""
         with self._transaction() as db:
             for table in ("files", "theorems"):
                 db.execute(f"DELETE FROM {table} WHERE repository = ?", (repository,))
@@ -117,7 +117,7 @@ class AgentStore(database.Database):
         faults.reach(STAGE_ENDED)
 
     def theorems(self, repository: int) -> list[TheoremRow]:
-        """Theorems of a repository, by place."""
+        """Theorems of a repository, by position."""
         rows = self._rows(f"SELECT {_THEOREM} FROM theorems WHERE repository = ? ORDER BY path, line, id", repository)
         return [replace(TheoremRow(*row[:9]), category=row[9], held_out=bool(row[10]), number=row[11]) for row in rows]
 
@@ -127,14 +127,14 @@ class AgentStore(database.Database):
         return [FileRow(*row) for row in rows]
 
     def keep_curriculum(self, places: dict[int, int], classes: Iterable[tuple[str, int]]) -> None:
-        """Record the order of the repositories, and the classes of theorems: (class, theorem)."""
+        """Records the order of the repositories, and the classes of theorems: (class, theorem)."""
         with self._transaction() as db:
             for repository, place in places.items():
                 db.execute("UPDATE repositories SET place = ? WHERE id = ?", (place, repository))
             db.executemany("UPDATE theorems SET class = ? WHERE id = ?", classes)
 
     def hold_out(self, repository: int, theorems: Sequence[int]) -> None:
-        """Record which theorems are never trained on."""
+        """Records which theorems are held out."""
         with self._transaction() as db:
             db.execute("UPDATE theorems SET held_out = 0 WHERE repository = ?", (repository,))
             db.executemany("UPDATE theorems SET held_out = 1 WHERE id = ?", [(each,) for each in theorems])
@@ -142,7 +142,7 @@ class AgentStore(database.Database):
     # --- training ---------------------------------------------------------------------------------------------------
 
     def keep_training(self, repository: int, seconds: float, details: dict[str, Any]) -> None:
-        """Record that a repository was trained on: all of its theorems that have proofs and are not held out."""
+        """Records that a repository was trained on: all its theorems with proofs that are not held out."""
         with self._transaction() as db:
             db.execute(
                 "INSERT OR IGNORE INTO trained_in SELECT id, repository FROM theorems"
@@ -153,12 +153,12 @@ class AgentStore(database.Database):
         faults.reach(STAGE_ENDED)
 
     def trained(self, repository: int) -> int:
-        """How many of a repository's theorems were trained on."""
+        """Number of theorems of a repository that were trained on."""
         query = "SELECT COUNT(*) FROM trained_in JOIN theorems ON theorem = id WHERE repository = ?"
         return int(self._rows(query, repository)[0][0])
 
     def keep_evaluations(self, evaluations: Iterable[Evaluation]) -> None:
-        """Record measurements; those that are there already are replaced."""
+        """Records measurements, and replaces earlier ones."""
         with self._transaction() as db:
             for each in evaluations:
                 values = (each.training, each.repository, each.loss, each.accuracy, each.tokens)
@@ -173,7 +173,7 @@ class AgentStore(database.Database):
     def keep_filled(
         self, repository: int, phase: Phase, policy: str, attempts: Iterable[Attempt], patch: Patch | None
     ) -> None:
-        """Record what became of a file's gaps."""
+        """Records the results of a file's gaps."""
         with self._transaction() as db:
             for each in attempts:
                 place = (repository, each.path, each.line, each.column)
@@ -184,7 +184,7 @@ class AgentStore(database.Database):
                 )
                 where = 'SELECT id FROM sorries WHERE repository = ? AND path = ? AND line = ? AND "column" = ?'
                 (number,) = db.execute(where, place).fetchone()
-                told = (
+                fields = (
                     policy,
                     each.state,
                     each.reason,
@@ -195,14 +195,14 @@ class AgentStore(database.Database):
                     each.simulations,
                 )
                 db.execute(
-                    "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, phase, *told)
+                    "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, phase, *fields)
                 )
             if patch is not None:
                 values = (repository, patch.path, phase, patch.old, patch.new, patch.diff)
                 db.execute("INSERT OR REPLACE INTO patches VALUES (?, ?, ?, ?, ?, ?)", values)
 
     def attempts(self, repository: int, phase: Phase) -> list[Attempt]:
-        """Searches of a phase, by place."""
+        """Searches of a phase, by position."""
         rows = self._rows(
             'SELECT path, line, "column", name, goal, state, reason, script, rests, found_by, seconds, simulations'
             " FROM attempts JOIN sorries ON sorry = id WHERE repository = ? AND phase = ?"
@@ -219,8 +219,8 @@ class AgentStore(database.Database):
 
 
 def _end_stage(db: sqlite3.Connection, repository: int, stage: str, seconds: float, details: dict[str, Any]) -> None:
-    told = msgspec.json.encode(details).decode()
-    db.execute("INSERT OR REPLACE INTO stages VALUES (?, ?, ?, ?)", (repository, stage, seconds, told))
+    encoded = msgspec.json.encode(details).decode()
+    db.execute("INSERT OR REPLACE INTO stages VALUES (?, ?, ?, ?)", (repository, stage, seconds, encoded))
 
 
 def _repository(row: tuple[Any, ...]) -> Repository:

@@ -1,4 +1,4 @@
-"""The first stage: the theorems of a repository, with their difficulty, in the database; their steps as files."""
+"""The first stage: traces a repository, for theorems with their difficulty, and files with their steps."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from node.lean.trace.session import Work, plan, run_all
 from node.lean.trace.tracing import Tracer
 
 JOB_MB = 3000
-"""Memory to count on for each job: Lean with a large library."""
+"""Assumed memory of each job: Lean with a large library."""
 
 STEPS = "steps.jsonl"
-"""Every atomic step of the repository, as `proofmesh trace` writes it."""
+"""File with all atomic steps of the repository, as `proofmesh trace` writes it."""
 
 
 @dataclass(frozen=True)
 class Traced:
-    """What tracing a repository came to."""
+    """The result of tracing a repository."""
 
     files: list[FileRow]
     theorems: list[TheoremRow]
@@ -45,9 +45,9 @@ def trace(
     folder: Path,
     heard: Callable[[TracedFile], None],
 ) -> Traced:
-    """Trace a repository; files that are traced already are not traced again. `heard` gets each file.
+    """Traces a repository. Files that are traced already are skipped. `heard` is called with each file.
 
-    Raises AgentError when no file can be traced.
+    Raises AgentError if no file can be traced.
     """
     started = time.monotonic()
     group = source.group
@@ -66,7 +66,7 @@ def trace(
     run_all(works, settings.trace_jobs or _jobs(), report)
     if all(each.error for each in files):
         build = f"; run `lake build` in {group.root} first" if group.lake else ""
-        raise AgentError(f"no file of it can be traced: {files[0].path}: {files[0].error.splitlines()[0]}{build}")
+        raise AgentError(f"no file can be traced: {files[0].path}: {files[0].error.splitlines()[0]}{build}")
     write(works, folder, ["proofmesh"])
     files.sort(key=lambda each: each.path)
     theorems.sort(key=lambda each: (each.path, each.line))
@@ -90,7 +90,7 @@ def _rows(path: str, traced: TracedFile) -> Iterator[TheoremRow]:
 
 
 def _proof(theorem: TracedTheorem) -> str:
-    """Its tactics as written, those inside of others left out: they stand in their text."""
+    """The tactics as written, without those inside other tactics, whose text includes them."""
     return "\n".join(line for block in theorem.blocks for line in _outermost(block))
 
 

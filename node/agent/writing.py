@@ -1,4 +1,4 @@
-"""Writes verified proofs into the user's own repositories; any number of times with the same result."""
+"""Writes verified proofs into the user's repositories. Repeated calls have the same result."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from node.proving.fill_files import NotWritten, write_file
 
 
 def write_patches(repository: Repository, patches: list[Patch]) -> list[str]:
-    """Write files that are as they were when their gaps were searched. Returns why others were not written, a line
-    each; a file that has the proofs already is none of them."""
+    """Writes the files that have not changed since their gaps were searched. Returns one line for each file that was
+    not written, with the reason; files that have the proofs already are not listed."""
     problems = []
     for patch in patches:
         path = repository.root / patch.path
         try:
-            found = path.read_bytes()
-            if found == patch.new:
+            content = path.read_bytes()
+            if content == patch.new:
                 continue
-            if digest_of(found) != patch.old:
-                raise NotWritten("it has changed since its gaps were searched; apply the report's diff by hand")
-            write_file(path, found, patch.new)
+            if digest_of(content) != patch.old:
+                raise NotWritten("the file has changed since its gaps were searched; apply the report's diff by hand")
+            write_file(path, content, patch.new)
         except NotWritten as error:
             problems.append(f"{repository.name}: {patch.path}: not written: {error}")
         except OSError as error:

@@ -1,7 +1,7 @@
-"""Plays the attempts of an evaluation in this process: the prover's own searches on our own Lean workers.
+"""Plays the attempts of an evaluation in this process, with the prover's searches and this machine's Lean workers.
 
-A search whose proof is being verified leaves its slot to another one: neither Lean's workers nor the network wait for
-verifications. Proofs that are found within a few seconds are verified together.
+While the proof of a search is being verified, another search uses its slot, so that Lean workers and the network stay
+busy. Proofs that are found within a few seconds of each other are verified in one batch.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from node.proving.policies import OpenedPolicy, open_policy, parse
 from node.proving.prover import ProvingFailed
 
 TACTIC_SECONDS = 5.0
-"""For one tactic, as in a prover."""
+"""Time limit of one tactic, as in a prover."""
 
 GATHER_SECONDS = 15.0
-"""For which a proof waits for others, so that they are verified together: a batch takes a second of both cores, of
-whatever size. A proof that waits when the process is killed is looked for again."""
+"""How long a proof waits for further proofs, so that they are verified in one batch: a batch takes one second of both
+cores, whatever its size. If the process is killed meanwhile, the next run plays this attempt again."""
 
 
 class LoneVenue:
@@ -59,9 +59,9 @@ class LoneVenue:
         guide: Guide | None = None,
         note: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`searches`: at once; 0: as many as a prover has; `models`: how language models are asked;
-        `premises`: folder of an index of premises; `guide`: a progress model beside the policy.
-        Raises BadPolicy."""
+        """`searches`: concurrent searches, 0 for as many as a prover has. `models`: settings of language models.
+        `premises`: folder of a premise index. `guide`: a progress model that is used with the policy. Raises
+        BadPolicy."""
         self.toolchain = toolchain
         self.parts = parse(policy)
         self.policy = without_servers(policy)
@@ -87,18 +87,18 @@ class LoneVenue:
         self._note = note
 
     async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
-        """Lean is asked once for each statement, header and version of it; the answers are kept between runs."""
+        """Elaborates each statement once for each header and Lean version; the answers are cached across runs."""
 
         def begin(count: int) -> None:
             if count:
-                self._note(f"asking Lean which of {count} statements it takes")
+                self._note(f"elaborating {count} statements")
 
         return await elaboration_errors([each.theorem for each in statements], self.toolchain, begin=begin)
 
     @asynccontextmanager
     async def player(self, plan: Plan) -> AsyncIterator[LonePlayer]:
-        """A network that fails is the attempt's failure, also beside a list: without it another policy would be
-        evaluated. Raises BadPolicy, ProvingFailed."""
+        """A failing network fails the attempt, even if the policy also has a list of tactics: the list without the
+        network would be another policy. Raises BadPolicy, ProvingFailed."""
         threads = sizes(read_machine()).inference_threads
         opening = open_policy(
             self.parts,
@@ -114,7 +114,7 @@ class LoneVenue:
             yield LonePlayer(plan, lean, policy, searches=self.searches)
 
     def lean_cpu(self) -> float | None:
-        """Of Lean's processes: this process starts no others."""
+        """CPU seconds of all child processes: these are the Lean processes."""
         return cost.children_cpu()
 
 
@@ -129,7 +129,7 @@ class LonePlayer:
         self._gathering = Gathering(GATHER_SECONDS, self.slots.over)
 
     async def play(self, statement: StatementRecord, number: int, slot: Slot) -> AttemptRecord:
-        """One attempt. A proof that Lean refuses is taken out of the search, which goes on."""
+        """Plays one attempt. If Lean rejects a proof, the search discards it and continues."""
         verified: dict[str, object] = {}
 
         async def verify(proof: ProofTree) -> str:
@@ -167,7 +167,7 @@ class LonePlayer:
         return record_of(result, name, number, proof=verified if result.proof is not None else None)
 
     async def _verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
-        """Lean's word on a proof, from fresh processes. Raises ProvingFailed."""
+        """Verifies a proof in fresh Lean processes. Raises ProvingFailed."""
         await self._gathering.wait()
         try:
             return await self._lean.verifier.verify(theorem.renamed(), script)

@@ -1,14 +1,15 @@
-"""Evaluations compared: each with the first one, on the statements that count on both sides. Pure.
+"""Compares evaluations: each side with the first one, on the statements that count on both. Pure.
 
-Rates are what one attempt solves on average: of a statement with several passes the share of its attempts, of a side
-with several seeds the mean over them. The interval is of the difference of the rates, by bootstrap over statements,
-each drawn with what it came to on both sides. So it says what other statements of this kind would show, with these
-networks and seeds; how much seeds differ, the deviation over seeds says.
+A rate is the share of statements that one attempt solves on average. A statement with several passes contributes the
+share of its attempts that solved it; a side with several seeds has the mean over its seeds. The interval is a paired
+bootstrap of the difference of the rates over statements. It covers the choice of statements, for these networks and
+seeds. The deviation over seeds says how much seeds differ.
 
-McNemar's test wants one outcome of a statement for each side. With one attempt each it is whether that solved it. With
-several it is whether one of the first k did, k the number that both sides have: whoever has more attempts solves more
-by that alone. This is then about pass@k, and so are the statements won and lost. What belongs to the difference of the
-rates is the permutation test, which swaps the sides of statements at random; with one attempt each both are the same.
+McNemar's test needs one outcome of each statement and side. With one attempt, the outcome is whether it solved the
+statement. With several attempts, it is whether one of the first k did, where k is the number that both sides have:
+with more attempts a side would solve more for that reason alone. The test, and the statements won and lost, are then
+about pass@k. The p-value of the difference of the rates is that of the permutation test, which swaps the sides of
+statements at random. With one attempt on each side both tests are the same.
 """
 
 from __future__ import annotations
@@ -48,15 +49,15 @@ class Difference:
     high: float
     """Ends of the 95% interval of the difference."""
     p: float
-    """Permutation test: how likely at least such a difference is if the sides do not differ; McNemar's exact test where
-    each side has one attempt at a statement."""
+    """p-value of the permutation test: the probability of a difference at least this large if the sides do not differ.
+    McNemar's exact test if each side has one attempt at each statement."""
     both: int
-    """Statements that one of the first k attempts solved on both sides."""
+    """Statements that both sides solved with one of their first k attempts."""
     only_first: int
     only_second: int
     neither: int
     mcnemar: float
-    """p-value of McNemar's exact test on these."""
+    """p-value of McNemar's exact test on these four counts."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,13 @@ class AtBudget:
 
     limit: int
     exact: bool
-    """What every attempt would have come to is known. Otherwise some ended before, by another budget."""
+    """True when the outcome of every attempt within this budget is known. Otherwise some attempts ended earlier, by
+    another budget."""
     open_first: float
-    """How much the rate would be higher if all of them solved their statements."""
+    """How much higher the rate would be if all these attempts solved their statements."""
     open_second: float
     found: Difference
-    """With these attempts unsolved."""
+    """The difference, with these attempts counted as unsolved."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,8 @@ class SideFacts:
     """Standard deviation over seeds; nan with one."""
     spent: Spent
     unsolved: Spent
-    """On statements that no attempt of either side solved: a proof ends an attempt, so who solves more spends less, and
-    only here both had what they were given."""
+    """Spending on statements that neither side solved. A proof ends an attempt, so a side that solves more spends less;
+    only on these statements both sides used their full budgets."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +100,13 @@ class Comparison:
     second: SideFacts
     pairing: Pairing
     tries: tuple[int, int]
-    """The least and the largest k: attempts at a statement that are compared."""
+    """The smallest and the largest k, the number of attempts at a statement that are compared."""
     single: bool
-    """Whether each side has one attempt at each statement: then p is McNemar's, else the permutation test's."""
+    """True when each side has one attempt at each statement. Then p is that of McNemar's test, else of the permutation
+    test."""
     total: Difference
     without_flawed: Difference | None
-    """Without the statements that are known to be flawed; None where there are none."""
+    """Without the statements with known flaws; None if there are none."""
     won: tuple[str, ...]
     """Statements that only the second side solved."""
     lost: tuple[str, ...]
@@ -111,12 +114,12 @@ class Comparison:
     simulations: tuple[AtBudget, ...]
     lean_attempts: tuple[AtBudget, ...]
     exact_simulations: int
-    """The largest common budget within which all is known on both sides; 0: none."""
+    """The largest common budget within which all outcomes of both sides are known; 0: none."""
     exact_lean_attempts: int
     equal_spending: bool
-    """Lean attempts that the sides have spent on an attempt differ by at most 5%."""
+    """True when the mean numbers of Lean attempts in an attempt differ by at most 5% between the sides."""
     equal_unsolved: bool
-    """The same on statements that neither side solved."""
+    """The same, on statements that neither side solved."""
     warnings: tuple[str, ...]
 
 
@@ -168,7 +171,7 @@ def _difference(
     score: Callable[[Sequence[StatementResult]], float] = mean_score,
     solved: Callable[[AttemptRecord], bool] = _is_solved,
 ) -> Difference:
-    """`score`: of a side at a statement; `solved`: whether an attempt counts as solved."""
+    """`score`: the score of one side at a statement. `solved`: whether an attempt counts as solved."""
     scores = [(score(each.first), score(each.second)) for each in pairs]
     difference, low, high = bootstrap_interval(scores, seed)
     outcomes = [_any(each, solved) for each in pairs]
@@ -176,7 +179,7 @@ def _difference(
     exact = mcnemar(only_first, only_second)
     return Difference(
         statements=len(pairs),
-        first=statistics.fmean(one for one, _ in scores) if scores else math.nan,
+        first=statistics.fmean(one_rate for one_rate, _ in scores) if scores else math.nan,
         second=statistics.fmean(other for _, other in scores) if scores else math.nan,
         difference=difference,
         low=low,
@@ -198,7 +201,7 @@ def _any(pair: Pair, solved: Callable[[AttemptRecord], bool]) -> tuple[bool, boo
 def _by_budget(
     first: Side, second: Side, pairs: Sequence[Pair], kind: str, seed: int
 ) -> tuple[tuple[AtBudget, ...], int]:
-    """The difference within smaller budgets that both sides have had, and the largest of them that is exact."""
+    """The differences within smaller budgets that both sides had, and the largest of these budgets that is exact."""
     most = min(reach(each, kind) for each in (*first.seeds, *second.seeds))
     exact = min(
         exact_until(rows, results.plan, kind)
@@ -237,7 +240,7 @@ def _at_budget(
 
 
 def _by_seed(side: Side, rows: Sequence[Sequence[StatementResult]]) -> list[tuple[Results, list[StatementResult]]]:
-    """Each seed's results, and its part of the rows."""
+    """The results of each seed, with its rows."""
     return [(results, [each[index] for each in rows]) for index, results in enumerate(side.seeds)]
 
 

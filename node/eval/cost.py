@@ -1,4 +1,4 @@
-"""CPU seconds of this process, and of the Lean processes that it has started."""
+"""CPU seconds of this process and of the Lean processes that it started."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import psutil
 
 
 def own_cpu() -> float:
-    """CPU seconds of this process since it began."""
+    """CPU seconds of this process since its start."""
     return sum(os.times()[:2])
 
 
 def children_cpu() -> float:
-    """CPU seconds of all processes below this one since it began, ended ones included.
+    """CPU seconds of all descendants of this process since its start, ended ones included.
 
-    The kernel counts a process to its parent when it has ended and the parent has waited for it; those that live, and
-    what they have waited for, are added here.
+    When a process has ended and its parent has waited for it, the kernel adds its time to the parent's. The times of
+    the running descendants, and of the children that they have waited for, are added here.
     """
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     total = used.ru_utime + used.ru_stime
     for child in psutil.Process().children(recursive=True):
         try:
             times = child.cpu_times()
-        except psutil.Error:  # it has ended meanwhile, and counts to its parent
+        except psutil.Error:  # it has just ended: its parent has its time
             continue
         total += times.user + times.system + times.children_user + times.children_system
     return total

@@ -1,4 +1,7 @@
-"""The share of statements that is solved against the budget, exactly, from when each proof was found. Pure."""
+"""Solve-rate curves: the share of statements solved within each budget, computed from when each proof was found.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from node.eval.known import exact_until, spent_of
 from node.eval.results import Results, StatementResult, solved_at
 
 KINDS = {"simulations": "simulations", "lean_attempts": "Lean attempts", "seconds": "seconds"}
-"""The kinds of budget, and what an axis calls them."""
+"""The kinds of budget, each with the label of its axis."""
 
 MOST_POINTS = 2000
-"""Of a curve. A picture cannot show more, and a curve of 100,000 proofs would have as many."""
+"""Most points of a curve. A picture cannot show more, and a curve of 100,000 proofs would have 100,000 points."""
 
 _Z = 1.959963984540054
 """Standard deviations within which 95% of a normal distribution lie."""
@@ -22,23 +25,23 @@ _Z = 1.959963984540054
 
 @dataclass(frozen=True)
 class Curve:
-    """Share solved against budget: a step at each point, level behind the last one."""
+    """Share solved against budget: a step function with a step at each point, constant after the last one."""
 
     label: str
     points: Sequence[tuple[float, float]]
-    """(budget, share that is solved with it); budgets grow. The last point is where the curve ends."""
+    """(budget, share solved within it), by increasing budget. The curve ends at the last point."""
     low: Sequence[float]
     """Ends of the 95% interval at each point."""
     high: Sequence[float]
     complete_until: float = math.inf
-    """Attempts that were given up had at least this budget. Behind it the curve is a lower bound."""
+    """Every unsolved attempt had at least this budget. Beyond it the curve is a lower bound."""
 
 
 def wilson(solved: float, count: int) -> tuple[float, float]:
     """Ends of the 95% interval of a share: Wilson's score interval (JASA 22, 1927), over statements.
 
-    With several passes, scores lie between 0 and 1 and vary less than such outcomes: it is wider than need be then.
-    nan where there is no statement.
+    With several passes a score lies between 0 and 1 and varies less than an outcome of 0 or 1, so the interval is wider
+    than necessary. Returns nan if there is no statement.
     """
     if not count:
         return math.nan, math.nan
@@ -46,12 +49,12 @@ def wilson(solved: float, count: int) -> tuple[float, float]:
     scale = 1 + _Z**2 / count
     middle = (share + _Z**2 / (2 * count)) / scale
     half = _Z / scale * math.sqrt(max(0.0, share * (1 - share)) / count + _Z**2 / (4 * count**2))
-    # What is certain comes out as itself, whatever the rounding.
+    # Shares of exactly 0 and 1 must not be changed by rounding.
     return (0.0 if solved <= 0 else max(0.0, middle - half)), (1.0 if solved >= count else min(1.0, middle + half))
 
 
 def curve_of(results: Results, kind: str, label: str = "") -> Curve:
-    """The curve of an evaluation for one of KINDS; without points where no statement counts."""
+    """The curve of an evaluation for one of KINDS; it has no points if no statement counts."""
     counted = [row for row in results.statements if row.counts]
     steps = sorted(_steps(counted, kind))
     given = float(getattr(results.plan.budgets, kind))
@@ -79,14 +82,14 @@ def curves_of(results: Results) -> dict[str, Curve]:
 
 
 def _steps(counted: Sequence[StatementResult], kind: str) -> Iterator[tuple[float, float]]:
-    """(budget, what the proof that was found with it adds to the sum of scores)."""
+    """(budget, score that a proof found with this budget adds to the sum of scores)."""
     for row in counted:
         for attempt in row.solved:
             yield solved_at(attempt)[kind], 1 / len(row.decided)
 
 
 def _summed(steps: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """(budget, sum of all that is solved with it)."""
+    """(budget, sum of the scores within it)."""
     total = 0.0
     for budget, group in itertools.groupby(steps, key=lambda step: step[0]):
         total = math.fsum([total, *(added for _, added in group)])
@@ -94,7 +97,7 @@ def _summed(steps: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float
 
 
 def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """At most MOST_POINTS of them, the first and the last included."""
+    """At most MOST_POINTS of the points, including the first and the last."""
     if len(points) <= MOST_POINTS:
         return points
     return [points[round(index * (len(points) - 1) / (MOST_POINTS - 1))] for index in range(MOST_POINTS)]

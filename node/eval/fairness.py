@@ -1,4 +1,4 @@
-"""Whether a comparison is fair: what the sides have spent, and where they were not given the same. Pure."""
+"""Whether a comparison is fair: what each side has spent, and in which conditions the sides differ. Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from node.eval.sides import Pairing, Side
 from node.eval.words import budgets_in_words, library_in_words
 
 TOLERANCE = 0.05
-"""Spending that differs by no more is called equal."""
+"""Largest relative difference between spendings that count as equal."""
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What a side has spent on the statements that are compared: means of an attempt."""
+    """What a side has spent on the compared statements: means per attempt."""
 
     attempts: int
     simulations: float
@@ -29,10 +29,10 @@ class Spent:
     seconds: float
     """From its start to its end, verification included."""
     lean_cpu: float
-    """CPU seconds of Lean, mean of all attempts of the evaluations; nan: a mesh's, nobody knows."""
+    """CPU seconds of Lean, mean over all attempts of the evaluations; nan if a mesh played them: then it is unknown."""
 
     def about_equal(self, other: Spent) -> bool:
-        """Whether the Lean attempts of an attempt are equal, within 5%."""
+        """True when the mean numbers of Lean attempts in an attempt are equal within 5%."""
         return abs(self.lean_attempts - other.lean_attempts) <= TOLERANCE * max(self.lean_attempts, other.lean_attempts)
 
 
@@ -46,7 +46,7 @@ def spent(side: Side, rows: Iterable[Sequence[StatementResult]]) -> Spent:
     used = [each.statistics for each in attempts]
     cpu = [each.costs.lean_cpu for each in side.seeds]
     played = sum(each.costs.attempts for each in side.seeds)
-    known = math.fsum(each for each in cpu if each is not None)
+    known_cpu = math.fsum(each for each in cpu if each is not None)
     return Spent(
         attempts=len(attempts),
         simulations=mean(each.simulations for each in used),
@@ -54,12 +54,12 @@ def spent(side: Side, rows: Iterable[Sequence[StatementResult]]) -> Spent:
         samples=mean(each.samples for each in used),
         tokens=mean(each.tokens for each in used),
         seconds=mean(each.seconds for each in used),
-        lean_cpu=known / played if played and None not in cpu else math.nan,
+        lean_cpu=known_cpu / played if played and None not in cpu else math.nan,
     )
 
 
 def warnings(first: Side, second: Side, pairing: Pairing) -> list[str]:
-    """In what the comparison is unfair, a sentence each. Policy, method and seed are what may be compared."""
+    """One sentence for each way in which the comparison is unfair. Policy, method and seed may differ."""
     return [
         *_benchmarks(first, second, pairing),
         *_conditions(first, second),
@@ -99,13 +99,13 @@ _CONDITIONS: tuple[tuple[str, Callable[[Plan], str]], ...] = (
     ("the searches behind whole proofs differ", lambda plan: plan.then or "none"),
     ("expansions in flight differ", lambda plan: str(plan.leaves)),
 )
-"""What should be the same, and how it is said."""
+"""Conditions that should be the same: the warning, and the value of a plan in words."""
 
 
 def _conditions(first: Side, second: Side) -> list[str]:
     problems = []
-    for problem, said in _CONDITIONS:
-        here, there = ({said(each.plan): None for each in side.seeds} for side in (first, second))
+    for problem, in_words in _CONDITIONS:
+        here, there = ({in_words(each.plan): None for each in side.seeds} for side in (first, second))
         if set(here) != set(there):
             problems.append(f"{problem}: {' / '.join(here)} in {first.label}, {' / '.join(there)} in {second.label}")
     return problems
@@ -113,37 +113,38 @@ def _conditions(first: Side, second: Side) -> list[str]:
 
 def _out_of_time(first: Side, second: Side) -> list[str]:
     return [
-        f"{side.label}: {number_of(count, 'attempt')} had no more time: how far a search comes in its seconds "
-        "depends on the machine, and on what else it does"
+        f"{side.label}: {number_of(count, 'attempt')} had no more time: how far a search gets within its seconds "
+        "depends on the machine and its load"
         for side in (first, second)
         if (count := sum(each.endings[Ended.SECONDS] for each in side.seeds))
     ]
 
 
 def _within(side: Side) -> list[str]:
-    """Whether the evaluations of one side differ in more than their seeds, or in nothing."""
+    """Warnings if the evaluations of one side differ in more than their seeds, or do not differ at all."""
     if len(side.seeds) < 2:
         return []
     plans = [each.plan for each in side.seeds]
     same = {"method": {each.method for each in plans}} | {
-        problem.split(",")[0]: {said(each) for each in plans} for problem, said in _CONDITIONS
+        problem.split(",")[0]: {in_words(each) for each in plans} for problem, in_words in _CONDITIONS
     }
     problems = [
-        f"{side.label}: its evaluations are taken for one with several seeds, and are not alike: {name} "
+        f"{side.label}: its evaluations should differ only in their seeds; they also differ in {name} "
         f"({' / '.join(sorted(values))})"
         for name, values in same.items()
         if len(values) > 1
     ]
     if len({(each.seed, tuple(sorted(each.weights.items()))) for each in plans}) < len(plans):
         problems.append(
-            f"{side.label}: two of its evaluations have the same seed and the same weights: they say little anew"
+            f"{side.label}: two of its evaluations have the same seed and the same weights: the second adds little "
+            "information"
         )
     return problems
 
 
 def _unfinished(side: Side) -> list[str]:
     return [
-        f"{evaluation.path.name}: is not finished: {number_of(results.missing, 'attempt')} missing"
+        f"{evaluation.path.name}: not finished: {number_of(results.missing, 'attempt')} missing"
         for evaluation, results in zip(side.evaluations, side.seeds, strict=True)
         if results.missing
     ]
@@ -155,5 +156,5 @@ def _passes(first: Side, second: Side) -> list[str]:
         return []
     return [
         f"{first.label} has {number_of(counts[0], 'attempt')} at a statement and {second.label} {counts[1]}: rates "
-        f"are means, and who solves a statement is told by the first {min(counts)} of each"
+        f"are means, and a statement counts as solved if one of the first {min(counts)} attempts of a side solved it"
     ]

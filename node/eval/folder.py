@@ -1,10 +1,10 @@
-"""The folder of an evaluation: the plan, the statements, and the attempts, each appended when it is decided.
+"""The folder of an evaluation: its plan, its statements, and its attempts. Each attempt is appended when it ends.
 
 evaluation.json     what is evaluated, with what (`node.eval.plan`)
 statements.jsonl    a line for each statement
-attempts.jsonl      a line for each attempt that has ended; what a killed process leaves of a line is cut off
-sessions.jsonl      what each process has spent so far: the last line of each counts
-results.json, report.html, solved.png, proofs.lean    made from these, and made again at every end
+attempts.jsonl      a line for each attempt that has ended; a line that a killed process left incomplete is cut off
+sessions.jsonl      what each process has spent so far: the last line of each process counts
+results.json, report.html, solved.png, proofs.lean    made from the files above, whenever the command ends
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class FolderError(ValueError):
-    """A folder cannot be used for an evaluation, or holds none; the text says which, why, and what to do."""
+    """A folder cannot be used for an evaluation, or has none. The text says which folder, why, and what to do."""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     lean_cpu: float | None = None
     """CPU seconds of its Lean processes; None: they belong to a mesh."""
     own_cpu: float = 0.0
-    """Its own: search, and the network where it runs in this process."""
+    """CPU seconds of the process itself: search, and the network if it runs in this process."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ class Evaluation:
     plan: Plan
     statements: tuple[StatementRecord, ...]
     attempts: tuple[AttemptRecord, ...]
-    """In the order in which they ended; (name, number) names one attempt, and the last line of it counts."""
+    """In the order in which they ended. (name, number) identifies an attempt; its last line counts."""
     sessions: tuple[Session, ...] = ()
 
 
 def read(path: Path) -> Evaluation:
     """An evaluation, finished or not. Raises FolderError."""
     if not (path / PLAN).is_file():
-        raise FolderError(f"{path}: no evaluation is there (no {PLAN}); `proofmesh eval --out {path}` makes one")
+        raise FolderError(f"{path}: has no evaluation (no {PLAN}); `proofmesh eval --out {path}` makes one")
     sessions = {each.id: each for each in _lines(path / SESSIONS, Session)}
     return Evaluation(
         path,
@@ -72,10 +72,11 @@ def read(path: Path) -> Evaluation:
 
 
 class EvaluationFolder:
-    """An evaluation's folder while one process works on it. Leave it (`with`) to let others in."""
+    """An evaluation's folder while this process has locked it. Use it as a context manager; the end releases the
+    lock."""
 
     def __init__(self, path: Path) -> None:
-        """Raises FolderError: another process works on it, or it cannot be written."""
+        """Raises FolderError if another process has locked the folder, or it cannot be written."""
         self.path = path
         self._session = secrets.token_hex(4)
         try:
@@ -84,7 +85,7 @@ class EvaluationFolder:
             self._lock.acquire()
         except Timeout as error:
             raise FolderError(
-                f"{path}: another evaluation is at work in this folder; give this one its own, with --out"
+                f"{path}: another evaluation is running in this folder; name another folder with --out"
             ) from error
         except OSError as error:
             raise FolderError(f"{path}: cannot be written: {error.strerror}") from error
@@ -96,18 +97,16 @@ class EvaluationFolder:
         self._lock.release()
 
     def begin(self, plan: Plan) -> Evaluation:
-        """Begin this evaluation, or go on with it: what the folder holds of it. Raises FolderError for another one."""
+        """Begins this evaluation, or resumes it. Returns what the folder has of it. Raises FolderError if the folder
+        has another evaluation."""
         if not (self.path / PLAN).is_file():
             if foreign := [each.name for each in self.path.iterdir() if each.name not in (LOCK, STATEMENTS)]:
-                raise FolderError(
-                    f"{self.path}: holds something else ({foreign[0]}); give the evaluation its own folder"
-                )
+                raise FolderError(f"{self.path}: holds something else ({foreign[0]}); name an empty folder with --out")
             return Evaluation(self.path, plan, (), ())
         evaluation = read(self.path)
         if different := differences(evaluation.plan, plan):
             raise FolderError(
-                f"{self.path}: holds another evaluation ({'; '.join(different)}); give this one its own folder, "
-                "with --out"
+                f"{self.path}: holds another evaluation ({'; '.join(different)}); name another folder with --out"
             )
         cut_torn_line(self.path / ATTEMPTS)
         cut_torn_line(self.path / SESSIONS)
@@ -118,7 +117,8 @@ class EvaluationFolder:
         return replace(evaluation, plan=more)
 
     def write(self, plan: Plan, statements: Sequence[StatementRecord]) -> None:
-        """Keep what is evaluated; the plan last: a folder with a plan has its statements. Raises FolderError."""
+        """Writes the statements, then the plan: so a folder with a plan always has its statements. Raises
+        FolderError."""
         self._write(STATEMENTS, b"".join(msgspec.json.encode(each) + b"\n" for each in statements))
         self._write_plan(plan)
 
@@ -132,27 +132,27 @@ class EvaluationFolder:
             raise FolderError(f"{self.path / name}: cannot be written: {error.strerror}") from error
 
     def add(self, record: AttemptRecord) -> None:
-        """Keep an attempt: from now on no kill can lose it. Raises FolderError."""
+        """Appends an attempt. After this call a kill of the process cannot lose it. Raises FolderError."""
         self._append(ATTEMPTS, msgspec.json.encode(record))
 
     def note_session(self, seconds: float, own_cpu: float, lean_cpu: float | None) -> None:
-        """Keep what this process has spent so far. Raises FolderError."""
+        """Appends what this process has spent so far. Raises FolderError."""
         session = Session(id=self._session, seconds=round(seconds, 2), lean_cpu=lean_cpu, own_cpu=round(own_cpu, 2))
         self._append(SESSIONS, msgspec.json.encode(session))
 
     def _append(self, name: str, line: bytes) -> None:
-        """In one write, so that a kill cuts off the end of the file at worst."""
+        """Appends in one write, so that a kill at worst leaves an incomplete last line."""
         try:
             with (self.path / name).open("ab", buffering=0) as file:
                 written = file.write(line + b"\n")
-            if written != len(line) + 1:  # of a disk that gets full, a write takes what fits and raises nothing
+            if written != len(line) + 1:  # on a full disk a write can succeed in part
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise FolderError(f"{self.path / name}: cannot be written: {error.strerror}") from error
 
 
 def cut_torn_line(path: Path) -> None:
-    """Take away the last line of a file, if it has no end."""
+    """Removes the last line of a file if it is incomplete (has no newline)."""
     if not path.is_file():
         return
     with path.open("rb+") as file:
@@ -170,7 +170,7 @@ def _plan(path: Path) -> Plan:
 
 
 def _lines(path: Path, kind: type[T]) -> list[T]:
-    """The lines of a file, but for a torn last one. Raises FolderError."""
+    """The lines of a file, without an incomplete last one. Raises FolderError."""
     if not path.is_file():
         return []
     decoder = msgspec.json.Decoder(kind)

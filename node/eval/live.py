@@ -1,4 +1,4 @@
-"""What an evaluation shows while it runs: a live table on a terminal, else a line every ten seconds."""
+"""Progress of a running evaluation: a live table on a terminal, otherwise a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 REFRESHED = 2
-"""Times a second that the table is drawn: each takes 2 ms of this process."""
+"""Redraws of the table per second. Each takes 2 ms of this process."""
 
 LINE_SECONDS = 10.0
-"""Between two lines, where there is no terminal."""
+"""Seconds between two lines without a terminal."""
 
 MOST_FAMILIES = 12
-"""Rows of the table; fewer where the terminal is low."""
+"""Most rows of the table; a low terminal shows fewer."""
 
 _OTHER_LINES = 9
-"""Of the screen, that are not families."""
+"""Lines of the screen that are not rows of families."""
 
 
 class Counts:
-    """What has come of the attempts so far; each is counted once, when it ends."""
+    """Counts of the outcomes so far. Each attempt is counted once, when it ends."""
 
     def __init__(self, statements: Sequence[StatementRecord]) -> None:
         self.standings: Counter[Standing] = Counter()
-        """Of attempts."""
+        """Attempts by standing."""
         self.refused = {each.name for each in statements if each.refused}
-        """Statements that Lean does not take."""
+        """Statements that do not elaborate."""
         self.families: Counter[str] = Counter(each.family for each in statements)
-        """Statements of each."""
+        """Statements by family."""
         self.decided_of: Counter[str] = Counter()
-        """Decided attempts by family; `solved_of` likewise."""
+        """Decided attempts by family; `solved_of`: solved attempts by family."""
         self.solved_of: Counter[str] = Counter()
         self.within: Counter[int] = Counter()
         """Proofs by the smallest reported budget of simulations that finds them."""
         self._family = {each.name: each.family for each in statements}
 
     def add(self, record: AttemptRecord) -> None:
-        """An attempt has ended."""
+        """Counts an attempt that has ended."""
         self.standings[record.standing] += 1
         if record.standing is Standing.NOT_ELABORATED:
             self.refused.add(record.name)
@@ -73,17 +73,18 @@ class Counts:
         return self.solved + self.standings[Standing.UNSOLVED]
 
     def solved_within(self) -> list[tuple[int, int]]:
-        """(simulations, attempts that are solved with so many), for 8, 16, ... as far as proofs were found."""
-        found, total, budget = [], 0, FIRST_BUDGET
+        """(simulations, attempts solved within that number), for 8, 16, ... up to the budget that includes all
+        proofs."""
+        totals, total, budget = [], 0, FIRST_BUDGET
         while total < sum(self.within.values()):
             total += self.within[budget]
-            found.append((budget, total))
+            totals.append((budget, total))
             budget *= 2
-        return found
+        return totals
 
 
 class LiveView:
-    """Shows an evaluation while it runs (`with`); `recorded` is told of each attempt that has ended."""
+    """Shows a running evaluation inside a `with` block. Call `recorded` with each attempt that has ended."""
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class LiveView:
         console: Console,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`already`: what the folder holds; `total`: attempts of the whole evaluation, these included."""
+        """`already`: attempts in the folder. `total`: attempts of the whole evaluation, including these."""
         self._plan = plan
         self._total = total
         self._console = console
@@ -103,7 +104,7 @@ class LiveView:
         self.counts = Counts(statements)
         latest = {(each.name, each.number): each for each in already}
         for record in latest.values():
-            if record.standing is not Standing.UNDECIDED:  # it is played again
+            if record.standing is not Standing.UNDECIDED:  # it is played again, and counted then
                 self.counts.add(record)
         self._before = self._done_when_said = self._done
         self._began = self._said = clock()
@@ -134,7 +135,7 @@ class LiveView:
             self._say()
 
     def recorded(self, record: AttemptRecord) -> None:
-        """An attempt has ended."""
+        """Counts an attempt that has ended, and prints a line if one is due."""
         self.counts.add(record)
         if self._live is None and self._clock() - self._said >= LINE_SECONDS:
             self._say()
@@ -144,11 +145,11 @@ class LiveView:
         self._console.print(self.line(), markup=False, highlight=False, soft_wrap=True)
 
     def line(self) -> str:
-        """All of it in one line."""
+        """The whole progress in one line."""
         return f"{self._done}/{self._total} attempts, {self._outcomes()}; {self._speed()}"
 
     def table(self) -> RenderableType:
-        """What the terminal shows."""
+        """The table for the terminal."""
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -175,7 +176,7 @@ class LiveView:
         return Group(*parts)
 
     def _families(self) -> RenderableType:
-        """The largest families, as many as fit."""
+        """The table of the largest families, as many as fit on the screen."""
         from rich.table import Table
         from rich.text import Text
 
@@ -188,12 +189,12 @@ class LiveView:
             solved, decided = self.counts.solved_of[family], self.counts.decided_of[family]
             share = f"{solved / decided:.1%}" if decided else ""
             table.add_row(Text(printable(family) or "-"), str(solved), str(decided), share)
-        if (left := len(self.counts.families) - shown) > 0:
-            table.add_row(Text(f"and {left} smaller ones", style="dim"))
+        if (remaining := len(self.counts.families) - shown) > 0:
+            table.add_row(Text(f"and {remaining} smaller ones", style="dim"))
         return table
 
     def _outcomes(self) -> str:
-        """What has come of the attempts, and the solve rate with its interval."""
+        """Counts of the outcomes, and the solve rate with its interval."""
         counts = self.counts
         parts = [f"{counts.solved} solved", f"{counts.standings[Standing.UNSOLVED]} unsolved"]
         if undecided := counts.standings[Standing.UNDECIDED]:
@@ -206,13 +207,13 @@ class LiveView:
         return ", ".join(parts)
 
     def _speed(self) -> str:
-        """Attempts a second of this process, and how long the rest will take at that."""
+        """Attempts per second of this process, and the time that the remaining attempts take at this speed."""
         seconds, played = self._clock() - self._began, self._done - self._before
-        left = max(0, self._total - self._done)
+        remaining = max(0, self._total - self._done)
         if not played or seconds <= 0:
-            return f"{left} to play"
+            return f"{remaining} to play"
         rate = played / seconds
-        return f"{rate:.2f} attempts/s, {_duration(seconds)} so far, {_duration(left / rate)} left"
+        return f"{rate:.2f} attempts/s, {_duration(seconds)} so far, {_duration(remaining / rate)} left"
 
 
 def _duration(seconds: float) -> str:

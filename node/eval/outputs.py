@@ -1,4 +1,4 @@
-"""What an evaluation leaves for people: `results.json`, `report.html`, `solved.png`, `proofs.lean`, and a summary."""
+"""Writes the results of an evaluation (`results.json`, `report.html`, `solved.png`, `proofs.lean`) and its summary."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 RESULTS, REPORT, PICTURE, PROOFS = "results.json", "report.html", "solved.png", "proofs.lean"
 MOST_GROUPS = 12
-"""Families in the summary, the largest first."""
+"""Most families in the summary, the largest first."""
 
 
 def write_outputs(evaluation: Evaluation, passes: int) -> Results:
-    """Write them into the evaluation's folder, each whole. `passes`: that were asked for. Raises FolderError."""
+    """Writes the output files into the evaluation's folder, each atomically. `passes`: the requested number of passes.
+    Raises FolderError."""
     from node.eval.pictures import draw_panels
     from node.eval.report import report
 
@@ -47,7 +48,8 @@ def write_outputs(evaluation: Evaluation, passes: int) -> Results:
 
 
 def _write_proofs(path: Path, texts: tuple[str, ...]) -> None:
-    """`proofs.lean`, and `proofs-2.lean` ... where they are needed; those of an earlier end are taken away."""
+    """Writes `proofs.lean`, and `proofs-2.lean` ... if needed. Deletes files of an earlier run that are not needed
+    now."""
     name = Path(PROOFS)
     files = [path / name, *(path / f"{name.stem}-{number}{name.suffix}" for number in range(2, len(texts) + 1))]
     for file, text in zip(files, texts, strict=True):
@@ -57,7 +59,7 @@ def _write_proofs(path: Path, texts: tuple[str, ...]) -> None:
 
 
 def summary_lines(results: Results) -> RenderableType:
-    """What a terminal shows of an evaluation at its end."""
+    """The summary that the terminal shows at the end of an evaluation."""
     from rich.console import Group
     from rich.text import Text
 
@@ -114,7 +116,7 @@ def _largest(results: Results) -> list[tuple[str, Tally]]:
 
 
 def _budget_table(results: Results) -> Table:
-    """A row for each budget of simulations, or of the kind that was given."""
+    """A row for each smaller budget, of the kinds that the plan limits; of simulations if it limits none."""
     budgets = results.plan.budgets
     given = [kind for kind in KINDS if getattr(budgets, kind)] or ["simulations"]
     table = _table("within", "", "solved", "share", "95% interval")
@@ -135,8 +137,8 @@ def _group_table(name: str, groups: list[tuple[str, Tally]], results: Results) -
     table = _table(name, "solved", "of", "share")
     for group, tally in groups:
         table.add_row(Text(printable(group) or "-"), amount(tally.solved), f"{tally.statements:,}", percent(tally.rate))
-    if groups and (left := len(results.families) - len(groups)) > 0:
-        table.add_row(f"and {left} smaller ones", "", "", "")
+    if groups and (remaining := len(results.families) - len(groups)) > 0:
+        table.add_row(f"and {remaining} smaller ones", "", "", "")
     return table
 
 

@@ -1,4 +1,4 @@
-"""Plays the attempts of an evaluation on a running mesh: its provers search, its lean-proxies verify."""
+"""Plays the attempts of an evaluation on a running mesh: the provers search, the lean-proxies verify."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ from node.proving.policies import check_for_mesh
 from node.proving.served import check_served, policies_of
 
 CONNECT_SECONDS = 3.0
-"""Patience with a broker that was named on the command line."""
+"""Seconds to wait for the connection to a broker that the command line names."""
 
 NODES_SECONDS = 30.0
-"""Patience with a mesh that is just starting, until a prover and a lean-proxy are registered."""
+"""Seconds to wait until a prover and a lean-proxy are registered, in case the mesh is just starting."""
 
 LOOK_EVERY = 1.0
-"""Seconds between looks at the registry: provers come and go."""
+"""Seconds between two reads of the node registry: provers join and leave."""
 
 LOST_AFTER = 20.0
-"""Seconds without a result after which the broker is asked whether it still holds what is outstanding."""
+"""After this many seconds without a result the backlog is read, to see if the broker has lost attempts."""
 
 GATHER_SECONDS = 2.0
-"""For which a proof waits for others, so that a lean-proxy verifies them together."""
+"""How long a proof waits for further proofs, so that a lean-proxy verifies them in one batch."""
 
 VERIFY_SECONDS = 60.0
-"""After which an unanswered verification is asked for again."""
+"""Seconds after which an unanswered verification request is repeated."""
 
 VERIFY_PATIENCE = 600.0
-"""Seconds for a verification in all, time without a broker not counted."""
+"""Time limit of a verification with all its retries, in seconds; time without a broker does not count."""
 
 
 class MeshPlayer:
     """`Player` on a mesh."""
 
     def __init__(self, plan: Plan, bus: Bus, policy: str, searches: int = 0) -> None:
-        """`policy`: what attempts ask for; empty: what the provers are configured with. `searches`: attempts
-        outstanding at most; 0: as many as the provers have slots for."""
+        """`policy`: the policy of the attempts; empty: the one that the provers are configured with. `searches`: most
+        outstanding attempts; 0: as many as the provers have slots."""
         self._plan = plan
         self._bus = bus
         self._policy = policy
@@ -74,8 +74,8 @@ class MeshPlayer:
         self._gathering = Gathering(GATHER_SECONDS, self.slots.over)
 
     async def play(self, statement: StatementRecord, number: int, slot: Slot) -> AttemptRecord:
-        """One attempt. When the lean-proxies refuse the proof, it is played again by a prover that has every proof
-        verified and goes on after a refusal."""
+        """Plays one attempt. If the lean-proxies reject its proof, it is played once more; this time the prover has
+        each proof verified and continues its search after a rejection."""
         try:
             record = await self._played(statement, number, slot, verify=False)
             return (
@@ -89,7 +89,7 @@ class MeshPlayer:
     async def _played(
         self, statement: StatementRecord, number: int, slot: Slot, *, verify: bool
     ) -> AttemptRecord | None:
-        """None: the proof was refused. Raises BusError, MessageError."""
+        """Returns None if the proof was rejected. Raises BusError, MessageError."""
         await slot.come_back()
         attempt = attempt_of(
             self._plan,
@@ -113,7 +113,7 @@ class MeshPlayer:
         return record_of(result, statement.name, number, proof={"script": script, "axioms": reply.axioms})
 
     async def _result(self, attempt: Attempt) -> AttemptResult:
-        """What a prover reports. Raises BusError."""
+        """Dispatches an attempt and waits for its result. Raises BusError."""
         waiting: asyncio.Future[AttemptResult] = asyncio.get_running_loop().create_future()
         self._outstanding[attempt.attempt_id] = attempt, waiting
         try:
@@ -123,7 +123,7 @@ class MeshPlayer:
             del self._outstanding[attempt.attempt_id]
 
     async def _dispatch(self, attempt: Attempt, message_id: str) -> None:
-        """Raises BusError: the broker has been away for too long."""
+        """Raises BusError if the broker is unreachable for too long."""
 
         def publish() -> Coroutine[Any, Any, None]:
             return self._bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=message_id)
@@ -131,13 +131,13 @@ class MeshPlayer:
         await persistently(publish, "attempt not dispatched yet", until=self._bus.given_up.is_set)
 
     async def _verified(self, attempt: Attempt, script: str) -> LeanVerifyReply:
-        """Raises BusError: there is no verdict."""
+        """Verifies a proof on a lean-proxy. Raises BusError if no verdict arrives in time."""
         await self._gathering.wait()
         verification = MeshVerification(self._bus, attempt.theorem, timeout=VERIFY_SECONDS, patience=VERIFY_PATIENCE)
         return await verification.verdict(script)
 
     def received(self, subject: str, message: AttemptResult | ResultPart) -> None:
-        """A result, or a part of one; those of other people's attempts are passed over."""
+        """Handles a result, or a part of one. Results of other programs' attempts are ignored."""
         _, waiting = self._outstanding.get(message.attempt_id, (None, None))
         if waiting is None or waiting.done():
             return
@@ -151,7 +151,8 @@ class MeshPlayer:
             waiting.set_result(result)
 
     async def follow(self) -> None:
-        """For ever: as many attempts outstanding as the mesh has slots for; what the broker has lost is sent again."""
+        """Runs until cancelled: keeps as many attempts outstanding as the mesh has slots, and resends attempts that the
+        broker has lost."""
         while True:
             try:
                 if not self._searches:
@@ -159,11 +160,11 @@ class MeshPlayer:
                 if self._outstanding and time.monotonic() - self._heard > LOST_AFTER:
                     await self._send_lost_again()
             except BusError:
-                pass  # the broker is away
+                pass  # the broker is unreachable; the next round tries again
             await asyncio.sleep(LOOK_EVERY)
 
     async def _send_lost_again(self) -> None:
-        """Raises BusError."""
+        """Resends all outstanding attempts, if none is queued or leased. Raises BusError."""
         self._heard = time.monotonic()
         attempts = f"todo-{Purpose.EVAL}"
         if (await self._bus.backlog()).get(attempts) or (await self._bus.leased()).get(attempts):
@@ -188,9 +189,9 @@ class MeshVenue:
         weights: dict[str, str],
         played: tuple[int, Sampling],
     ) -> None:
-        """`policy`: what attempts ask for. `searches`: as for `MeshPlayer`; `weights`: digests of the network that
-        inference nodes serve, and of the templates by which language models are asked; `played`: expansions in flight
-        within a search of its provers, and how they sample."""
+        """`policy`: the policy of the attempts. `searches`: as for `MeshPlayer`. `weights`: digests of the network that
+        inference nodes serve and of the prompt templates of language models. `played`: expansions in flight within a
+        search of the provers, and their sampling."""
         self.lean = lean
         self.mesh = run
         self.policy = policy
@@ -201,7 +202,7 @@ class MeshVenue:
         self._searches = searches
 
     async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
-        """None: the attempts will say so."""
+        """Always empty: the attempts report which statements do not elaborate."""
         return {}
 
     @asynccontextmanager
@@ -218,7 +219,7 @@ class MeshVenue:
             await subscription.unsubscribe()
 
     def lean_cpu(self) -> float | None:
-        """Not known here: the Lean processes are other machines'."""
+        """Always None: the Lean processes run on other machines."""
         return None
 
 
@@ -231,9 +232,9 @@ async def mesh_venue(
     note: Callable[[str], None],
     plays: tuple[str, str, int] = (Method.MCTS, "", 0),
 ) -> AsyncIterator[MeshVenue]:
-    """A running mesh, for as long as the block lasts. `plays`: the method, what comes behind it, and corrections.
+    """Connects to a running mesh for the duration of the block.
 
-    Raises BadPolicy, BusError.
+    `plays`: the method, the search that follows whole proofs, the number of corrections. Raises BadPolicy, BusError.
     """
     check_for_mesh(policy, *plays)
     bus = await Bus.connect(BusSettings(url=url), run=run, name="eval", wait=CONNECT_SECONDS)
@@ -246,7 +247,7 @@ async def mesh_venue(
         network = has_network(parse(policy, INFERENCE))
         if network and any(node.role == "learner" for node in nodes):
             raise BadPolicy(
-                f"run {run!r} has a learner, which goes on changing the network: evaluate it beside training "
+                f"run {run!r} has a learner, which keeps changing the network: evaluate during training "
                 "([learner.evaluation] every), or serve one network with `proofmesh up --policy own:PATH`"
             )
         weights = (_weights(nodes) if network else {}) | _templates(nodes, policy)
@@ -256,7 +257,7 @@ async def mesh_venue(
 
 
 async def _nodes(bus: Bus, note: Callable[[str], None]) -> list[NodeInfo]:
-    """The mesh's nodes, as soon as there are a prover and a lean-proxy. Raises BusError."""
+    """Waits for a prover and a lean-proxy, and returns the mesh's nodes. Raises BusError."""
     announced = False
     end = time.monotonic() + NODES_SECONDS
     while True:
@@ -273,17 +274,17 @@ async def _nodes(bus: Bus, note: Callable[[str], None]) -> list[NodeInfo]:
 
 
 class NoNodes(BusError):
-    """A mesh lacks nodes of a role; the text says which."""
+    """The mesh lacks nodes of a role; the text says which one."""
 
 
 def _lean(nodes: Sequence[NodeInfo]) -> LeanFacts:
-    """The Lean of the lean-proxies. Raises BadPolicy: they have several."""
+    """The Lean of the lean-proxies. Raises BadPolicy if they serve different ones."""
     served = {
         node.facts.get("Lean", "") + "; " + node.facts.get("project", "") for node in nodes if node.role == "lean-proxy"
     }
     if len(served) > 1:
         raise BadPolicy(
-            f"the lean-proxies serve different Leans, and results would be of none: {', '.join(sorted(served))}"
+            f"the lean-proxies serve different Leans ({', '.join(sorted(served))}): let all serve the same one"
         )
     facts = next(node.facts for node in nodes if node.role == "lean-proxy")
     version, _, name = facts.get("Lean", "").partition(" (")
@@ -292,13 +293,13 @@ def _lean(nodes: Sequence[NodeInfo]) -> LeanFacts:
     return LeanFacts(version=version, name=name.removesuffix(")"), library=library, header=header)
 
 
-def _header(said: str) -> str:
-    """The header as it stands in a file: `LeanToolchain.facts` says it in one line."""
-    return "" if said == "none" else said.replace("; ", "\n")
+def _header(in_one_line: str) -> str:
+    """The header as Lean text. `LeanToolchain.facts` has it in one line, with `; ` between its lines."""
+    return "" if in_one_line == "none" else in_one_line.replace("; ", "\n")
 
 
 def _policy(nodes: Sequence[NodeInfo]) -> str:
-    """What the provers are configured with. Raises BadPolicy: they play several."""
+    """The policy that the provers are configured with. Raises BadPolicy if they have different ones."""
     played = policies_of(nodes)
     if len(played) > 1:
         raise BadPolicy(f"the provers play different policies ({', '.join(sorted(played))}): name one with --policy")
@@ -306,50 +307,52 @@ def _policy(nodes: Sequence[NodeInfo]) -> str:
 
 
 def _played(nodes: Sequence[NodeInfo]) -> tuple[int, Sampling]:
-    """How the provers search. Raises BadPolicy: not all in the same way."""
+    """Expansions in flight and sampling of the provers. Raises BadPolicy if the provers differ."""
     facts = [node.facts for node in nodes if node.role == "prover"]
     played = {(each.get("leaves", ""), each.get("sampling", "")) for each in facts}
     if len(played) > 1:
-        raise BadPolicy("the provers search in different ways ([prover] leaves and sampling): let them be the same")
+        raise BadPolicy("the provers have different [prover] leaves or sampling: give all of them the same values")
     leaves, sampling = played.pop()
     settings = ProverSettings()
     return int(leaves or settings.leaves), msgspec.json.decode(sampling or "{}", type=Sampling)
 
 
 def _weights(nodes: Sequence[NodeInfo]) -> dict[str, str]:
-    """Digest of the network that the inference nodes serve. Raises BadPolicy: they serve several."""
+    """Digest of the network that the inference nodes serve. Raises BadPolicy if they serve different ones."""
     served = {node.facts["weights"] for node in nodes if node.role == "inference" and "weights" in node.facts}
     if len(served) > 1:
-        raise BadPolicy(f"the inference nodes serve different networks ({', '.join(sorted(served))})")
+        raise BadPolicy(
+            f"the inference nodes serve different networks ({', '.join(sorted(served))}): let all serve the same one"
+        )
     return dict.fromkeys([INFERENCE], served.pop()) if served else {}
 
 
 def _templates(nodes: Sequence[NodeInfo], policy: str) -> dict[str, str]:
-    """How each language model of a policy is asked: with a template of this proofmesh, or a file of the provers'.
+    """The prompt template of each language model in a policy: a built-in one, or a file that the provers have.
 
-    Raises BadPolicy: the provers have different files, or none.
+    Raises BadPolicy if the provers have different files, or one has none.
     """
     facts = [node.facts.get("templates", "{}") for node in nodes if node.role == "prover"]
     templates_of_provers = [msgspec.json.decode(each, type=dict[str, str]) for each in facts]
-    found: dict[str, str] = {}
+    templates: dict[str, str] = {}
     for name in parse(policy, INFERENCE):
         if not name.is_model:
             continue
         model = mesh_name(address_of(name))
         if not has_template_file(address_of(name)):
-            found[model] = labels([name])[model] + _digest(nodes, name)
+            templates[model] = labels([name])[model] + _digest(nodes, name)
             continue
         read = {each.get(model, "") for each in templates_of_provers}
         if len(read) != 1 or "" in read:
             raise BadPolicy(
-                f"`{name}`: its template is a file that all provers must have, as a part of [prover] policy"
+                f"`{name}`: its template is a file that all provers must have alike: name it in [prover] policy"
             )
-        found[model] = read.pop() + _digest(nodes, name)
-    return found
+        templates[model] = read.pop() + _digest(nodes, name)
+    return templates
 
 
 def _digest(nodes: Sequence[NodeInfo], name: PolicyName) -> str:
-    """Which weights a language model has, where the nodes that serve it have them. Raises BadPolicy: they differ."""
+    """Digest of a language model's weights, if the nodes that serve it report one. Raises BadPolicy if they differ."""
     model = served_name(address_of(name))
     digests = {node.facts["digest"] for node in nodes if node.facts.get("model") == model and "digest" in node.facts}
     if len(digests) > 1:

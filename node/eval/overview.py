@@ -1,4 +1,4 @@
-"""Evaluations in a row each: what was evaluated, how much of it is solved, what it cost."""
+"""Overview of evaluations, one row each: what was evaluated, the share that is solved, and the cost."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ class Row:
     seed: int
     passes: int
     statements: int
-    """That are evaluated."""
+    """Statements that are evaluated."""
     unread: int
-    """Rows of the whole benchmark that are no statements."""
+    """Rows of the whole benchmark that could not be read as statements."""
     counted: int
-    """Of them, those that are solved or unsolved."""
+    """Evaluated statements that are solved or unsolved."""
     solved: float
-    """One pass on average."""
+    """Statements that one pass solves on average."""
     any: int
-    """Solved by some pass."""
+    """Statements that at least one pass solved."""
     rate: float
-    """Share of the counted ones that one pass solves; nan without any."""
+    """Share of the counted statements that one pass solves; nan if none is counted."""
     low: float
     high: float
     """Ends of its 95% interval (Wilson)."""
     rate_without_flawed: float
-    """nan where no statement is known to be flawed."""
+    """nan if no statement has a known flaw."""
     not_elaborated: int
     undecided: int
     missing: int
-    """Attempts that were not played yet; with one it is not finished."""
+    """Attempts that were not played yet; 0: the evaluation is finished."""
     lean_attempts: int
     wall_seconds: float
     lean: str
     library: str
     date: float
-    """Unix time of the last attempt; 0: there is none."""
+    """Unix time of the last attempt; 0 without attempts."""
 
 
 def row_of(evaluation: Evaluation) -> Row:
-    """An evaluation in one row."""
+    """The row of an evaluation."""
     results = results_of(evaluation)
     plan, total = evaluation.plan, results.total
     low, high = wilson(total.solved, total.statements)
@@ -90,30 +90,28 @@ def row_of(evaluation: Evaluation) -> Row:
 
 
 def same_statements(row: Row) -> tuple[str, int]:
-    """Equal for evaluations of the same statements, whatever their benchmark was called and wherever it lay."""
+    """A key that is equal for evaluations of the same statements, whatever the name and place of the benchmark."""
     return row.digest, row.statements
 
 
 def in_order(rows: Sequence[Row]) -> list[Row]:
-    """By the statements that are evaluated, then the highest rate first, those without one last."""
-    called: dict[tuple[str, int], str] = {}
+    """Sorted by the evaluated statements, then by decreasing rate; rows without a rate come last."""
+    benchmark_names: dict[tuple[str, int], str] = {}
     for row in sorted(rows, key=lambda row: row.benchmark):
-        called.setdefault(same_statements(row), row.benchmark)
+        benchmark_names.setdefault(same_statements(row), row.benchmark)
 
     def place(row: Row) -> tuple[str, str, int, float, str]:
         rate = 1.0 if math.isnan(row.rate) else -row.rate
-        return called[same_statements(row)], *same_statements(row), rate, row.folder
+        return benchmark_names[same_statements(row)], *same_statements(row), rate, row.folder
 
     return sorted(rows, key=place)
 
 
 def evaluations_in(folder: Path) -> list[Path]:
-    """The folder itself if it is an evaluation, or all evaluations below it. Raises FolderError: there is none."""
+    """The folder itself if it is an evaluation, else all evaluations below it. Raises FolderError if there is none."""
     if not folder.is_dir():
         raise FolderError(f"{folder}: no such folder; `proofmesh eval --out FOLDER` makes one")
     folders = [folder] if (folder / PLAN).is_file() else sorted(plan.parent for plan in folder.rglob(PLAN))
     if not folders:
-        raise FolderError(
-            f"{folder}: no evaluation is in it (no {PLAN}); `proofmesh eval --out {folder}/NAME` makes one"
-        )
+        raise FolderError(f"{folder}: has no evaluation (no {PLAN}); `proofmesh eval --out {folder}/NAME` makes one")
     return folders

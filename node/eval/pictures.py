@@ -1,4 +1,4 @@
-"""Pictures of solve-rate curves: PNG files, and SVG for a page. matplotlib is imported when the first one is drawn."""
+"""Draws solve-rate curves as PNG files, and as SVG for a page. matplotlib is imported with the first picture."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
-"""Okabe and Ito's, which people with each kind of colour blindness tell apart (Wong, Nature Methods 8, 2011); without
-black and yellow, which are lost on a dark page or on a light one."""
+"""The palette of Okabe and Ito, which people with any kind of colour blindness can tell apart (Wong, Nature Methods 8,
+2011). Black and yellow are left out: they are hard to see on a dark or on a light page."""
 
 _INK = "#010203"
-"""In place of the page's own colour of text, which takes its place in an SVG."""
+"""Placeholder for the text colour: `svg` replaces it with the page's text colour."""
 
 _DECADE = 10.0
 
 
 def draw_curves(curves: Sequence[Curve], kind: str, path: Path) -> None:
-    """Draw curves on one axes against a kind of budget (`curves.KINDS`): a PNG or SVG file, as the name ends.
+    """Draws curves against a kind of budget (`curves.KINDS`) into a PNG or SVG file, by the suffix of `path`.
 
-    Where a curve is a lower bound it is dashed. Raises OSError.
+    A curve is dashed where it is a lower bound. Raises OSError.
     """
     write_whole(path, _written([(kind, curves)], path.suffix.removeprefix(".") or "png"))
 
 
 def draw_panels(panels: Sequence[tuple[str, Sequence[Curve]]], path: Path) -> None:
-    """Draw one axes for each kind of budget beside each other, with one scale of shares. Raises OSError."""
+    """Draws panels side by side, one for each kind of budget, with a common y scale. Raises OSError."""
     write_whole(path, _written(panels, path.suffix.removeprefix(".") or "png"))
 
 
 def svg(curves: Sequence[Curve], kind: str) -> str:
-    """A picture as an element of a page: its text and its first curve have the page's colours (`--accent`)."""
+    """An SVG element for a page. Its text and first curve use the page's colours (`--accent`)."""
     text = _written([(kind, curves)], "svg", inline=True).decode()
     text = text[text.index("<svg") :].replace(_INK, "currentColor").strip()
     return text.replace(COLOURS[0].lower(), f"var(--accent, {COLOURS[0]})")
 
 
 def _written(panels: Sequence[tuple[str, Sequence[Curve]]], format: str, inline: bool = False) -> bytes:
-    """The picture as a file. `inline`: small, for a page that says itself what is shaded and dashed."""
+    """The bytes of the picture. `inline`: smaller and without the note, for a page that explains shading and dashes."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     settings: dict[Any, Any] = {
-        "svg.fonttype": "none",  # text stays text
+        "svg.fonttype": "none",  # text stays text, not paths
         "svg.hashsalt": "".join(kind for kind, _ in panels),  # the same picture gives the same file
         "font.family": "sans-serif",
         "font.size": 11,
-        "text.parse_math": False,  # labels are foreign text
+        "text.parse_math": False,  # labels come from users: `$` must not start a formula
         "axes.edgecolor": _INK,
         "axes.labelcolor": _INK,
         "text.color": _INK,
@@ -78,7 +78,7 @@ def _written(panels: Sequence[tuple[str, Sequence[Curve]]], format: str, inline:
 
 
 def _fill(figure: Figure, panels: Sequence[tuple[str, Sequence[Curve]]]) -> bool:
-    """Draw all of it; says whether a part of a curve is a lower bound."""
+    """Draws all panels. Returns True if a part of a curve is a lower bound."""
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     top = max((share for _, curves in panels for each in curves for share in each.high), default=1.0)
     bound = False
@@ -94,23 +94,23 @@ def _fill(figure: Figure, panels: Sequence[tuple[str, Sequence[Curve]]]) -> bool
 
 
 def _draw(axes: Axes, curve: Curve, colour: str, *, second_round: bool) -> bool:
-    """Draw a curve; says whether a part of it is a lower bound."""
+    """Draws a curve. Returns True if a part of it is a lower bound."""
     if not curve.points:
         axes.plot([], [], color=colour, label=curve.label)
         return False
     x = [budget for budget, _ in curve.points]
     y = [share for _, share in curve.points]
     exact = [(budget, share) for budget, share in curve.points if budget <= curve.complete_until]
-    behind = [(budget, share) for budget, share in curve.points if budget > curve.complete_until]
-    if behind and exact:  # the level reaches to the place from which on it is a bound
+    bound = [(budget, share) for budget, share in curve.points if budget > curve.complete_until]
+    if bound and exact:  # the solid line reaches to the budget where the bound begins
         exact.append((curve.complete_until, exact[-1][1]))
-    if behind:
-        behind = [exact[-1] if exact else (x[0], y[0]), *behind]
+    if bound:
+        bound = [exact[-1] if exact else (x[0], y[0]), *bound]
     style = "dashdot" if second_round else "solid"
     axes.step(*_columns(exact), where="post", color=colour, linewidth=2, linestyle=style, label=curve.label)
-    axes.step(*_columns(behind), where="post", color=colour, linewidth=2, linestyle=(0, (3, 2)))
+    axes.step(*_columns(bound), where="post", color=colour, linewidth=2, linestyle=(0, (3, 2)))
     axes.fill_between(x, curve.low, curve.high, step="post", color=colour, alpha=0.13, linewidth=0)
-    return bool(behind)
+    return bool(bound)
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
@@ -118,7 +118,7 @@ def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[f
 
 
 def _scale(axes: Axes, curves: Sequence[Curve], kind: str) -> None:
-    """Ticks and names of an axes."""
+    """Sets scale, ticks and labels of an axes."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
     budgets = [budget for curve in curves for budget, _ in curve.points if budget > 0]

@@ -1,4 +1,4 @@
-"""What an evaluation is of: benchmark, policy, method, budgets, Lean. `evaluation.json` holds it."""
+"""The plan of an evaluation: benchmark, policy, method, budgets, Lean. It is stored in `evaluation.json`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from common.sampling import Sampling
 
 
 class BenchmarkFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Which statements were asked for, and where they are from."""
+    """Which statements are evaluated, and where they come from."""
 
     spec: str
-    """As it was asked for."""
+    """The benchmark as the command line names it."""
     name: str
     split: str = ""
     digest: str
-    """Of the whole benchmark (`Benchmark.digest`), whatever part of it is evaluated."""
+    """Digest of the whole benchmark (`Benchmark.digest`), even if only a part of it is evaluated."""
     rows: int
-    """Of the benchmark: statements, and rows that are none."""
+    """Rows of the benchmark, including those that could not be read as statements."""
     statements: int
-    """That are evaluated."""
+    """Statements that are evaluated."""
     unread: tuple[tuple[str, str], ...] = ()
-    """Rows that are no statements: (name, reason)."""
+    """(name, reason) of each row that could not be read as a statement."""
     source: str = ""
     revision: str = ""
     licence: str = ""
@@ -39,11 +39,11 @@ class LeanFacts(msgspec.Struct, frozen=True, kw_only=True):
     library: dict[str, str] = {}
     """Commits of the project and its packages."""
     header: str = ""
-    """Stands before statements that import nothing."""
+    """The header of statements that import nothing."""
 
 
 class Budgets(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one attempt; it ends with whichever ends first. 0: no limit."""
+    """Budgets of one attempt, which ends when the first one is used up. 0: no limit."""
 
     simulations: int = 0
     lean_attempts: int = 0
@@ -51,66 +51,66 @@ class Budgets(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What an evaluation is of."""
+    """The plan of an evaluation: all that its results depend on."""
 
     benchmark: BenchmarkFacts
     lean: LeanFacts
     policy: str
-    """As it was asked for, such as `own:runs/demo+tactics`."""
+    """The policy as the command line names it, such as `own:runs/demo+tactics`."""
     label: str
-    """The same in words."""
+    """The policy in words."""
     weights: dict[str, str] = {}
-    """Digests of the networks and lists of tactics, by part of the policy."""
+    """Digests of networks and tactic lists, by part of the policy."""
     method: str = Method.MCTS
     budgets: Budgets
     samples: int
     correct: int = 0
-    """Of whole proofs: how often one that Lean refuses goes back to its author."""
+    """With whole proofs: how often a proof that Lean rejects goes back to the language model for a correction."""
     then: str = ""
-    """Of whole proofs: the search behind them."""
+    """With whole proofs: the search that follows them."""
     sampling: Sampling
     leaves: int
     """Expansions in flight within one search."""
     seed: int = 0
     passes: int = 1
-    """Attempts at each statement that were asked for: further ones may be asked for later."""
+    """Requested attempts at each statement. A later run of the command may request more."""
     mesh: str = ""
-    """The run whose mesh plays; empty: this machine alone does."""
+    """The run whose mesh plays the attempts; empty: this machine plays them alone."""
     proofmesh: str = ""
     """Version of this program."""
 
     @property
     def way(self) -> str:
-        """The method in words: with the search behind whole proofs, and their corrections."""
+        """The method in words, with the corrections of whole proofs and the search that follows them."""
         times = "once" if self.correct == 1 else f"{self.correct} times"
         corrected = f", each corrected up to {times}" if self.correct else ""
         return f"{self.method}{corrected}" + (f", then {self.then}" if self.then else "")
 
 
 _TOLERATED = frozenset({"proofmesh", "passes"})
-"""What may differ between two parts of one evaluation."""
+"""Fields that may change when an evaluation is resumed."""
 
 _TOLERATED_OF_BENCHMARK = frozenset({"spec", "source", "notes"})
-"""Where a file lies, and what was said of it: the digest says whether the statements are the same."""
+"""Fields of the benchmark that may change: the digest already says whether the statements are the same."""
 
 
 def differences(one: Plan, other: Plan) -> list[str]:
-    """In what two plans differ, as `field: one's, not other's`: attempts of both must not be mixed."""
-    mine, theirs = _flat(one), _flat(other)
+    """Fields in which two plans differ, with both values. Attempts of plans that differ must not be mixed."""
+    old_fields, new_fields = _flat(one), _flat(other)
     return [
-        f"{name} was {mine.get(name)!r} and is {theirs.get(name)!r}"
-        for name in sorted(mine.keys() | theirs.keys())
-        if mine.get(name) != theirs.get(name)
+        f"{name} was {old_fields.get(name)!r} and is {new_fields.get(name)!r}"
+        for name in sorted(old_fields.keys() | new_fields.keys())
+        if old_fields.get(name) != new_fields.get(name)
     ]
 
 
 def identity(plan: Plan) -> bytes:
-    """Equal for two plans exactly where `differences` has nothing to say."""
+    """A key that is equal for two plans exactly if `differences` is empty."""
     return msgspec.json.encode(sorted(_flat(plan).items()))
 
 
 def _flat(plan: Plan) -> dict[str, object]:
-    """The fields that matter by their dotted names."""
+    """The compared fields, by their dotted names."""
     fields: dict[str, object] = {}
     for name, value in msgspec.to_builtins(plan).items():
         if name in _TOLERATED:

@@ -1,4 +1,4 @@
-"""What plays the attempts of an evaluation: this process (`alone.py`), or the provers of a mesh (`over_mesh.py`)."""
+"""The player of an evaluation's attempts: this process (`alone.py`), or the provers of a mesh (`over_mesh.py`)."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from node.eval.records import AttemptRecord, StatementRecord, standing
 
 
 class Slots:
-    """How many searches may be at work at once."""
+    """Limits how many searches run at once."""
 
     def __init__(self, count: int) -> None:
         self.count = count
         self.taken = 0
         self._more = True
         self.over = asyncio.Event()
-        """No search is at work, and none will be: only verifications are."""
+        """Set when no search runs and none will start: only verifications remain."""
         self._room = asyncio.Event()
 
     async def take(self) -> Slot:
-        """Wait until there is room for one more."""
+        """Waits for a free slot and takes it."""
         await self.enter()
         return Slot(self)
 
     async def enter(self) -> None:
-        """Wait until there is room, and take it."""
+        """Waits for a free slot and counts it as taken."""
         while self.taken >= self.count:
             self._room.clear()
             await self._room.wait()
@@ -37,13 +37,13 @@ class Slots:
         self.over.clear()
 
     def give_back(self) -> None:
-        """There is room for one more."""
+        """Frees a slot."""
         self.taken -= 1
         self._room.set()
         self.expect(self._more)
 
     def expect(self, more: bool) -> None:
-        """Say whether further searches are to begin."""
+        """Sets whether further searches will start."""
         self._more = more
         if self.taken or more:
             self.over.clear()
@@ -51,42 +51,42 @@ class Slots:
             self.over.set()
 
     def resize(self, count: int) -> None:
-        """So many from now on; those at work beyond that go on."""
+        """Changes the number of slots. Running searches beyond it continue."""
         self.count = count
         self._room.set()
 
 
 class Slot:
-    """The room of one search. It may be left to others for a while, and is given back once."""
+    """The slot of one search. The search may leave it for a while and come back; it is freed once at the end."""
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots
         self._held = True
 
     def leave(self) -> None:
-        """Let another search begin."""
+        """Frees the slot for another search."""
         if self._held:
             self._held = False
             self._slots.give_back()
 
     async def come_back(self) -> None:
-        """Wait until there is room again."""
+        """Waits for a free slot and takes it again."""
         if not self._held:
             await self._slots.enter()
             self._held = True
 
 
 class Player(Protocol):
-    """Plays attempts. What fails in it is the attempt's standing `undecided`, and nothing is raised."""
+    """Plays attempts. A failure gives the attempt the standing `undecided`; nothing is raised."""
 
     slots: Slots
 
     async def play(self, statement: StatementRecord, number: int, slot: Slot) -> AttemptRecord:
-        """One attempt at a statement, to its end: a proof is verified. The slot is given back by the caller."""
+        """Plays one attempt to its end, including the verification of its proof. The caller frees the slot."""
 
 
 def attempt_of(plan: Plan, statement: StatementRecord, number: int, attempt_id: str, **more: object) -> Attempt:
-    """The attempt of a pass at a statement. The first pass has the seed of an evaluation within a run."""
+    """The attempt of a pass at a statement. The first pass has the same seed as an evaluation during training."""
     return Attempt(
         attempt_id=attempt_id,
         theorem_id=statement.name,
@@ -106,12 +106,12 @@ def attempt_of(plan: Plan, statement: StatementRecord, number: int, attempt_id: 
 
 
 def proofs_of_a_pass(plan: Plan) -> int:
-    """How many whole proofs a pass asks for at most: half of its simulations where a search goes on behind them."""
+    """Most whole proofs that a pass samples: half of its simulations if a search follows them."""
     return (plan.budgets.simulations + 1) // 2 if plan.then else plan.budgets.simulations
 
 
 def seed_of(seed: int, name: str, number: int) -> int:
-    """Seed of a pass at a statement."""
+    """The seed of a pass at a statement."""
     return derive_seed(seed, "eval", name, *([number] if number else []))
 
 

@@ -1,21 +1,21 @@
-"""All proofs of an evaluation as Lean text that `proofmesh verify` accepts. Pure.
+"""Writes all proofs of an evaluation as Lean files that `proofmesh verify` accepts. Pure.
 
-    import Mathlib                           of all statements in the file
+    import Mathlib                           the imports of all statements in the file
     namespace ProofmeshProofs
-    section                                  statements with one header: what it opens and sets reaches no other
-    set_option autoImplicit false            as in the verification
+    section                                  statements with the same header: `open` and `set_option` end with it
+    set_option autoImplicit false            as when the proof was verified
     open Real
     -- mathd_algebra_10: solved by 1 of 1 passes, after 17 simulations
     theorem mathd_algebra_10 ...
     end
-    namespace Header2                        a header that declares something: its names clash with no other's
+    namespace Header2                        a header with declarations: its names cannot clash with others
     def twice (n : Nat) : Nat := n + n
     ...
 
-The namespace keeps a theorem that is called like one of the library from clashing with it. No theorem has a name that
-stands in any header, statement or proof of its file: so what these mean is what they meant when they were verified.
-What a header declares with an effect beyond a namespace (notation, instances, `attribute`) has a file of its own; so
-have statements with other imports, which might not go together.
+The namespace avoids clashes with theorems of the library. The name of a theorem occurs in no header, statement or proof
+of its file, so their meaning is the same as when they were verified. A header whose declarations have an effect outside
+a namespace (notation, instances, `attribute`) gets a separate file. So do statements with other imports, which might
+not work together.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from node.lean.text.statement import statement_lines
 from node.lean.verify.fresh_lean import HEARTBEATS
 
 NAMESPACE = "ProofmeshProofs"
-"""Of all proofs. No library has it."""
+"""Namespace of all proofs. No library uses it."""
 
 MOST_NAMED = 20
-"""Statements that a comment names."""
+"""Most statements that a comment names."""
 
 _LIMIT = f"set_option maxHeartbeats {HEARTBEATS}"
-"""Of a verification (`node.lean.verify.fresh_lean`); a header may set another one."""
+"""The limit of a verification (`node.lean.verify.fresh_lean`); a header may set another one."""
 
 _NO_AUTO_IMPLICIT = "set_option autoImplicit false"
-"""It stands where it stands in a verification: before a plain header, behind one that declares (`files.proofs`)."""
+"""Has the same place as in a verification: before a plain header, after a header with declarations (`files.proofs`)."""
 
 _WORD = re.compile(r"[^\W\d][\w'!?]*")
 
@@ -54,28 +54,28 @@ _SPREADS = re.compile(
     r"|\b(?:export|scoped|mutual|namespace|end|initialize)\b"
     r"|@\[|_root_|\b(?:def|abbrev|theorem|lemma|structure|class|inductive|axiom|opaque)\s+«?[\w']+»?\."
 )
-"""In a header: what reaches beyond a namespace around it, means something else in one, or ends it."""
+"""Parts of a header that have an effect outside an enclosing namespace, change their meaning in one, or end it."""
 
 _SECTION = re.compile(r"\bsection\b[ \t]*([^\s]*)")
 
 
 @dataclass(frozen=True)
 class ProofsFiles:
-    """The files, and what is in none of them."""
+    """The texts of the files, and the solved statements that they leave out."""
 
     texts: tuple[str, ...]
-    """At least one; the first is `proofs.lean`."""
+    """At least one text; the first is `proofs.lean`."""
     proofs: int
     left_out: tuple[str, ...]
-    """Statements at places in files: their proofs belong there."""
+    """Statements from gaps in Lean files: their proofs belong into those files."""
 
 
 @dataclass
 class _Group:
-    """Solved statements with one header."""
+    """Solved statements with the same header."""
 
     header: str
-    """Without its imports."""
+    """The header without its imports."""
     rows: list[StatementResult]
 
     @property
@@ -84,20 +84,20 @@ class _Group:
 
     @property
     def alone(self) -> bool:
-        """Whether it needs a file of its own."""
+        """Whether the group needs a separate file."""
         return _SPREADS.search(blanked(self.header)) is not None
 
 
 @dataclass
 class _File:
-    """What goes into one file."""
+    """The contents of one file."""
 
     imports: tuple[str, ...]
     groups: list[_Group] = field(default_factory=list)
 
 
 def proofs_files(results: Results) -> ProofsFiles:
-    """The first proof of every solved statement."""
+    """Files with the first proof of every solved statement."""
     solved = [row for row in results.statements if row.solved]
     placed = tuple(row.statement.name for row in solved if row.statement.theorem.place is not None)
     rows = [row for row in solved if row.statement.theorem.place is None]
@@ -118,15 +118,15 @@ def _left_out(names: Sequence[str]) -> str:
 
 
 def _files(rows: Sequence[StatementResult], default_header: str) -> list[_File]:
-    """Groups of statements by their headers, and files of these by what they import."""
+    """Groups statements by their headers, and these groups into files by their imports."""
     groups: dict[tuple[tuple[str, ...], str], _Group] = {}
     for row in rows:
         header = completed(row.statement.theorem.header, default_header)
-        imported, rest = _imports(header), header[imports_end(header) :].strip()
-        groups.setdefault((imported, rest), _Group(rest, [])).rows.append(row)
+        imported, body = _imports(header), header[imports_end(header) :].strip()
+        groups.setdefault((imported, body), _Group(body, [])).rows.append(row)
     files: dict[tuple[str, ...], _File] = {}
     alone = []
-    wholes = {imported: _united(imported, [other for other, _ in groups]) for imported, _ in groups}
+    wholes = {imported: _united(imported, [candidate for candidate, _ in groups]) for imported, _ in groups}
     for (imported, _), group in groups.items():
         if group.alone:
             alone.append(_File(imported, [group]))
@@ -139,15 +139,16 @@ def _files(rows: Sequence[StatementResult], default_header: str) -> list[_File]:
 
 
 def _imports(header: str) -> tuple[str, ...]:
-    """Its import lines; the same imports in another order are the same."""
+    """The import lines of a header, sorted if they are plain imports: their order does not matter."""
     lines = imports(header)
     plain = all(line.split()[0] == "import" for line in lines)
     return tuple(sorted({" ".join(line.split()) for line in lines}) if plain else lines)
 
 
 def _united(imported: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """The largest imports that hold these: their modules were made to go together. Without any, only Lean's own are
-    meant: with a library's, names and simp lemmas would come that were not there."""
+    """The largest set of imports that includes these: a benchmark's own header shows that its modules work together. A
+    header without imports uses only core Lean and is not united with others: a library would add names and simp lemmas
+    that the verification did not have."""
     plain = [other for other in others if imported and set(imported) <= set(other) and _plain(other)]
     return max(plain, key=lambda other: (len(other), other)) if plain and _plain(imported) else imported
 
@@ -169,7 +170,7 @@ def _head(results: Results) -> str:
 
 
 def _text(file: _File, results: Results) -> str:
-    # Where nothing is imported, `proofmesh verify` would put the configured header before it: that is in here.
+    # To a file without imports `proofmesh verify` adds the configured header, which is already part of the text.
     imported = file.imports or (("import Init",) if results.plan.lean.header.strip() else ())
     names = _Names(file)
     parts = [*imported, "\n" + _head(results) + _LIMIT]
@@ -184,7 +185,7 @@ def _text(file: _File, results: Results) -> str:
 
 
 def _group(group: _Group, names: _Names, number: int) -> Iterator[str]:
-    """Statements with one header, and an end to what it opens."""
+    """The text of statements with the same header. At its end all scopes are closed that the header opens."""
     if group.declares:
         scope = names.free(f"Header{number}")
         yield f"\nnamespace {scope}"
@@ -200,8 +201,8 @@ def _group(group: _Group, names: _Names, number: int) -> Iterator[str]:
 
 
 def _alone(group: _Group, names: _Names) -> Iterator[str]:
-    """A header with effects beyond a namespace: as it stands, in a file of its own. What it leaves open ends with the
-    file, as it did when its statements were verified."""
+    """The text of a separate file for a header with effects outside a namespace. The header is unchanged. Scopes that
+    it leaves open end with the file, as when its statements were verified."""
     yield f"\n{group.header}\n{_NO_AUTO_IMPLICIT}\n\nnamespace {names.namespace}"
     for row in group.rows:
         yield _theorem(row, names)
@@ -209,7 +210,7 @@ def _alone(group: _Group, names: _Names) -> Iterator[str]:
 
 
 def _theorem(row: StatementResult, names: _Names) -> str:
-    """A statement as it was verified, with its proof, below a comment."""
+    """A comment, the statement as it was verified, and its proof."""
     theorem, attempt = row.statement.theorem, row.solved[0]
     block = textwrap.indent(textwrap.dedent(attempt.script.strip("\n")), INDENT)
     *lines, last = statement_lines(f"theorem {names.of(row)}", theorem)
@@ -224,16 +225,16 @@ def _how(row: StatementResult, attempt: AttemptRecord) -> str:
 
 
 def _line(text: str) -> str:
-    """Foreign text in one line of a comment."""
+    """Text in one line, so that it can follow `--`."""
     return " ".join(text.split())
 
 
 class _Names:
-    """Names of a file's theorems: their own, where these are free."""
+    """Chooses names for a file's theorems: their own names unless these occur in the file."""
 
     def __init__(self, file: _File) -> None:
         self._used: set[str] = set()
-        """Words that stand in the file, and names that are given."""
+        """Words that occur in the file, and names that are already chosen."""
         for group in file.groups:
             self._used.update(_words(group.header))
             for row in group.rows:
@@ -244,8 +245,8 @@ class _Names:
         self._given: dict[str, str] = {}
 
     def of(self, row: StatementResult) -> str:
-        """The name of a statement's theorem. Guillemets keep a word without a digit from being read as a keyword, and
-        letters that Lean knows as signs (`λ`) or not at all (`ï`) from ending the name."""
+        """The name of a statement's theorem. A word without a digit could be a keyword, and letters that Lean reads as
+        symbols (`λ`) or does not know (`ï`) would end a name, so such names get guillemets."""
         name = row.statement.name
         if name not in self._given:
             plain = re.sub(r"[^\w']+", "_", name).strip("_'") or "t"
@@ -254,7 +255,7 @@ class _Names:
         return self._given[name]
 
     def free(self, wish: str) -> str:
-        """A name that stands nowhere in the file."""
+        """A name that does not occur in the file."""
         name, number = wish, 0
         while name in self._used:
             number += 1
@@ -264,5 +265,5 @@ class _Names:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Each part of every name in a text."""
+    """All parts of all names in a text."""
     return (match.group() for match in _WORD.finditer(text))

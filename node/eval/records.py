@@ -1,4 +1,4 @@
-"""What an evaluation keeps of its statements and attempts: the lines of `statements.jsonl` and `attempts.jsonl`."""
+"""Records of an evaluation's statements and attempts: the lines of `statements.jsonl` and `attempts.jsonl`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from common.lean import Theorem
 
 
 class Standing(enum.StrEnum):
-    """What an attempt says about its statement, or all attempts together."""
+    """The outcome of an attempt, or of all attempts at a statement."""
 
     SOLVED = "solved"
     """A proof was found, and Lean's kernel has accepted it."""
     UNSOLVED = "unsolved"
     """The budget was used up, or no tactic was left to try."""
     NOT_ELABORATED = "not-elaborated"
-    """The Lean at hand does not take the statement: neither solved nor unsolved."""
+    """The statement does not elaborate in this Lean: neither solved nor unsolved."""
     UNDECIDED = "undecided"
-    """Infrastructure failed: neither solved nor unsolved. It is tried again."""
+    """Infrastructure failed: neither solved nor unsolved. The attempt is repeated."""
     NOT_PLAYED = "not-played"
-    """Of a statement: no attempt has ended yet."""
+    """No attempt at the statement has ended yet."""
 
 
 class StatementRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -35,33 +35,33 @@ class StatementRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     family: str
     level: int
     flaw: str = ""
-    """What is known to be wrong with it."""
+    """A known flaw of the statement."""
     refused: str = ""
-    """Lean's words, where it does not take the statement."""
+    """Lean's error, if the statement does not elaborate."""
     extra: dict[str, Any] = {}
     """Other fields of its row."""
 
 
 class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one attempt came to."""
+    """The result of one attempt."""
 
     name: str
-    """The statement's."""
+    """Name of the statement."""
     number: int
-    """Which pass it belongs to, from 0 on."""
+    """Number of its pass, from 0."""
     standing: Standing
     ended: str = ""
-    """What ended the search: a budget, `exhausted`; of undecided attempts the outcome."""
+    """What ended the search: a budget or `exhausted`; for undecided attempts the outcome."""
     reason: str = ""
     script: str = ""
     """The proof: a block of tactics, indented."""
     axioms: tuple[str, ...] = ()
     sources: dict[str, int] = {}
-    """Of a mixture: which parts proposed the proof's tactics, and how many."""
+    """For a mixture of policies: how many of the proof's tactics each part proposed."""
     tries: int = 1
-    """Attempts until it was decided, or given up: infrastructure failed before."""
+    """How often it was played: after infrastructure failures it is repeated."""
     time: float = 0.0
-    """Unix time of its end."""
+    """Unix time of the end."""
     statistics: AttemptStatistics = AttemptStatistics()
 
     @property
@@ -70,9 +70,9 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 def standing(outcome: AttemptOutcome, statistics: AttemptStatistics) -> Standing:
-    """What the outcome of an attempt says. A proof counts when it is verified: then `outcome` is `proved`.
+    """The standing that follows from an outcome. A proof counts only if it is verified; then `outcome` is `proved`.
 
-    An attempt that used up its seconds without losing an expansion has had the budget that was asked for.
+    An attempt that used up its seconds without losing an expansion had its full budget, so it is unsolved.
     """
     match outcome:
         case AttemptOutcome.PROVED:

@@ -1,4 +1,4 @@
-"""An evaluation as one HTML page: nothing is fetched, light and dark, every foreign text escaped."""
+"""The report of an evaluation: one self-contained HTML page, light and dark, with all foreign text escaped."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from node.eval.results import Costs, Results
 from node.eval.results_file import reason_of
 
 MOST_NAMED = 200
-"""Statements that a list of reasons names; the statements' table and the files have the others."""
+"""Most statements in a list of reasons; the table of statements and the files have all of them."""
 
 MOST_GROUPS = 60
-"""Families with a row of their own, the largest first."""
+"""Most families in the table, the largest first."""
 
 _TALLY_HEADS = ("solved", "of", "share", "95% interval", "")
 _NUMBERS = (1, 2, 3, 4)
 
 
 def report(results: Results, curves: Mapping[str, Curve] | None = None) -> str:
-    """The whole page. `curves`: of the evaluation, where they are at hand."""
+    """The whole page. `curves`: the evaluation's curves, if they are computed already."""
     benchmark = f"{results.plan.benchmark.name} {results.plan.benchmark.split}".strip()
     return document(
         f"{benchmark}: {results.plan.label}",
@@ -70,17 +70,17 @@ def _headline(results: Results, benchmark: str) -> Iterator[str]:
 def budget_words(results: Results) -> str:
     """The budgets and passes in words."""
     budgets = results.plan.budgets
-    given = [
+    limits = [
         f"{budgets.simulations:,} simulations" if budgets.simulations else "",
         f"{budgets.lean_attempts:,} Lean attempts" if budgets.lean_attempts else "",
         f"{budgets.seconds:g} seconds" if budgets.seconds else "",
     ]
-    budget = " or ".join(each for each in given if each) or "no limit"
+    budget = " or ".join(each for each in limits if each) or "no limit"
     return f"{budget} an attempt, {results.passes} pass{'' if results.passes == 1 else 'es'}"
 
 
 def _not_counted(results: Results) -> Iterator[str]:
-    """What is neither solved nor unsolved, and why; and known flaws."""
+    """Statements and rows that are neither solved nor unsolved, with reasons, and statements with known flaws."""
     unread = results.plan.benchmark.unread
     groups = [
         ("rows not read", "They are no statements that this program can read.", unread),
@@ -211,7 +211,7 @@ def _sources(results: Results) -> Iterator[str]:
 
 
 def _what(results: Results) -> Iterator[str]:
-    """All that another one needs to do it again."""
+    """All facts that are needed to repeat the evaluation."""
     plan = results.plan
     benchmark, lean, sampling = plan.benchmark, plan.lean, plan.sampling
     yield "<h2>What was evaluated</h2>"

@@ -1,4 +1,4 @@
-"""What pages of reports have in common: style, script, pieces of HTML. Every foreign text goes through `text`."""
+"""Style, script and HTML elements of report pages. Foreign text is escaped with `text`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from node.eval.curves import wilson
 from node.eval.results import Tally
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-"""The page fetches nothing, even if a text in it should ask for that."""
+"""The page fetches nothing, even if a text in it contains an address."""
 
 _STYLE = """
 :root { --page: #fff; --card: #f6f7f9; --ink: #1b1f27; --quiet: #5c6675; --line: #dde1e7; --accent: #0072b2;
@@ -76,7 +76,7 @@ if (standing) { standing.onchange = filter; words.oninput = filter; filter(); }
 
 
 def document(title: str, body: Iterable[str]) -> str:
-    """A page that stands by itself."""
+    """A self-contained page."""
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -91,12 +91,12 @@ def document(title: str, body: Iterable[str]) -> str:
 
 
 def text(foreign: object) -> str:
-    """Foreign text as HTML."""
+    """Escapes foreign text for HTML."""
     return escape(str(foreign), quote=True)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int]) -> str:
-    """A table of cells that are HTML. `numbers`: the columns that are aligned to the right."""
+    """A table whose cells are HTML. `numbers`: columns that are aligned to the right."""
 
     def classed(tag: str, column: int, content: str) -> str:
         kind = ' class="n"' if column in numbers else ' class="w"' if "class=bar" in content else ""
@@ -108,33 +108,33 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """Names with what they are; those that are nothing are left out."""
-    return "<dl>" + "".join(f"<dt>{text(name)}</dt><dd>{text(what)}</dd>" for name, what in pairs if what) + "</dl>"
+    """A list of names and values; pairs with an empty value are left out."""
+    return "<dl>" + "".join(f"<dt>{text(name)}</dt><dd>{text(value)}</dd>" for name, value in pairs if value) + "</dl>"
 
 
 def bar(share: float) -> str:
-    """A share as a bar; nothing where it is not known."""
+    """A share as a bar; empty if the share is unknown."""
     if math.isnan(share):
         return ""
     return f'<span class=bar role=img aria-label="{percent(share)}"><i style="width:{100 * share:.1f}%"></i></span>'
 
 
 def tally_cells(tally: Tally) -> list[str]:
-    """solved, of, share, interval, bar: the cells of a table's row."""
+    """The cells of a table row: solved, of, share, interval, bar."""
     low, high = wilson(tally.solved, tally.statements)
     return [amount(tally.solved), str(tally.statements), percent(tally.rate), interval(low, high), bar(tally.rate)]
 
 
 def percent(share: float) -> str:
-    """63.1%; a dash where it is not known."""
+    """`63.1%`; a dash if the share is unknown."""
     return "–" if math.isnan(share) else f"{100 * share:.1f}%"
 
 
 def interval(low: float, high: float) -> str:
-    """59.8 to 66.0%; nothing where it is not known."""
+    """`59.8 to 66.0%`; empty if it is unknown."""
     return "" if math.isnan(low) else f"{100 * low:.1f} to {100 * high:.1f}%"
 
 
 def amount(number: float) -> str:
-    """A number of statements, which with several passes is not whole: 1,204 or 80.25."""
+    """A number of statements, such as `1,204`; with several passes it may be a fraction, such as `80.25`."""
     return f"{number:,.0f}" if abs(number - round(number)) < 1e-9 else f"{number:,.2f}"

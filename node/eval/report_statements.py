@@ -1,4 +1,4 @@
-"""The statements of an evaluation in its page: a row for each, with the statement and its proof below it."""
+"""The section of statements in a report: a row for each, which unfolds to the statement and its proof."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from node.eval.results_file import reason_of
 from node.lean.text.filling import written
 
 MOST_SHOWN = 2000
-"""Statements on a page: 4 MB or so, which browsers open at once."""
+"""Most statements on a page: about 4 MB, which browsers open without delay."""
 
 MOST_CHARACTERS = 6000
-"""Of a statement with its proof, on the page."""
+"""Most characters of a statement with its proof on the page."""
 
 NAMES = {
     Standing.SOLVED: "solved",
@@ -46,7 +46,7 @@ def statements(results: Results) -> Iterator[str]:
 
 
 def _where(shown: int, count: int) -> str:
-    """Which statements are shown, and where all are."""
+    """A sentence that says which statements are shown, and which files have all of them."""
     files = (
         "<code>statements.jsonl</code> and <code>attempts.jsonl</code> beside this page have all of it, "
         "<code>proofs.lean</code> all proofs"
@@ -84,13 +84,13 @@ def _simulations(row: StatementResult) -> Iterator[int]:
 
 
 def _lean(theorem: Theorem, attempt: AttemptRecord | None) -> str:
-    """The statement with its proof, or without one."""
+    """The statement with its proof, if it has one."""
     script = attempt.script if attempt else "sorry"
     return written(theorem, textwrap.dedent(script.strip("\n")).split("\n"))
 
 
 def _ended(attempt: AttemptRecord) -> str:
-    """How an attempt ended, and what it took."""
+    """How an attempt ended, and what it cost."""
     statistics = attempt.statistics
     how = f" ({attempt.ended})" if attempt.ended and attempt.standing is not Standing.SOLVED else ""
     words = f"{NAMES[attempt.standing]}{how}"
@@ -100,5 +100,5 @@ def _ended(attempt: AttemptRecord) -> str:
 
 
 def cut(foreign: str, most: int = MOST_CHARACTERS) -> str:
-    """A text that is not longer than that; it says where it is cut."""
+    """Shortens a text to `most` characters; a note says how many are missing."""
     return foreign if len(foreign) <= most else f"{foreign[:most]} … ({len(foreign) - most:,} more characters)"

@@ -1,8 +1,8 @@
-"""What came of an evaluation: solved by budget, family and level, pass@k, how the rest ended, what it cost. Pure.
+"""The results of an evaluation: solved by budget, family and level, pass@k, endings of attempts, costs. Pure.
 
-A statement counts when at least one attempt at it is decided. With several passes its score is the share of its decided
-attempts that solved it, so sums of scores are what one pass solves on average (pass@1); `any` counts statements that
-some pass solved.
+A statement counts if at least one attempt at it is decided. Its score is the share of its decided attempts that solved
+it. So the sum of the scores is the number of statements that one pass solves on average (pass@1). `any` is the number
+of statements that at least one pass solved.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from node.eval.records import AttemptRecord, Standing, StatementRecord
 K = TypeVar("K", str, int)
 
 FIRST_BUDGET = 8
-"""Simulations; each further budget that is reported is twice the one before."""
+"""The smallest reported budget of simulations; each further one is twice as large."""
 
 
 @dataclass(frozen=True)
 class StatementResult:
-    """What became of one statement."""
+    """The attempts at one statement, and their outcome."""
 
     statement: StatementRecord
     attempts: tuple[AttemptRecord, ...]
-    """By pass; of each the latest record."""
+    """The latest record of each pass, by pass number."""
 
     @cached_property
     def decided(self) -> tuple[AttemptRecord, ...]:
@@ -43,7 +43,7 @@ class StatementResult:
 
     @property
     def counts(self) -> bool:
-        """Whether it is solved or unsolved."""
+        """Whether the statement is solved or unsolved."""
         return bool(self.decided)
 
     @property
@@ -53,7 +53,7 @@ class StatementResult:
 
     @property
     def standing(self) -> Standing:
-        """Of the statement: solved by any attempt; undecided when none of those that have ended is decided."""
+        """The standing of the statement: solved if any attempt solved it, undecided if no ended attempt is decided."""
         if self.counts:
             return Standing.SOLVED if self.solved else Standing.UNSOLVED
         refused = self.statement.refused or any(each.standing is Standing.NOT_ELABORATED for each in self.attempts)
@@ -63,25 +63,25 @@ class StatementResult:
 
     @property
     def refusal(self) -> str:
-        """Lean's words, where it does not take the statement."""
+        """Lean's error, if the statement does not elaborate."""
         reasons = (each.reason for each in self.attempts if each.standing is Standing.NOT_ELABORATED)
         return self.statement.refused or next(reasons, "")
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many of some statements are solved."""
+    """How many statements of a group are solved."""
 
     statements: int
-    """That count."""
+    """Statements that count."""
     solved: float
-    """Sum of their scores."""
+    """Sum of the scores."""
     any: int
-    """Solved by some pass."""
+    """Statements that at least one pass solved."""
 
     @property
     def rate(self) -> float:
-        """Share that one pass solves; nan without a statement."""
+        """Share that one pass solves; nan without statements."""
         return self.solved / self.statements if self.statements else math.nan
 
 
@@ -91,18 +91,18 @@ class PassAt:
 
     k: int
     statements: int
-    """With at least k decided attempts: the others are left out."""
+    """Statements with at least k decided attempts; others are left out."""
     unbiased: float
-    """Chen et al., arXiv 2107.03374, equation 1; mean over the statements."""
+    """The estimate of Chen et al., arXiv 2107.03374, equation 1; mean over the statements."""
     blocks: int
     mean: float
     deviation: float
-    """Mean and standard deviation over disjoint blocks of k passes; nan where no two blocks are."""
+    """Mean and standard deviation over disjoint blocks of k passes; nan with fewer than two blocks."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What the attempts have cost, those that were undecided in the end included."""
+    """Costs of all attempts, including those that stayed undecided."""
 
     attempts: int
     simulations: int
@@ -110,50 +110,51 @@ class Costs:
     samples: int
     tokens: int
     proofs_rejected: int
-    """Proofs that a search found and verification refused."""
+    """Proofs that a search found and the verification rejected."""
     seconds_policy: float
-    """Waiting for the policy, summed over searches and expansions that overlap; Lean and verification likewise."""
+    """Seconds of waiting for the policy, summed over searches and expansions, which overlap. The next two fields are
+    the same for Lean and for verification."""
     seconds_lean: float
     seconds_verify: float
     wall_seconds: float
-    """Of all processes that worked on the evaluation."""
+    """Sum over all processes that worked on the evaluation."""
     own_cpu: float
     lean_cpu: float | None
-    """None: a mesh's."""
+    """None if a mesh played the attempts."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What came of an evaluation."""
+    """The results of an evaluation so far."""
 
     plan: Plan
     statements: tuple[StatementResult, ...]
     total: Tally
     without_flawed: Tally | None
-    """Without the statements that are known to be flawed; None where there are none."""
+    """Without the statements with known flaws; None if there are none."""
     standings: Counter[Standing]
-    """Of statements."""
+    """Number of statements by standing."""
     unread: int
-    """Rows that are no statements."""
+    """Rows of the benchmark that could not be read as statements."""
     missing: int
     """Attempts that were not played yet."""
     passes: int
     budgets: dict[str, list[tuple[float, Tally]]]
-    """By kind of budget (`simulations`, `lean_attempts`, `seconds`): what smaller budgets would have solved."""
+    """By kind of budget (`simulations`, `lean_attempts`, `seconds`): (smaller budget, what it would have solved)."""
     families: dict[str, Tally]
     levels: dict[int, Tally]
     pass_at: list[PassAt]
     endings: Counter[str]
-    """How attempts without a proof ended."""
+    """Number of attempts without a proof by the reason of their end."""
     costs: Costs
     axioms: Counter[str] = field(default_factory=Counter)
-    """That proofs rest on, and how many do."""
+    """Axioms of the proofs, with the number of proofs that depend on each."""
     sources: Counter[str] = field(default_factory=Counter)
-    """Of a mixture: which parts proposed the tactics of the proofs, and how many."""
+    """For a mixture of policies: how many tactics of the proofs each part proposed."""
 
 
-def results_of(evaluation: Evaluation, passes_wanted: int = 0) -> Results:
-    """What came of it so far, in all passes. `passes_wanted`: those of the plan, unless more were asked for."""
+def results_of(evaluation: Evaluation, requested_passes: int = 0) -> Results:
+    """The results so far, over all passes. `requested_passes`: counts if it is more than in the plan."""
     by_name: dict[str, dict[int, AttemptRecord]] = defaultdict(dict)
     for record in evaluation.attempts:
         by_name[record.name][record.number] = record
@@ -162,7 +163,7 @@ def results_of(evaluation: Evaluation, passes_wanted: int = 0) -> Results:
         for each in evaluation.statements
     )
     begun = 1 + max((record.number for record in evaluation.attempts), default=-1)
-    pass_count = max(passes_wanted, evaluation.plan.passes, begun)
+    pass_count = max(requested_passes, evaluation.plan.passes, begun)
     counted = [row for row in rows if row.counts]
     latest = [attempt for row in rows for attempt in row.attempts]
     solid = [row for row in counted if not row.statement.flaw]
@@ -197,7 +198,8 @@ def _sources(rows: Iterable[StatementResult]) -> Counter[str]:
 
 
 def tally(rows: Sequence[StatementResult], within: Callable[[AttemptRecord], bool] = lambda record: True) -> Tally:
-    """Solved of statements that count. `within`: which proofs were found soon enough."""
+    """How many of these statements are solved; all of them must count. `within`: which solved attempts count as
+    solved."""
     scores = [sum(map(within, row.solved)) / len(row.decided) for row in rows]
     return Tally(len(rows), math.fsum(scores), sum(score > 0 for score in scores))
 
@@ -212,7 +214,7 @@ def _grouped(
 
 
 def solved_at(record: AttemptRecord) -> dict[str, float]:
-    """After how much of each budget the proof was known."""
+    """How much of each budget was spent when the proof was found."""
     statistics = record.statistics
     return {
         "simulations": statistics.solved_at_simulations,
@@ -222,15 +224,15 @@ def solved_at(record: AttemptRecord) -> dict[str, float]:
 
 
 def _budgets(plan: Plan, counted: Sequence[StatementResult]) -> dict[str, list[tuple[float, Tally]]]:
-    """Solved within 8, 16, 32, ... simulations and Lean attempts and 1, 2, 4, ... seconds, up to what was given; where
-    nothing was, up to what the last proof took."""
-    given = {
+    """Statements solved within 8, 16, 32, ... simulations and Lean attempts, and within 1, 2, 4, ... seconds. The
+    largest budget is that of the plan; if the plan has none, the one that includes the last proof."""
+    plan_budgets = {
         "simulations": plan.budgets.simulations,
         "lean_attempts": plan.budgets.lean_attempts,
         "seconds": plan.budgets.seconds,
     }
     curves = {}
-    for kind, most in given.items():
+    for kind, most in plan_budgets.items():
         taken = [solved_at(attempt)[kind] for row in counted for attempt in row.solved]
         last = most or max(taken, default=0.0)
         curves[kind] = [
@@ -241,14 +243,14 @@ def _budgets(plan: Plan, counted: Sequence[StatementResult]) -> dict[str, list[t
 
 
 def doubled(last: float, first: int = FIRST_BUDGET) -> Iterator[int]:
-    """first, twice that, four times that, ... below `last`."""
+    """`first`, doubled again and again while it is below `last`."""
     while first < last:
         yield first
         first *= 2
 
 
 def _limits(first: int, last: float, *, exact: bool) -> list[float]:
-    """first, twice that, ... up to `last`; with `exact`, that is the last one."""
+    """`first`, doubled until it reaches `last`; with `exact` the last value is `last` itself."""
     below = list(doubled(last, first))
     return [*below, last if exact else 2 * below[-1] if below else first] if last else []
 
@@ -266,7 +268,7 @@ def _pass_at(rows: Sequence[StatementResult], begun: int) -> list[PassAt]:
 
 
 def _by_pass(row: StatementResult, begun: int) -> list[bool | None]:
-    """Whether each pass solved a statement; None: it was not decided."""
+    """Whether each pass solved a statement; None for passes that are not decided."""
     solved = {each.number: each.standing is Standing.SOLVED for each in row.decided}
     return [solved.get(number) for number in range(begun)]
 

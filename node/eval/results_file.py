@@ -1,8 +1,7 @@
-"""`results.json`: every number that an evaluation's report shows, in a layout that stays. Pure.
+"""`results.json`: every number of an evaluation's report, in a stable layout. Pure.
 
-Shares lie between 0 and 1. `null` stands where a number is not known: a share of no statements, the deviation of a
-single block, Lean's CPU seconds in a mesh. Fields are added in later versions, and none changes its meaning without
-another `layout`.
+Shares lie between 0 and 1. An unknown number is `null`: a share of no statements, the deviation of a single block,
+Lean's CPU seconds in a mesh. Later versions may add fields. If the meaning of a field changes, so does `layout`.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ LAYOUT = 1
 
 
 class TallyNumbers(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of some statements are solved."""
+    """How many statements of a group are solved."""
 
     statements: int
-    """That count: solved or unsolved."""
+    """Statements that count: solved or unsolved."""
     solved: float
-    """Sum of scores; a statement's is the share of its decided attempts that solved it."""
+    """Sum of the scores; the score of a statement is the share of its decided attempts that solved it."""
     any: int
-    """Statements that some pass solved."""
+    """Statements that at least one pass solved."""
     rate: float | None
-    """solved / statements: what one pass solves."""
+    """`solved` / `statements`: the share that one pass solves."""
     low: float | None
     """Ends of the rate's 95% interval (Wilson, over statements)."""
     high: float | None
 
 
 class BudgetNumbers(TallyNumbers, frozen=True, kw_only=True):
-    """How many are solved with a smaller budget."""
+    """How many statements are solved with a smaller budget."""
 
     budget: float
     lower_bound: bool
-    """Some attempts were given up before they had this much, by another budget: `solved` is at least this."""
+    """True if some attempts ended earlier, by another budget: then `solved` is a lower bound."""
 
 
 class PassNumbers(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,12 +49,12 @@ class PassNumbers(msgspec.Struct, frozen=True, kw_only=True):
 
     k: int
     statements: int
-    """With at least k decided attempts."""
+    """Statements with at least k decided attempts."""
     unbiased: float
-    """Chen et al., arXiv 2107.03374, equation 1."""
+    """The estimate of Chen et al., arXiv 2107.03374, equation 1."""
     blocks: int
     mean: float | None
-    """Over disjoint blocks of k passes; the standard deviation likewise."""
+    """Mean over disjoint blocks of k passes; `deviation` is their standard deviation."""
     deviation: float | None
 
 
@@ -63,13 +62,13 @@ class CurveNumbers(msgspec.Struct, frozen=True, kw_only=True):
     """Share solved against budget."""
 
     points: list[tuple[float, float, float, float]]
-    """(budget, share, low, high): the share holds from this budget to the next one."""
+    """(budget, share, low, high): the share is valid from this budget to the next one."""
     complete_until: float | None
-    """Behind this budget the curve is a lower bound; null: it is exact everywhere."""
+    """Beyond this budget the curve is a lower bound; null: it is exact everywhere."""
 
 
 class StatementNumbers(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one statement."""
+    """The result of one statement."""
 
     name: str
     standing: Standing
@@ -77,10 +76,10 @@ class StatementNumbers(msgspec.Struct, frozen=True, kw_only=True):
     level: int
     flaw: str
     solved: int
-    """Attempts."""
+    """Attempts that solved it."""
     decided: int
     solved_at_simulations: int | None
-    """Of the attempt that took least; Lean attempts and seconds likewise."""
+    """The smallest number among the solved attempts; the next two fields are the same for Lean attempts and seconds."""
     solved_at_lean_attempts: int | None
     solved_at_seconds: float | None
     reason: str
@@ -94,31 +93,31 @@ class ResultsFile(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     passes: int
     missing: int
-    """Attempts that were not played yet; 0: the evaluation is complete."""
+    """Attempts that are still to be played; 0: the evaluation is complete."""
     total: TallyNumbers
     without_flawed: TallyNumbers | None
-    """null: no statement is known to be flawed."""
+    """null if no statement has a known flaw."""
     standings: dict[str, int]
-    """Statements: solved (by any pass), unsolved, not-elaborated, undecided."""
+    """Number of statements by standing: solved (by any pass), unsolved, not-elaborated, undecided, not-played."""
     unread: int
-    """Rows that are no statements; `plan.benchmark.unread` names them."""
+    """Rows that could not be read as statements; `plan.benchmark.unread` names them."""
     budgets: dict[str, list[BudgetNumbers]]
     families: dict[str, TallyNumbers]
     levels: dict[int, TallyNumbers]
     pass_at: list[PassNumbers]
     endings: dict[str, int]
-    """How attempts without a proof ended."""
+    """Number of attempts without a proof by the reason of their end."""
     costs: Costs
     axioms: dict[str, int]
-    """That proofs rest on, and how many do."""
+    """Axioms of the proofs, with the number of proofs that depend on each."""
     sources: dict[str, int]
-    """Of a mixture: which parts proposed the tactics of the proofs, and how many."""
+    """For a mixture of policies: how many tactics of the proofs each part proposed."""
     curves: dict[str, CurveNumbers]
     statements: list[StatementNumbers]
 
 
 def results_file(results: Results, curves: Mapping[str, Curve] | None = None) -> ResultsFile:
-    """The numbers of an evaluation. `curves`: of it, where they are at hand."""
+    """The numbers of an evaluation. `curves`: its curves, if they are computed already."""
     curves = curves or curves_of(results)
     return ResultsFile(
         plan=results.plan,
@@ -152,12 +151,12 @@ def results_file(results: Results, curves: Mapping[str, Curve] | None = None) ->
 
 
 def known(number: float) -> float | None:
-    """None for what is not known, or endless."""
+    """The number, or None if it is nan or infinite."""
     return number if math.isfinite(number) else None
 
 
 def reason_of(row: StatementResult) -> str:
-    """Why a statement is neither solved nor unsolved; empty where it is one of them."""
+    """Why a statement is neither solved nor unsolved; empty if it is solved or unsolved."""
     if row.standing is Standing.NOT_ELABORATED:
         return row.refusal
     if row.standing is Standing.UNDECIDED:

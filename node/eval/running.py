@@ -1,4 +1,4 @@
-"""Plays what is missing of an evaluation, several attempts at once, and keeps each record when it comes."""
+"""Plays the missing attempts of an evaluation, several at once, and writes each record when the attempt ends."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from node.eval.player import Player, Slot
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 
 TRIES = 3
-"""Of an attempt that infrastructure keeps from being decided, within one run of the command."""
+"""How often one run of the command plays an attempt that fails because of infrastructure."""
 
 FAILURES = 20
-"""Attempts in a row that are undecided, after which the machinery is held to be broken."""
+"""After this many undecided attempts in a row the evaluation stops with an error."""
 
 
 class EvaluationFailed(RuntimeError):
-    """The machinery fails again and again; the text says how."""
+    """Too many attempts in a row failed because of infrastructure; the text has the last reason."""
 
 
 Due = tuple[StatementRecord, int]
-"""A statement, and the pass."""
+"""A statement, and the number of the pass."""
 
 
 def due(statements: Sequence[StatementRecord], attempts: Iterable[AttemptRecord], passes: int) -> list[Due]:
-    """What is missing: pass by pass, in the order of the statements. Undecided attempts are to be played again; what
-    Lean does not take needs no second one."""
+    """The missing attempts, pass by pass, in the order of the statements. Undecided attempts are played again. A
+    statement that does not elaborate gets no further attempts."""
     latest = {(each.name, each.number): each for each in attempts}
     refused = {each.name for each in latest.values() if each.standing is Standing.NOT_ELABORATED}
     refused |= {each.name for each in statements if each.refused}
@@ -39,12 +39,12 @@ def due(statements: Sequence[StatementRecord], attempts: Iterable[AttemptRecord]
         for number in range(passes)
         for statement in statements
         if statement.name not in refused
-        and ((found := latest.get((statement.name, number))) is None or not found.decided)
+        and ((record := latest.get((statement.name, number))) is None or not record.decided)
     ]
 
 
 class Runner:
-    """Plays attempts until none is due, or `stopping` is set."""
+    """Plays attempts until none is missing, or `stopping` is set."""
 
     def __init__(
         self,
@@ -62,43 +62,44 @@ class Runner:
         self._failures = 0
 
     async def run(self, missing: Sequence[Due]) -> None:
-        """Play them. What is not decided when `stopping` is set is dropped. Raises EvaluationFailed, FolderError."""
+        """Plays the missing attempts. When `stopping` is set, running attempts are cancelled and not recorded. Raises
+        EvaluationFailed, FolderError."""
         stop = asyncio.create_task(self._stopping.wait())
         self._player.slots.expect(more=True)
         try:
-            for statement, number in self._wanted(missing):
+            for statement, number in self._playable(missing):
                 slot = await self._slot(stop)
                 if slot is None:
                     return
                 self._playing.add(asyncio.create_task(self._one(statement, number, slot)))
             self._player.slots.expect(more=False)
             while self._playing and not stop.done():
-                await self._something(stop)
+                await self._next_end(stop)
         finally:
             for task in (stop, *self._playing):
                 task.cancel()
             await asyncio.gather(stop, *self._playing, return_exceptions=True)
 
     async def _slot(self, stop: asyncio.Task[bool]) -> Slot | None:
-        """Room for one more search; None when it is to stop. Raises what an attempt that plays has raised."""
+        """Waits for a free slot; returns None if `stop` is set first. Raises the errors of running attempts."""
         taking = asyncio.create_task(self._player.slots.take())
         try:
             while not (taking.done() or stop.done()):
-                await self._something(stop, taking)
+                await self._next_end(stop, taking)
             return None if stop.done() else taking.result()
         finally:
             taking.cancel()
 
-    async def _something(self, *others: asyncio.Task[Any]) -> None:
-        """Wait until an attempt or one of some other tasks ends. Raises what an attempt has raised."""
+    async def _next_end(self, *others: asyncio.Task[Any]) -> None:
+        """Waits until an attempt or one of the other tasks ends. Raises the errors of attempts."""
         await asyncio.wait({*self._playing, *others}, return_when=asyncio.FIRST_COMPLETED)
         ended = {task for task in self._playing if task.done()}
         self._playing -= ended
         for task in ended:
             task.result()
 
-    def _wanted(self, missing: Sequence[Due]) -> Iterator[Due]:
-        """Without statements of which it has turned out that Lean does not take them."""
+    def _playable(self, missing: Sequence[Due]) -> Iterator[Due]:
+        """The missing attempts, without statements that an attempt found not to elaborate."""
         return (each for each in missing if each[0].name not in self._refused)
 
     async def _one(self, statement: StatementRecord, number: int, slot: Slot) -> None:
@@ -113,11 +114,11 @@ class Runner:
         self._failures = self._failures + 1 if record.standing is Standing.UNDECIDED else 0
         if self._failures >= FAILURES:
             raise EvaluationFailed(
-                f"{FAILURES} attempts in a row failed for reasons of the machinery, the last one: {record.reason}"
+                f"{FAILURES} attempts in a row failed because of infrastructure, the last one with: {record.reason}"
             )
 
     async def _decided(self, statement: StatementRecord, number: int, slot: Slot) -> AttemptRecord:
-        """The attempt, tried again while infrastructure fails."""
+        """Plays an attempt, again if infrastructure fails, at most TRIES times."""
         tries = 0
         while True:
             tries += 1

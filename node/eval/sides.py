@@ -1,4 +1,4 @@
-"""The sides of a comparison, each an evaluation or several with other seeds, and their statements in pairs. Pure."""
+"""The sides of a comparison, and the pairing of their statements. A side has one evaluation for each seed. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from node.eval.results import Results, StatementResult, results_of
 
 
 class ComparisonError(ValueError):
-    """Evaluations cannot be compared; the text says which, why, and what to do."""
+    """Evaluations cannot be compared. The text says which ones, why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Side:
     evaluations: tuple[Evaluation, ...]
     """One for each seed."""
     seeds: tuple[Results, ...]
-    """Of each evaluation."""
+    """The results of each evaluation."""
 
     @property
     def what(self) -> str:
@@ -34,10 +34,10 @@ class Side:
 
 
 def sides_of(groups: Sequence[Sequence[Evaluation]]) -> list[Side]:
-    """The sides, each with a name that no other one has. Raises ComparisonError."""
+    """The sides, with unique names. Raises ComparisonError."""
     paths = [each.path.resolve() for group in groups for each in group]
     if twice := next((path for path, count in Counter(paths).items() if count > 1), None):
-        raise ComparisonError(f"{twice}: is named twice; an evaluation cannot be compared with itself")
+        raise ComparisonError(f"{twice}: named twice; name two different evaluations")
     if len(groups) < 2:
         raise ComparisonError(
             "one side is no comparison: name two or more folders (A,B joined by a comma are one side with two seeds)"
@@ -60,65 +60,70 @@ class Pair:
     """A statement that counts on both sides."""
 
     name: str
-    """On the first side."""
+    """Name of the statement on the first side."""
     flawed: bool
     first: tuple[StatementResult, ...]
     """One for each seed."""
     second: tuple[StatementResult, ...]
     first_tries: tuple[AttemptRecord, ...]
-    """The first k of its decided attempts, k the number that both sides have: first passes of all seeds first."""
+    """The first k decided attempts, where k is the number that both sides have; first passes of all seeds come
+    first."""
     second_tries: tuple[AttemptRecord, ...]
     single: bool
-    """Whether each side has one decided attempt and no more."""
+    """True when each side has exactly one decided attempt."""
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """The statements of two sides, brought together."""
+    """The statements of two sides in pairs."""
 
     by_name: bool
-    """The benchmark is the same. Otherwise by what the statements state, and their headers."""
+    """True when both sides have the same benchmark, so statements are paired by name. Otherwise they are paired by
+    their Lean text and header."""
     shared: int
     only_first: int
-    """Statements that the other side does not have."""
+    """Statements that only the first side has."""
     only_second: int
     left_out_first: Counter[Standing]
-    """Shared statements that do not count on this side (with one of its seeds), and why."""
+    """Shared statements that do not count on this side with at least one of its seeds, by standing."""
     left_out_second: Counter[Standing]
     pairs: tuple[Pair, ...]
 
 
 def pair(first: Side, second: Side) -> Pairing:
-    """Statements that both sides have, each with its attempts on both. Raises ComparisonError: there is none."""
+    """Pairs the statements that both sides have. Raises ComparisonError if there are none."""
     results = [*first.seeds, *second.seeds]
     by_name = len({each.plan.benchmark.digest for each in results}) == 1
     rows_by_key = [_keyed(each, by_name) for each in results]
     common = set(rows_by_key[0]).intersection(*rows_by_key[1:])
     if not common:
         raise ComparisonError(
-            f"{first.label} and {second.label} have no statement in common: one is of "
-            f"{_benchmarks(first)}, the other of {_benchmarks(second)}{_apart_from_headers(results)}"
+            f"{first.label} and {second.label} have no statement in common: one evaluates "
+            f"{_benchmarks(first)}, the other {_benchmarks(second)}{_apart_from_headers(results)}"
         )
-    mine, theirs = rows_by_key[: len(first.seeds)], rows_by_key[len(first.seeds) :]
+    first_rows, second_rows = rows_by_key[: len(first.seeds)], rows_by_key[len(first.seeds) :]
     left_first: Counter[Standing] = Counter()
     left_second: Counter[Standing] = Counter()
     pairs = []
     for key in (key for key in rows_by_key[0] if key in common):
-        here, there = tuple(each[key] for each in mine), tuple(each[key] for each in theirs)
-        if all(row.counts for row in (*here, *there)):
-            pairs.append(_pair(here, there))
-        left_first.update(_why_left_out(here))
-        left_second.update(_why_left_out(there))
+        first_results, second_results = (
+            tuple(each[key] for each in first_rows),
+            tuple(each[key] for each in second_rows),
+        )
+        if all(row.counts for row in (*first_results, *second_results)):
+            pairs.append(_pair(first_results, second_results))
+        left_first.update(_why_left_out(first_results))
+        left_second.update(_why_left_out(second_results))
     if not pairs:
         raise ComparisonError(
-            f"{first.label} and {second.label} share {len(common)} statements, and none of them is solved or unsolved "
-            "in all evaluations: the same command as before goes on with one that is not finished"
+            f"{first.label} and {second.label} share {len(common)} statements, but none of them is solved or unsolved "
+            "in all evaluations: repeat the `proofmesh eval` command of an unfinished one to resume it"
         )
     return Pairing(
         by_name,
         len(common),
-        len(set().union(*mine) - common),
-        len(set().union(*theirs) - common),
+        len(set().union(*first_rows) - common),
+        len(set().union(*second_rows) - common),
         left_first,
         left_second,
         tuple(pairs),
@@ -127,25 +132,26 @@ def pair(first: Side, second: Side) -> Pairing:
 
 def _pair(first: tuple[StatementResult, ...], second: tuple[StatementResult, ...]) -> Pair:
     flawed = any(row.statement.flaw for row in (*first, *second))
-    here, there = _tries(first), _tries(second)
-    count = min(len(here), len(there))
-    single = len(here) == len(there) == 1
-    return Pair(first[0].statement.name, flawed, first, second, here[:count], there[:count], single)
+    first_attempts, second_attempts = _tries(first), _tries(second)
+    count = min(len(first_attempts), len(second_attempts))
+    single = len(first_attempts) == len(second_attempts) == 1
+    return Pair(first[0].statement.name, flawed, first, second, first_attempts[:count], second_attempts[:count], single)
 
 
 def _tries(rows: Sequence[StatementResult]) -> tuple[AttemptRecord, ...]:
-    """The decided attempts of all seeds at a statement: first passes first."""
+    """The decided attempts of all seeds at a statement, sorted by pass, then by seed."""
     numbered = [(each.number, seed, each) for seed, row in enumerate(rows) for each in row.decided]
     return tuple(each for _, _, each in sorted(numbered, key=lambda item: item[:2]))
 
 
 def mean_score(rows: Sequence[StatementResult]) -> float:
-    """The mean over the seeds of the share of attempts that solved the statement."""
+    """The score of a side at a statement: the mean over its seeds of the share of attempts that solved it."""
     return statistics.fmean(row.score for row in rows)
 
 
 def _keyed(results: Results, by_name: bool) -> dict[tuple[object, ...], StatementResult]:
-    """The statements by what they are. Of several that state the same the first meets the first, and so on."""
+    """The statements by the key of their pairing. Statements with equal Lean text are numbered, so the first is paired
+    with the first, and so on."""
     if by_name:
         return {(row.statement.name,): row for row in results.statements}
     rows: dict[tuple[object, ...], StatementResult] = {}
@@ -159,13 +165,13 @@ def _keyed(results: Results, by_name: bool) -> dict[tuple[object, ...], Statemen
 
 
 def _apart_from_headers(results: Sequence[Results]) -> str:
-    """Whether headers are all that keeps statements apart."""
+    """A note for an error, if statements of all evaluations differ only in their headers."""
     common = set.intersection(*({row.statement.theorem.stated for row in each.statements} for each in results))
-    return f" ({len(common)} say the same, and stand behind other headers)" if common else ""
+    return f" ({len(common)} statements are equal except for their headers)" if common else ""
 
 
 def _why_left_out(rows: Sequence[StatementResult]) -> list[Standing]:
-    """Why a statement does not count on a side; nothing if it does."""
+    """Why a statement does not count on a side; empty if it counts."""
     standings = [row.standing for row in rows if not row.counts]
     return [Standing.NOT_ELABORATED if Standing.NOT_ELABORATED in standings else standings[0]] if standings else []
 

@@ -1,4 +1,4 @@
-"""Which statements of a benchmark are evaluated, and which of them Lean takes."""
+"""Chooses the statements of a benchmark that are evaluated, and marks those that do not elaborate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from node.eval.records import StatementRecord
 
 
 def chosen(benchmark: Benchmark, limit: int) -> list[StatementRecord]:
-    """The statements to evaluate: all, or `limit` of them, spread over families and levels: always the same ones."""
+    """The statements to evaluate: all, or a fixed sample of `limit` statements, stratified by family and level."""
     statements = benchmark.statements
     if 0 < limit < len(statements):
         statements = tuple(stratified(statements, limit))
@@ -31,13 +31,13 @@ def chosen(benchmark: Benchmark, limit: int) -> list[StatementRecord]:
 
 
 def with_refusals(statements: Sequence[StatementRecord], errors: Mapping[str, str]) -> list[StatementRecord]:
-    """The statements, with Lean's words on those that it does not take."""
+    """The statements; those that do not elaborate get Lean's error as `refused`."""
     return [msgspec.structs.replace(each, refused=errors.get(each.name, "")) for each in statements]
 
 
 def facts_of(benchmark: Benchmark, statements: Sequence[StatementRecord]) -> BenchmarkFacts:
-    """What the plan says of a benchmark. Of a sample nobody knows which rows would have been in it but for being no
-    statements: they are left out."""
+    """The facts of a benchmark for the plan. For a sample the unreadable rows are left out: it is unknown which of them
+    the sample would contain."""
     whole = len(statements) == len(benchmark.statements)
     sample = f"{len(statements)} of its {len(benchmark.statements)} statements are evaluated"
     return BenchmarkFacts(

@@ -1,4 +1,4 @@
-"""Where an evaluation is played: in this process, or on a mesh. It knows its Lean, and gives a player."""
+"""The venue of an evaluation: this process, or a mesh. It knows its Lean and provides a player."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 
 class Venue(Protocol):
-    """Where an evaluation is played."""
+    """The place where an evaluation is played."""
 
     @property
     def lean(self) -> LeanFacts: ...
 
     @property
     def toolchain(self) -> LeanToolchain | None:
-        """The Lean of this process; None where a mesh has it."""
+        """The Lean of this process; None on a mesh."""
 
     @property
     def policy(self) -> str:
-        """What proposes tactics, by name."""
+        """The policy, as on the command line."""
 
     @property
     def label(self) -> str:
-        """The same in words."""
+        """The policy in words."""
 
     @property
     def weights(self) -> dict[str, str]:
-        """Digests of what the policy is made of."""
+        """Digests of the parts of the policy."""
 
     @property
     def leaves(self) -> int:
@@ -41,18 +41,17 @@ class Venue(Protocol):
 
     @property
     def sampling(self) -> Sampling | None:
-        """How networks draw tactics there; None: as it is asked for."""
+        """How the venue's networks sample tactics; None: as requested."""
 
     @property
     def mesh(self) -> str:
         """Name of the mesh's run; empty for this process."""
 
     async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
-        """Statements that Lean does not take, by name, with its words; those of which it turns out later are not
-        here."""
+        """Names of the statements that do not elaborate, with Lean's errors. A venue may leave this to the attempts."""
 
     def player(self, plan: Plan) -> AbstractAsyncContextManager[Player]:
-        """What plays, for as long as the block lasts. Raises BadPolicy, ProvingFailed, BusError."""
+        """The player, for the duration of the block. Raises BadPolicy, ProvingFailed, BusError."""
 
     def lean_cpu(self) -> float | None:
-        """CPU seconds of Lean processes so far; None where they are not known."""
+        """CPU seconds of the Lean processes so far; None if unknown."""

@@ -1,4 +1,4 @@
-"""Digests of what a policy is made of, so that an evaluation says which network it is of."""
+"""Digests of the parts of a policy, which identify the evaluated network."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from node.proving.policies import KIND_WORDS, parse
 
 
 def digests(parts: Iterable[PolicyName], note: Callable[[str], None]) -> dict[str, str]:
-    """For each part of a policy: the digest of its weights, or of its list of tactics or proofs; of a language model,
-    those of its template and, unless they are on a server, its weights. `note` hears which checkpoint a run's folder
-    means, and of damaged ones that are passed over. Raises BadPolicy."""
-    replaced = {}
+    """The digest of each part of a policy: of its weights, or of its list of tactics or proofs. For a language model,
+    of its prompt template and, unless a server has them, its weights. `note` reports which checkpoint of a run's folder
+    is used, and damaged checkpoints that are skipped. Raises BadPolicy."""
+    digest_of = {}
     for part in parts:
         if part.is_network:
             path = weights_at(Path(part.where), note)
             if path != Path(part.where):
                 note(f"own:{part.where} is {path}")
-            replaced[f"own:{part.where}"] = _digest(path)
+            digest_of[f"own:{part.where}"] = _digest(path)
         elif part.is_proofs:
-            read_proofs(Path(part.where))  # a row that is none is to be heard of before anything is played
-            replaced[f"proofs:{part.where}"] = _digest(Path(part.where))
+            read_proofs(Path(part.where))  # raises for bad rows before anything is played
+            digest_of[f"proofs:{part.where}"] = _digest(Path(part.where))
         elif part.is_model:
             model, template = identity(part)
-            replaced[model] = template
+            digest_of[model] = template
         elif part.where:
             lines = "\n".join(read_tactics(Path(part.where)))
-            replaced[f"tactics:{part.where}"] = hashlib.blake2b(lines.encode()).hexdigest()[:DIGITS]
-    return replaced
+            digest_of[f"tactics:{part.where}"] = hashlib.blake2b(lines.encode()).hexdigest()[:DIGITS]
+    return digest_of
 
 
 def without_servers(policy: str) -> str:
-    """A policy as it is written down with results: where a language model runs makes no difference.
+    """The policy as it is stored with results: without the servers of its language models, which make no difference.
 
     Raises BadPolicy.
     """

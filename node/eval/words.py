@@ -1,4 +1,4 @@
-"""Parts of a plan in words."""
+"""Budgets and library of a plan in words."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from node.eval.plan import Budgets, Plan
 
 
 def budgets_in_words(budgets: Budgets) -> str:
-    """`512 simulations, 100 s`."""
+    """The budgets in words, such as `512 simulations, 100 s`."""
     parts = [
         (budgets.simulations, number_of(budgets.simulations, "simulation")),
         (budgets.lean_attempts, number_of(budgets.lean_attempts, "Lean attempt")),
         (budgets.seconds, f"{budgets.seconds:g} s"),
     ]
-    return ", ".join(text for given, text in parts if given) or "no limit"
+    return ", ".join(text for limit, text in parts if limit) or "no limit"
 
 
 def library_in_words(plan: Plan) -> str:
-    """The commits of the project and its packages, shortened; without any its name."""
+    """The short commits of the project and its packages; without commits the project's name."""
     packages = ", ".join(f"{name} {commit[:12]}" for name, commit in sorted(plan.lean.library.items()))
     return packages or plan.lean.name or "none"

@@ -1,1 +1,1 @@
-"""How many steps remain in a proof: data, model, and its use in search."""
+"""Models that predict the remaining steps of a proof: data, training, and use in search."""

@@ -1,12 +1,12 @@
-"""`proofmesh train progress`: a model of the steps that remain in a proof, by regression.
+"""`proofmesh train progress`: trains a model that predicts the remaining steps of a proof, by regression.
 
     proofmesh train progress --from-scratch --out runs/progress
     proofmesh trace PROJECT --format progress --out trace
     proofmesh train progress bert-base-uncased --data trace/progress.jsonl --prefix --target steps
     proofmesh prove 'theorem t (p q : Prop) : p ∧ q → q ∧ p' --progress runs/progress/model
 
-The same command goes on where it was when it was stopped. At the end the error on held-out theorems is shown beside
-that of predictions that need no model.
+The same command resumes an interrupted training. At the end it shows the error on held-out theorems, compared with
+predictions that need no model.
 
 Exit code: 0 trained, 1 training could not go on, 2 wrong arguments or data, 130 interrupted.
 """
@@ -39,20 +39,20 @@ def _show(summary: Mapping[str, Any]) -> None:
     from rich.table import Table
 
     console = Console()
-    for asked, title in (("tactics", "steps after a tactic"), ("states", "steps from a state")):
-        if not (found := summary["held_out"].get(asked)):
+    for question_kind, title in (("tactics", "steps after a tactic"), ("states", "steps from a state")):
+        if not (measured := summary["held_out"].get(question_kind)):
             continue
-        table = Table(title=f"{title}, held-out theorems ({found['model']['count']:,})", title_justify="left")
+        table = Table(title=f"{title}, held-out theorems ({measured['model']['count']:,})", title_justify="left")
         for column in ("", "mean absolute error", "root mean squared", "rank correlation"):
             table.add_column(column, justify="left" if not column else "right")
         for name, words in ROWS.items():
-            each = found[name]
+            each = measured[name]
             rank = each["rank_correlation"]
             errors = (f"{each['mean_absolute_error']:.3f}", f"{each['root_mean_squared_error']:.3f}")
             table.add_row(words, *errors, "-" if rank is None else f"{rank:.3f}")
         console.print(table)
         distances = Table(title="by true distance", title_justify="left")
-        by_distance = found["model"]["by_distance"]
+        by_distance = measured["model"]["by_distance"]
         for column in ("steps", *by_distance):
             distances.add_column(column, justify="right")
         distances.add_row("questions", *(f"{each['count']:,}" for each in by_distance.values()))

@@ -1,4 +1,4 @@
-"""Rows that a progress model is trained on, and the division into trained on and held out. Pure."""
+"""Training rows of a progress model, and their split into training and held-out data. Pure."""
 
 from __future__ import annotations
 
@@ -11,50 +11,51 @@ from node.progress.texts import question
 
 @dataclass(frozen=True)
 class ProgressRow:
-    """A tactic of a proof, and how far it leads."""
+    """A tactic of a proof, and the number of steps that remain after it."""
 
     theorem: str
-    """Held-out data is chosen by it."""
+    """Name of the theorem, which decides whether the row is held out."""
     goal: str
     """The state before the tactic."""
     prefix: str
-    """The tactics before, joined by newlines; empty: none, or not known."""
+    """The tactics before, joined by newlines; empty: none, or unknown."""
     tactic: str
     steps_remaining: float
-    """Tactics on the longest branch after this one."""
+    """Tactics on the longest branch after this tactic."""
     statement: str = ""
-    """What the theorem states, where it is known."""
+    """The statement of the theorem, if known."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A text and its answer."""
+    """A text for the model, and the correct number of steps."""
 
     text: str
     steps: float
     of_state: bool
-    """Asked without a tactic."""
+    """True for a question about a state, without a tactic."""
 
 
 def questions(rows: Iterable[ProgressRow], *, prefix: bool, states: bool) -> list[Question]:
-    """What is asked about these rows: after the tactic, and with `states` also before it, once for each state, with the
-    shortest proof that the rows have for it. `prefix`: the tactics before are part of the text."""
+    """The questions about these rows: the steps after each tactic, and with `states` also the steps from each state.
+    Equal texts give one question, with the shortest proof in the rows. `prefix`: the text includes the tactics
+    before."""
     after: dict[str, float] = {}
     before: dict[str, float] = {}
     for row in rows:
         so_far = row.prefix if prefix else ""
         _keep_least(after, question(row.goal, row.tactic, so_far), row.steps_remaining)
         _keep_least(before, question(row.goal, "", so_far), row.steps_remaining + 1)
-    found = [Question(text, steps, False) for text, steps in after.items()]
-    return found + [Question(text, steps, True) for text, steps in before.items() if states]
+    all_questions = [Question(text, steps, False) for text, steps in after.items()]
+    return all_questions + [Question(text, steps, True) for text, steps in before.items() if states]
 
 
-def _keep_least(found: dict[str, float], text: str, steps: float) -> None:
-    found[text] = min(steps, found.get(text, steps))
+def _keep_least(least: dict[str, float], text: str, steps: float) -> None:
+    least[text] = min(steps, least.get(text, steps))
 
 
 def split(rows: Sequence[ProgressRow], share: int) -> tuple[list[ProgressRow], list[ProgressRow]]:
-    """(trained on, held out): of `share` theorems one is held out with all of its rows; 0: none."""
+    """Splits rows into (training, held out). One in `share` theorems is held out with all its rows; 0: none."""
     train: list[ProgressRow] = []
     held_out: list[ProgressRow] = []
     for row in rows:

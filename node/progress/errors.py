@@ -1,7 +1,7 @@
-"""What can go wrong when a progress model is asked."""
+"""Errors of progress models."""
 
 from __future__ import annotations
 
 
 class ProgressError(ValueError):
-    """A progress model is not there, or cannot be used; the text says which, and why."""
+    """A progress model is missing, or cannot be used. The text says which one, and why."""

@@ -1,4 +1,4 @@
-"""How good predicted steps are, beside predictions that need no model."""
+"""Measures the errors of predicted steps, and of baselines that need no model."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from node.progress.data import Question
 
 FAR = 8
-"""Distances from here on are counted together."""
+"""All distances from this one on are in one group."""
 
 
 def measures(predicted: Sequence[float], steps: Sequence[float]) -> dict[str, Any]:
-    """Mean absolute error and root mean squared error in steps, Spearman's rank correlation (None where one side is
+    """Mean absolute error and root mean squared error in steps, Spearman's rank correlation (None if one side is
     constant), and the mean absolute error by true distance."""
     guess, truth = np.asarray(predicted, float), np.asarray(steps, float)
     error = np.abs(guess - truth)
@@ -36,21 +36,21 @@ def measures(predicted: Sequence[float], steps: Sequence[float]) -> dict[str, An
 
 
 def _rank_correlation(left: np.ndarray, right: np.ndarray) -> float | None:
-    one, other = _ranks(left), _ranks(right)
-    if min(one.std(), other.std()) < 1e-12:
+    left_ranks, right_ranks = _ranks(left), _ranks(right)
+    if min(left_ranks.std(), right_ranks.std()) < 1e-12:
         return None
-    return round(float(np.corrcoef(one, other)[0, 1]), 4)
+    return round(float(np.corrcoef(left_ranks, right_ranks)[0, 1]), 4)
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from 1 on; equal values share the mean of theirs."""
+    """Ranks from 1; equal values share their mean rank."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[place], dtype=float)
 
 
 def baselines(train: Sequence[Question], held_out: Sequence[Question]) -> dict[str, list[float]]:
-    """Predictions for what is held out: the mean of what was trained on, and least squares on lengths."""
+    """Baseline predictions for the held-out questions: the mean of the training data, and least squares on lengths."""
     steps = np.asarray([each.steps for each in train])
     weights, *_ = np.linalg.lstsq(_lengths(train), steps, rcond=None)
     return {
@@ -60,7 +60,7 @@ def baselines(train: Sequence[Question], held_out: Sequence[Question]) -> dict[s
 
 
 def _lengths(questions: Sequence[Question]) -> np.ndarray:
-    """Shape (questions, 5): 1, characters of the goal and of the tactic in hundreds, lines, symbols behind the first ⊢
+    """Shape (questions, 5): 1, characters of the goal and of the tactic in hundreds, lines, symbols after the first ⊢
     in hundreds."""
     rows = []
     for each in questions:

@@ -1,5 +1,5 @@
 """Progress models in memory: sequence classification with one output, from a folder, from the hub, or with fresh
-weights. Their config.json says how they are asked."""
+weights. Their config.json has the format of the questions."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ from node.progress.texts import Target, decode
 from node.training.errors import InputError
 
 KEY = "proofmesh_progress"
-"""Where config.json says how the model is asked."""
+"""Key in config.json with the format of the questions."""
 
 BATCH = 64
-"""Texts of a forward pass."""
+"""Texts in a forward pass."""
 
 PAD, UNKNOWN, BEGIN = "[PAD]", "[UNK]", "[CLS]"
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How a model is asked. As it is here for models that say nothing: LeanDojo-v2's."""
+    """The format of a model's questions. The defaults are for LeanDojo-v2's models, whose config.json has none."""
 
     target: Target = "steps"
     prefix: bool = True
-    """Whether it was trained with the tactics before."""
+    """Whether the training texts include the tactics before."""
     states: bool = False
-    """Whether it was trained to answer without a tactic."""
+    """Whether the model was trained on questions without a tactic."""
     max_tokens: int = 512
 
 
 @dataclass
 class ProgressModel:
-    """A model that says how many steps remain."""
+    """A model that predicts how many steps remain."""
 
     model: Any
     tokenizer: Any
     asking: Asking
 
     def predict(self, texts: Sequence[str]) -> list[float]:
-        """Steps for texts as `node.progress.texts.question` writes them. Raises InputError: an output is no number."""
+        """Predicted steps for texts of `node.progress.texts.question`. Raises InputError if an output is not finite."""
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        found = [0.0] * len(texts)
+        predicted = [0.0] * len(texts)
         self.model.eval()
         for start in range(0, len(order), BATCH):
             places = order[start : start + BATCH]
@@ -66,20 +66,20 @@ class ProgressModel:
             with torch.inference_mode():
                 outputs = self.model(**inputs).logits.squeeze(-1).float()
             if not torch.isfinite(outputs).all():
-                raise InputError("the progress model's output is not a number: its weights are broken")
+                raise InputError("the progress model's output is not a number: its weights are damaged")
             for place, output in zip(places, outputs.tolist(), strict=True):
-                found[place] = decode(output, self.asking.target)
-        return found
+                predicted[place] = decode(output, self.asking.target)
+        return predicted
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids, cut at the beginning where they are too many."""
+        """Token ids. Long texts are truncated at the beginning."""
         if not texts:
             return []
         ids = self.tokenizer(list(texts), truncation=True, max_length=self.asking.max_tokens)["input_ids"]
         return [list(each) for each in ids]
 
     def inputs(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Tensors of a batch."""
+        """The tensors of a batch."""
         return self.padded(self.tokens(texts))
 
     def padded(self, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
@@ -98,28 +98,29 @@ class ProgressModel:
 
 
 def load(name: str, device: str = "cpu") -> ProgressModel:
-    """A trained model, ready to be asked. Raises InputError: it is not there, or none of this kind."""
-    found = _pretrained(name, device, begins=False)
-    said = getattr(found.config, KEY, None)
+    """A trained model, ready for predictions. Raises InputError if it is missing, or not a progress model."""
+    classifier = _pretrained(name, device, begins=False)
+    stored = getattr(classifier.config, KEY, None)
     try:
-        asking = msgspec.convert(said, Asking) if said is not None else Asking()
+        asking = msgspec.convert(stored, Asking) if stored is not None else Asking()
     except msgspec.ValidationError as error:
-        raise InputError(f"{name}: `{KEY}` in config.json is not what it should be: {error}") from error
-    return _ready(found, _tokenizer(name), asking)
+        raise InputError(f"{name}: `{KEY}` in config.json is wrong: {error}") from error
+    return _ready(classifier, _tokenizer(name), asking)
 
 
 def begin(name: str, asking: Asking, device: str, *, seed: int) -> ProgressModel:
-    """A model to train on: its output layer is drawn anew if it is none of ours. Raises InputError."""
+    """A model to train further. If it is not a progress model, its output layer gets random weights. Raises
+    InputError."""
     torch.manual_seed(seed)
     return _ready(_pretrained(name, device, begins=True), _tokenizer(name), asking)
 
 
 def fresh(shape: Shape, asking: Asking, texts: Iterable[str], device: str, *, seed: int) -> ProgressModel:
-    """A small BERT with random weights and a tokenizer of these texts."""
+    """A small BERT with random weights and a tokenizer trained on these texts."""
     torch.manual_seed(seed)
     tokenizer = _fresh_tokenizer(texts, shape.vocab_size, asking.max_tokens)
-    made: Any = BertConfig
-    config = made(
+    config_type: Any = BertConfig
+    config = config_type(
         vocab_size=len(tokenizer),
         hidden_size=shape.width,
         intermediate_size=4 * shape.width,
@@ -138,13 +139,13 @@ def fresh(shape: Shape, asking: Asking, texts: Iterable[str], device: str, *, se
 
 
 def _ready(model: Any, tokenizer: Any, asking: Asking) -> ProgressModel:
-    """Texts are cut at their beginning and padded at their end."""
+    """Sets up the tokenizer: texts are truncated at the beginning and padded at the end."""
     tokenizer.truncation_side, tokenizer.padding_side = "left", "right"
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.cls_token
     if tokenizer.pad_token is None:
-        raise InputError("the model's tokenizer has no token to fill with (pad, eos or cls)")
-    # Models that read their answer at the last token look for the fill.
+        raise InputError("the model's tokenizer has no padding token (pad, eos or cls); add one to its config")
+    # Models that predict from the last token find it by the padding token.
     model.config.pad_token_id = tokenizer.pad_token_id
     model.config.problem_type = "regression"
     most = getattr(model.config, "max_position_embeddings", None)
@@ -162,17 +163,15 @@ def _pretrained(name: str, device: str, *, begins: bool) -> Any:
         raise InputError(str(error)) from error
     try:
         with quiet():
-            found, told = AutoModelForSequenceClassification.from_pretrained(
+            classifier, loading = AutoModelForSequenceClassification.from_pretrained(
                 folder, num_labels=1, ignore_mismatched_sizes=begins, output_loading_info=True, dtype=torch.float32
             )
-    except Exception as error:  # each architecture has errors of its own
+    except Exception as error:  # each architecture raises different errors
         why = " ".join(str(error).split())[:300]
         raise InputError(f"{name}: cannot be used as a progress model: {why}") from error
-    if told["missing_keys"] and not begins:
-        raise InputError(
-            f"{name}: has no trained output of one number; make a progress model with `proofmesh train progress`"
-        )
-    return found.to(where)
+    if loading["missing_keys"] and not begins:
+        raise InputError(f"{name}: has no trained output layer with one number; `proofmesh train progress` trains one")
+    return classifier.to(where)
 
 
 def _tokenizer(name: str) -> Any:
@@ -188,15 +187,15 @@ def _tokenizer(name: str) -> Any:
 def _device(name: str) -> torch.device:
     """Raises InputError."""
     try:
-        found = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)
-        torch.empty(1, device=found)
+        device = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)
+        torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise InputError(f"--device {name}: there is no such device") from error
-    return found
+        raise InputError(f"--device {name}: no such device; name `cpu`, `cuda` or `auto`") from error
+    return device
 
 
 def _fresh_tokenizer(texts: Iterable[str], vocab_size: int, max_tokens: int) -> Any:
-    """Byte pairs within words; dots and underscores part a name, so that its parts are tokens of their own."""
+    """A byte-pair tokenizer. It splits names at dots and underscores, so that their parts become separate tokens."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors, trainers
 
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))

@@ -1,4 +1,4 @@
-"""Settings of `proofmesh train progress`. Without torch, so that `--help` is quick."""
+"""Settings of `proofmesh train progress`. Does not import torch, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Shape:
     """Shape of an encoder with fresh weights (--from-scratch)."""
 
     width: Positive = 128
-    """Length of a token's vector."""
+    """Length of a token vector."""
 
     depth: Positive = 3
     """Layers."""
@@ -27,63 +27,64 @@ class Shape:
     """Attention heads."""
 
     vocab_size: Positive = 2000
-    """Most tokens; the tokenizer is trained on the data."""
+    """Most tokens of the vocabulary; the tokenizer is trained on the data."""
 
 
 @dataclass(kw_only=True)
 class ProgressSettings(TuningSettings):
-    """Train a model that says how many steps of a proof remain, by regression (LeanProgress, arXiv 2502.17925)."""
+    """Train a model that predicts how many steps of a proof remain, by regression (LeanProgress, arXiv 2502.17925)."""
 
     model: Annotated[str, tyro.conf.Positional] = ""
-    """A folder or an id of the hub, in Hugging Face's format; its output layer becomes one number. With --lora an
-    adapter is trained, and merged into what is saved."""
+    """A folder or an id of the hub, in Hugging Face's format; it gets an output layer with one number. With --lora an
+    adapter is trained, and merged into the saved model."""
 
     from_scratch: bool = False
-    """Take a small encoder with fresh weights and a tokenizer of its own, in place of a model."""
+    """Start with a small encoder with fresh weights and a tokenizer trained on the data, instead of a model."""
 
     shape: Shape = field(default_factory=Shape)
 
     out: Path = Path("runs/progress")
-    """Folder of the training: checkpoints, curves, and at the end OUT/model."""
+    """Folder of the training: checkpoints, curves, and at the end the trained model in OUT/model."""
 
     data: tuple[str, ...] = ("bank-all",)
-    """What to train on: lines of `goal`, `prefix`, `tactic`, `steps_remaining` (`proofmesh trace --format progress`),
-    folders of `proofmesh trace`, runs (proofs.sqlite), `bank`, `bank-all`, `bank:FOLDER`."""
+    """Sources of training data: lines of `goal`, `prefix`, `tactic`, `steps_remaining` (`proofmesh trace --format
+    progress`), folders of `proofmesh trace`, runs (proofs.sqlite), `bank`, `bank-all`, `bank:FOLDER`."""
 
     prefix: bool = False
-    """Let the model read the tactics before, as LeanProgress does. A search shows it states alone."""
+    """Include the tactics before in the text, as LeanProgress does. A search gives the model only states."""
 
     states: bool = True
-    """Ask also without a tactic: how many steps a state takes. The value in a search is that."""
+    """Train also on questions without a tactic: how many steps a state needs. A search uses this as value."""
 
     target: Target = "log"
-    """What is learned: log(1 + steps), in which one step more matters less where many remain, or the steps."""
+    """Target of the regression: `log` for log(1 + steps), where one step more matters less if many remain, or
+    `steps`."""
 
     keep_out: tuple[str, ...] = KEPT_OUT
     """Benchmarks whose statements are never trained on, named as for `proofmesh eval`."""
 
     held_out: Natural = 10
-    """Of so many theorems one is held out with all of its steps, to measure the error on; 0: none."""
+    """One in this many theorems is held out with all its steps, to measure the error; 0: none."""
 
     batch: Positive = 32
-    """Questions of a step."""
+    """Questions in a training step."""
 
     max_tokens: Positive = 512
-    """Longer texts are cut at their beginning: what is to be proved, and the tactic, stand at the end."""
+    """Longer texts are truncated at the beginning, because goal and tactic are at the end."""
 
     seed: Natural = 0
-    """Equal seeds give equal models, where --minutes does not end the training."""
+    """Equal seeds give equal models, unless --minutes ends the training."""
 
     fresh: bool = False
-    """Begin anew where a run was begun or finished."""
+    """Start from scratch, also if the folder has a run."""
 
     def check(self) -> None:
-        """What concerns several settings. Raises ValueError."""
+        """Checks conditions on several settings. Raises ValueError."""
         if bool(self.model) == self.from_scratch:
-            raise ValueError("from-scratch: name a model to begin with or say this, one of the two")
+            raise ValueError("from-scratch: give either this flag or the name of a model")
         if self.from_scratch and self.lora.on:
-            raise ValueError("lora adapts a model that is there; it does not go with --from-scratch")
+            raise ValueError("lora needs an existing model: leave out --from-scratch")
         if self.shape.width % self.shape.heads:
-            raise ValueError(f"shape.width {self.shape.width} is no multiple of --shape.heads {self.shape.heads}")
+            raise ValueError(f"shape.width {self.shape.width}: must be a multiple of --shape.heads {self.shape.heads}")
         if self.from_scratch and self.max_tokens < 8:
-            raise ValueError(f"max-tokens {self.max_tokens} leaves no room for a state; take 8 or more")
+            raise ValueError(f"max-tokens {self.max_tokens}: must be at least 8, so that a state fits")

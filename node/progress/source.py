@@ -1,4 +1,4 @@
-"""A progress model as searches ask it: in batches, in a thread of its own, with answers kept."""
+"""A progress model for searches: predicts in batches, in a separate thread, with a cache."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from node.progress.model import ProgressModel
 
 KEPT = 1 << 17
-"""Answers that are kept: searches come to the same states again, and ask at each the same tactics."""
+"""Most cached predictions: searches reach the same states and tactics repeatedly."""
 
 
 class ProgressSource:
     """Predicted steps, for all searches of a process."""
 
     def __init__(self, name: str) -> None:
-        """`name`: a folder or an id of the hub. The model is loaded when it is first asked, or by `open`. Raises
-        ProgressError: it is not there."""
+        """`name`: a folder or an id of the hub. The model is loaded by the first request, or by `open`. Raises
+        ProgressError if it does not exist."""
         self.name = name
         try:
             self.digest = weights_of(HubAddress(name))
@@ -35,20 +35,20 @@ class ProgressSource:
         self._answers: dict[str, float] = {}
 
     async def open(self) -> None:
-        """Load the model. Raises ProgressError; ModuleNotFoundError: without transformers."""
+        """Loads the model. Raises ProgressError; ModuleNotFoundError without transformers."""
         async with self._asking:
             await asyncio.to_thread(self._opened)
 
     @property
     def answers_states(self) -> bool:
-        """Whether the model was trained to answer without a tactic. Once it is open."""
+        """Whether the model was trained on questions without a tactic. The model must be open."""
         return self._opened().asking.states
 
     async def steps(self, texts: Sequence[str]) -> list[float]:
-        """Predicted steps of `node.progress.texts.question`s. What several searches ask while the model is busy is one
-        batch. Raises ProgressError."""
-        found = {text: self._answers[text] for text in texts if text in self._answers}
-        while missing := [text for text in texts if text not in found]:
+        """Predicted steps for texts of `node.progress.texts.question`. Requests that arrive while the model is busy
+        form one batch. Raises ProgressError."""
+        answers = {text: self._answers[text] for text in texts if text in self._answers}
+        while missing := [text for text in texts if text not in answers]:
             self._waiting.update(dict.fromkeys(missing))
             async with self._asking:
                 if batch := list(self._waiting):
@@ -57,11 +57,11 @@ class ProgressSource:
                     if len(self._answers) > KEPT:
                         self._answers.clear()
                     self._answers.update(zip(batch, predicted, strict=True))
-                found.update((text, self._answers[text]) for text in missing if text in self._answers)
-        return [found[text] for text in texts]
+                answers.update((text, self._answers[text]) for text in missing if text in self._answers)
+        return [answers[text] for text in texts]
 
     def predict(self, texts: Sequence[str]) -> list[float]:
-        """The model's answers, in this thread. Raises ProgressError."""
+        """The model's predictions, in this thread. Raises ProgressError."""
         try:
             return self._opened().predict(texts)
         except InputError as error:

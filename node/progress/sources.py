@@ -1,4 +1,4 @@
-"""Where rows for a progress model come from, as a person names it.
+"""Reads the sources of training rows for a progress model that the command line names.
 
 - `bank`, `bank-all`, `bank:FOLDER`, `bank-all:FOLDER`: transitions of a theorem bank, as for `proofmesh train hf-sft`.
 - A folder: of `proofmesh trace` (progress.jsonl, steps.jsonl or transitions.jsonl.gz), of a run, a theorem bank.
@@ -25,31 +25,31 @@ from node.tuning.traces import lines, stated
 FORMS = "lines of `goal`, `prefix`, `tactic`, `steps_remaining`, a folder of `proofmesh trace`, a run, or `bank`"
 
 NAMES = ("progress.jsonl", "steps.jsonl", "transitions.jsonl.gz", "transitions.jsonl")
-"""Files of a trace, the best one first."""
+"""Files of a trace, in order of preference."""
 
 MOST_STEPS = 10_000
-"""Of a row: a larger number is a mistake, and would drown all others in a squared error."""
+"""Most remaining steps of a row: a larger number is a mistake, and would dominate a squared error."""
 
 
 def read_all(specs: Sequence[str], keep_out: Sequence[str]) -> list[ProgressRow]:
-    """The rows of all these sources, without the statements of the benchmarks `keep_out` and without proofs that leave
-    something out. Raises InputError: one cannot be read, or nothing is left."""
+    """The rows of all sources, without the statements of the benchmarks `keep_out` and without proofs that use `sorry`.
+    Raises InputError if a source cannot be read, or no row remains."""
     if not specs:
-        raise InputError(f"--data: name what to train on: {FORMS}")
+        raise InputError(f"--data: no sources; name {FORMS}")
     rows = [row for spec in specs for row in read(spec)]
     apart = benchmarks(keep_out)
     unproved = {row.theorem for row in rows if leaves_something_out(row.tactic)}
-    kept = [
+    remaining_rows = [
         row
         for row in rows
         if row.theorem not in unproved
         and row.statement not in apart.statements
         and row.theorem.rpartition(":")[2] not in apart.names
     ]
-    if not kept:
+    if not remaining_rows:
         why = f" (all of its {len(rows):,} rows are of benchmarks or of proofs with sorry)" if rows else ""
         raise InputError(f"--data {' '.join(specs)}: there is nothing to train on{why}")
-    return kept
+    return remaining_rows
 
 
 def read(spec: str) -> list[ProgressRow]:
@@ -65,19 +65,17 @@ def read(spec: str) -> list[ProgressRow]:
             return _of(bank_steps(path, warm_start=False))
         file = next((path / name for name in NAMES if (path / name).is_file()), None)
         if file is None:
-            raise InputError(
-                f"--data {path}: nothing to train on in this folder (no {', '.join(NAMES)}); write {FORMS}"
-            )
+            raise InputError(f"--data {path}: nothing to train on in this folder (no {', '.join(NAMES)}); name {FORMS}")
         return list(_rows(file))
     if not path.is_file():
-        raise InputError(f"--data {spec}: there is no such file or folder; write {FORMS}")
+        raise InputError(f"--data {spec}: no such file or folder; name {FORMS}")
     if path.suffix in (".sqlite", ".db"):
         return _of(runs.steps(path))
     return list(_rows(path))
 
 
 def _of(steps: Iterable[Step]) -> list[ProgressRow]:
-    """Steps whose prefix is not known."""
+    """Rows of steps whose prefix is unknown."""
     return [
         ProgressRow(each.theorem, each.state, "", each.tactic, each.remaining - 1, each.statement)
         for each in steps
@@ -89,14 +87,15 @@ def _rows(path: Path) -> Iterator[ProgressRow]:
     """Raises InputError."""
     first = next(lines(path), None)
     if first is None:
-        raise InputError(f"{path}: there is nothing in it")
+        raise InputError(f"{path}: is empty")
     if "state" in first[1] and "goal" not in first[1]:
         return _transitions(lines(path))
     return _progress(path, lines(path))
 
 
 def _progress(path: Path, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[ProgressRow]:
-    """LeanProgress' rows. They name no theorem: unless `theorem` does, one begins where the prefix is empty."""
+    """LeanProgress' rows. They have no name of the theorem unless there is a field `theorem`; otherwise a new theorem
+    begins at each empty prefix."""
     begun = 0
     for where, row in rows:
         goal, tactic, prefix = (_text(row, name, where) for name in ("goal", "tactic", "prefix"))
@@ -107,15 +106,17 @@ def _progress(path: Path, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iter
 
 
 def _transitions(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[ProgressRow]:
-    """Lines of `state`, `tactic`, `remaining_steps`, as traces and banks write them; a trace's say which step led to
-    which."""
+    """Lines of `state`, `tactic`, `remaining_steps`, as in traces and banks. The lines of a trace also have the parent
+    of each step."""
     tactics: dict[tuple[str, int, int], str] = {}
-    """(theorem, block, step) to the tactics up to and with it."""
+    """The tactics up to and including each step, by (theorem, block, step)."""
     for where, row in rows:
         state, tactic = _text(row, "state", where), _text(row, "tactic", where)
         steps = _number(row, "remaining_steps", where)
         if steps < 1:
-            raise InputError(f"{where}: `remaining_steps` is {steps:g}; it counts the tactic itself: at least 1")
+            raise InputError(
+                f"{where}: `remaining_steps` is {steps:g}; it includes the tactic itself, so it must be at least 1"
+            )
         file = f"{row['file']}:" if "file" in row else ""
         theorem = f"{file}{row.get('theorem') or state}"
         prefix = ""
@@ -133,9 +134,9 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
         return value
     if name == "prefix" and value is None:
         return ""
-    said = "is missing" if name not in row else f"is {value!r}; it must be a text"
+    problem = "is missing" if name not in row else f"is {value!r}; it must be a text"
     raise InputError(
-        f"{where}: `{name}` {said}; a row needs `goal`, `tactic`, `steps_remaining`, and may have `prefix`"
+        f"{where}: `{name}` {problem}; a row needs `goal`, `tactic`, `steps_remaining`, and may have `prefix`"
     )
 
 

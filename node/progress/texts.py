@@ -1,8 +1,8 @@
-"""How a question to a progress model is written, and how its answer is counted. Pure.
+"""The text of a question to a progress model, and the encoding of its answer. Pure.
 
-The text is LeanProgress' (LeanDojo-v2 1.0.9, `ProgressTrainer._build_text`), so that models trained there can be asked
-here and the other way round. With a tactic the answer is the number of steps that remain after it: 0 where it ends the
-proof. Without one, which is ours, it is the number of steps that the state itself still takes.
+The text is that of LeanProgress (LeanDojo-v2 1.0.9, `ProgressTrainer._build_text`), so that models of either program
+work in both. With a tactic, the answer is the number of steps that remain after it: 0 if it completes the proof.
+Without a tactic (an extension of proofmesh), it is the number of steps that the state needs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ Target = Literal["steps", "log"]
 
 
 def question(goal: str, tactic: str = "", prefix: str = "") -> str:
-    """What the model reads. `prefix`: the tactics before, joined by newlines; `tactic` empty: of the state itself."""
+    """The text for the model. `prefix`: the tactics before, joined by newlines. Empty `tactic`: a question about the
+    state."""
     return f"Goal:\n{goal.strip()}\n\nPrefix:\n{prefix.strip()}\n\nCandidate tactic:\n{tactic.strip()}"
 
 
@@ -24,10 +25,10 @@ def encode(steps: float, target: Target) -> float:
 
 
 MOST = 1000.0
-"""Steps that a prediction is cut at: exp of a wild output would be no number any more."""
+"""Largest prediction in steps: without a limit, exp of a large output could overflow."""
 
 
 def decode(output: float, target: Target) -> float:
-    """Steps, never negative, of a model's output."""
+    """The steps that a model's output means, never negative."""
     steps = math.expm1(min(output, math.log1p(MOST))) if target == "log" else output
     return min(max(steps, 0.0), MOST)

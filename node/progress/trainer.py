@@ -1,4 +1,4 @@
-"""transformers' Trainer on a squared error, with a fixed order, and an end where the loss is no number."""
+"""transformers' Trainer with a squared error, a fixed order of examples, and a stop if the loss is not finite."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class _Squared(Trainer):
 
 
 class ProgressTrainer(FixedOrder, _Squared):
-    """Takes its examples in a fixed order."""
+    """The trainer with a fixed order of examples."""
 
     def __init__(self, examples: np.ndarray, **arguments: Any) -> None:
-        """`examples`: which are trained on, in their order."""
+        """`examples`: numbers of the examples, in the order of the training."""
         self.order = examples.ravel().tolist()
         super().__init__(**arguments)
 
 
 class ProgressWatch(Watch):
-    """Curves of a regression."""
+    """Writes the curves of a regression."""
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **more: Any) -> None:
         if not logs or "loss" not in logs:
@@ -61,7 +61,7 @@ def trainer(
     clock: Clock,
     watch: ProgressWatch,
 ) -> ProgressTrainer:
-    """Ready to train `examples` (shape (steps, batch)) of `rows`, the questions' tokens."""
+    """The trainer, ready to train on `examples` (shape (steps, batch)) of `rows`, the tokens of the questions."""
     target = progress.asking.target
     data = [{"input_ids": row, "labels": encode(each.steps, target)} for row, each in zip(rows, questions, strict=True)]
 

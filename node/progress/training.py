@@ -1,4 +1,4 @@
-"""Training of a progress model, from the settings to the folder that a search takes.
+"""Trains a progress model, from the settings to the folder of the trained model.
 
 outcome = run(ProgressSettings(from_scratch=True, out=Path("runs/progress")))
 outcome["held_out"]["tactics"]["model"]["mean_absolute_error"]
@@ -28,26 +28,27 @@ from node.tuning.run_folder import RunFolder
 from node.tuning.stepping import Stop
 
 MOST_HELD_OUT = 20_000
-"""Questions that the error is measured on."""
+"""Most questions for measuring the error."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Questions of both parts."""
+    """Questions for training and for measuring."""
 
     train: list[Question]
     held_out: list[Question]
     seen: int
-    """Questions of held-out theorems that are trained on as well, word for word: left out of the measurement."""
+    """Number of held-out questions that also occur in the training data; they are not measured."""
 
 
 def run(settings: ProgressSettings) -> dict[str, Any]:
-    """Train, or go on with what the folder holds; returns what summary.json says. A finished run is not repeated.
+    """Trains, or resumes the run in the folder, and returns the contents of summary.json. A finished run is not
+    repeated.
 
     Raises InputError, TrainingError (NotFinite, Interrupted).
     """
     folder = RunFolder(settings.out)
-    folder.check({}, fresh=True)  # before anything is loaded
+    folder.check({}, fresh=True)  # before the slow loading of data and model
     prepared = prepare(settings)
     set_seed(settings.seed)
     progress = _model(settings, prepared)
@@ -61,16 +62,16 @@ def run(settings: ProgressSettings) -> dict[str, Any]:
 
 
 def prepare(settings: ProgressSettings) -> Prepared:
-    """Raises InputError: there is nothing to train on."""
+    """Reads the data and splits it. Raises InputError if there is nothing to train on."""
     train_rows, held_out_rows = split(read_all(settings.data, settings.keep_out), settings.held_out)
     train = questions(train_rows, prefix=settings.prefix, states=settings.states)
     held_out = questions(held_out_rows, prefix=settings.prefix, states=settings.states)
     if not train:
         raise InputError(
-            f"--data {' '.join(settings.data)}: all theorems are held out; take a larger --held-out, or 0 for none"
+            f"--data {' '.join(settings.data)}: all theorems are held out; use a larger --held-out, or 0 for none"
         )
-    known = {each.text for each in train}
-    unseen = [each for each in held_out if each.text not in known]
+    train_texts = {each.text for each in train}
+    unseen = [each for each in held_out if each.text not in train_texts]
     return Prepared(train, unseen[:MOST_HELD_OUT], len(held_out) - len(unseen))
 
 
@@ -80,19 +81,19 @@ def _model(settings: ProgressSettings, prepared: Prepared) -> ProgressModel:
     if settings.from_scratch:
         texts = [each.text for each in prepared.train]
         return fresh(settings.shape, asking, texts, settings.place.device, seed=settings.seed)
-    found = begin(settings.model, asking, settings.place.device, seed=settings.seed)
+    progress = begin(settings.model, asking, settings.place.device, seed=settings.seed)
     if settings.lora.on:
         from peft import get_peft_model
 
         try:
-            found.model = get_peft_model(found.model, lora_config(settings.lora, "SEQ_CLS"))
+            progress.model = get_peft_model(progress.model, lora_config(settings.lora, "SEQ_CLS"))
         except ValueError as error:
             raise InputError(f"--lora.targets: {' '.join(str(error).split())[:200]}") from error
-    return found
+    return progress
 
 
 def _identity(settings: ProgressSettings, prepared: Prepared, steps: int) -> dict[str, Any]:
-    """What decides the result: a run goes on only where all of it is the same."""
+    """All that determines the result: a run is resumed only if all of it is equal."""
     digest = hashlib.sha256()
     for each in prepared.train:
         digest.update(f"{each.text}\0{each.steps}\0".encode())
@@ -132,7 +133,7 @@ def _train(
         made = trainer(progress, prepared.train, rows, examples, folder, settings, part.clock, watch)
         with explained(
             folder,
-            not_finite="begin anew with a smaller --rate, or with --target log",
+            not_finite="add --fresh and a smaller --rate, or --target log",
             memory="use a smaller --batch or --max-tokens, --recompute, or --lora",
         ):
             last = part.train(made, wants_end)
@@ -155,14 +156,17 @@ def _train(
 
 
 def evaluate(progress: ProgressModel, train: Sequence[Question], held_out: Sequence[Question]) -> dict[str, Any]:
-    """Measures (`node.progress.measures`) of the model and of what needs none, by what was asked: `tactics`, `states`.
-    `train` is what the baselines learn from."""
-    found: dict[str, Any] = {}
+    """Measures (`node.progress.measures`) of the model and of the baselines, for questions about `tactics` and
+    `states`. `train`: the data of the baselines."""
+    result: dict[str, Any] = {}
     for name, of_state in (("tactics", False), ("states", True)):
-        asked = [each for each in held_out if each.of_state is of_state]
-        known = [each for each in train if each.of_state is of_state]
-        if asked and known:
-            steps = [each.steps for each in asked]
-            predictions = {"model": progress.predict([each.text for each in asked]), **baselines(known, asked)}
-            found[name] = {which: measures(predicted, steps) for which, predicted in predictions.items()}
-    return found
+        subset = [each for each in held_out if each.of_state is of_state]
+        base = [each for each in train if each.of_state is of_state]
+        if subset and base:
+            steps = [each.steps for each in subset]
+            predictions = {
+                "model": progress.predict([each.text for each in subset]),
+                **baselines(base, subset),
+            }
+            result[name] = {which: measures(predicted, steps) for which, predicted in predictions.items()}
+    return result

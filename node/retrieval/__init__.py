@@ -1,1 +1,1 @@
-"""Premises: corpora, dense and lexical retrieval, training and evaluation."""
+"""Premise retrieval: corpora, dense and lexical retrievers, training and evaluation."""

@@ -1,10 +1,10 @@
-"""`proofmesh premises`: which lemmas may help at a proof state?
+"""`proofmesh premises`: finds lemmas that may help at a proof state.
 
     proofmesh premises index --corpus traced/leandojo --model runs/retriever --out premises
     proofmesh premises search 'n : Nat\\n⊢ n + 0 = n' --index premises [--file Nat/Basic.lean --line 12]
     proofmesh premises eval --index premises --data traced/leandojo
 
-Exit code: 0 done, 2 something asked for is not there or cannot be used.
+Exit code: 0 done, 2 wrong arguments, or an input that is missing or unusable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DONE, UNUSABLE = 0, 2
 
 NEWLINE = "\\n"
-"""As a shell has it between two lines of a state."""
+"""How a line break within a state is typed in a shell."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class IndexSettings:
     """corpus.jsonl, or the folder that has it (`proofmesh trace --format leandojo`: OUT/leandojo)."""
 
     model: str
-    """The encoder: the folder of `proofmesh train retriever`, a sentence-transformers model, or an id on the hub."""
+    """The encoder: a folder of `proofmesh train retriever`, a sentence-transformers model, or an id on the hub."""
 
     out: Path = Path("premises")
     """Folder of the index."""
@@ -52,7 +52,7 @@ class IndexSettings:
 
 @dataclass
 class SearchSettings:
-    """Show the premises that go with a proof state."""
+    """Show the best premises for a proof state."""
 
     state: Annotated[str, tyro.conf.Positional]
     """The state as Lean prints it; `\\n` for a new line, or `-` to read standard input."""
@@ -64,13 +64,13 @@ class SearchSettings:
     """Premises to show."""
 
     file: str = ""
-    """Only what may be used in this file: what it imports, and its own above --line."""
+    """Only premises that are accessible in this file: those that it imports, and its own above --line."""
 
     line: Natural = 0
-    """Line in the file, from 1; 0: at its end."""
+    """Line in the file, from 1; 0: the end of the file."""
 
     accessible_from: tuple[str, ...] = ()
-    """Only what is to be had by importing these modules."""
+    """Only premises that are accessible after importing these modules."""
 
     json: bool = False
     """Print a JSON object for each premise."""
@@ -78,7 +78,8 @@ class SearchSettings:
 
 @dataclass
 class EvalSettings:
-    """Measure an index on held-out theorems, among the premises that each may use, beside BM25."""
+    """Measure an index on held-out theorems, among the premises that are accessible to each, and compare it with
+    BM25."""
 
     data: list[Path] = field(default_factory=list)
     """Traced theorems, as for `proofmesh train retriever`."""
@@ -87,7 +88,7 @@ class EvalSettings:
     """Folder of the index."""
 
     held_out: Natural = 10
-    """The theorems that the retriever was not trained on: as in its training. 1: all."""
+    """One in this many theorems is held out; use the value of the training. 1: measure on all theorems."""
 
     json: bool = False
     """Print the results as one JSON object."""
@@ -95,7 +96,7 @@ class EvalSettings:
 
 COMMANDS: dict[str, tuple[type, str]] = {
     "index": (IndexSettings, "encode all premises of a corpus once, into a folder"),
-    "search": (SearchSettings, "the premises that go with a proof state"),
+    "search": (SearchSettings, "the best premises for a proof state"),
     "eval": (EvalSettings, "R@1, R@10 and MRR on held-out theorems, beside BM25"),
 }
 
@@ -110,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return DONE if arguments else UNUSABLE
     name = arguments[0]
     if name not in COMMANDS:
-        return _refuse(f"no `{name}`; there are {', '.join(COMMANDS)}")
+        return _refuse(f"no command `{name}`; name one of {', '.join(COMMANDS)}")
     settings: Any = tyro.cli(COMMANDS[name][0], args=arguments[1:], prog=f"proofmesh premises {name}")
     from node.retrieval.errors import RetrievalError
 
@@ -125,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _refuse(f"{error.filename or name}: {error.strerror or error}")
     except KeyboardInterrupt:
-        print("proofmesh premises: stopped; the same command goes on", file=sys.stderr)
+        print("proofmesh premises: stopped; the same command resumes it", file=sys.stderr)
         return 130
     return DONE
 
@@ -153,16 +154,16 @@ def _search(settings: SearchSettings) -> None:
     if not state.strip():
         raise RetrievalError("the state is empty; give it as Lean prints it: 'n : Nat\\n⊢ n + 0 = n'")
     if settings.file and settings.accessible_from:
-        raise RetrievalError("--file and --accessible-from both say what may be used: name one of them")
+        raise RetrievalError("--file and --accessible-from exclude each other: name one of them")
     if settings.line and not settings.file:
-        raise RetrievalError("--line is of a file: name it with --file")
+        raise RetrievalError("--line needs a file: name it with --file")
     from node.retrieval.index import PremiseIndex
 
     index = PremiseIndex(settings.index)
-    found = index.search(state, _mask(index.corpus, settings), settings.count)
+    hits = index.search(state, _mask(index.corpus, settings), settings.count)
     import msgspec
 
-    for number, score in found:
+    for number, score in hits:
         premise = index.corpus.premises[number]
         path = index.corpus.files[premise.file].path
         if settings.json:
@@ -203,27 +204,27 @@ def _eval(settings: EvalSettings) -> None:
         )
     with _bar("ranking", len(queries.held_out)) as tick:
         blocks = state_blocks(index.model, queries.held_out)
-        found = evaluate(queries.held_out, index.corpus, blocks, index.vectors.astype(np.float32), tick)
+        evaluation = evaluate(queries.held_out, index.corpus, blocks, index.vectors.astype(np.float32), tick)
     if settings.json:
         import msgspec
 
-        print(msgspec.json.encode(found).decode())
+        print(msgspec.json.encode(evaluation).decode())
         return
     from node.retrieval.printing import table
 
     print(f"{queries.counts}", file=sys.stderr)
-    table(found)
+    table(evaluation)
 
 
 @contextmanager
-def _bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error; what it gives hears how many are done."""
+def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on standard error. Call the function that it gives with the number of finished items."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)
 
 

@@ -1,8 +1,9 @@
-"""The premises of a library, and which of them a theorem may use.
+"""The premises of a library, and which of them are accessible to a theorem.
 
 A corpus is LeanDojo's `corpus.jsonl` (Yang et al. 2023, arXiv 2306.15626, section 4): a line for each file, {path,
-imports, premises: [{full_name, code, start, end, kind}]}, as `proofmesh trace --format leandojo` writes it, too. A
-theorem may use what its file declares before it, and what the files declare that its file imports, directly or not.
+imports, premises: [{full_name, code, start, end, kind}]}, which `proofmesh trace --format leandojo` also writes.
+Accessible to a theorem are the declarations before it in its file, and all declarations of the files that its file
+imports, directly or indirectly.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ Position = tuple[int, int]
 """Line and column, both from 1."""
 
 Mask = NDArray[np.bool_]
-"""Shape (premises,): which ones count."""
+"""Shape (premises,): True for the premises that are allowed."""
 
 COLUMNS = 1 << 20
-"""More than any line has: a position as one number is `line * COLUMNS + column`."""
+"""Larger than any column. A position as one number is `line * COLUMNS + column`."""
 
 CORPUS = "corpus.jsonl"
 
 INIT = "Init.lean"
-"""Imported by every file that does not say `prelude`."""
+"""The file that every file imports unless it starts with `prelude`."""
 
 
 class PremiseRow(msgspec.Struct, frozen=True):
@@ -56,13 +57,13 @@ class Premise(msgspec.Struct, frozen=True, gc=False):
 
     full_name: str
     text: str
-    """Its statement on one line, as encoders and BM25 read it."""
+    """Its statement on one line: the text for encoders and BM25."""
     file: int
-    """Number of its file."""
+    """The number of its file."""
     end: int
-    """Where it ends in the file: `line * COLUMNS + column`."""
+    """Its end in the file: `line * COLUMNS + column`."""
     is_proof: bool
-    """A theorem or an axiom, and no definition."""
+    """True for theorems and axioms, False for definitions."""
 
 
 class CorpusFile(msgspec.Struct, frozen=True):
@@ -70,18 +71,18 @@ class CorpusFile(msgspec.Struct, frozen=True):
 
     path: str
     imports: tuple[int, ...]
-    """Numbers of the files that it imports directly, of those that the corpus has."""
+    """Numbers of the files in the corpus that it imports directly."""
     first: int
-    """Number of its first premise; they stand together."""
+    """Number of its first premise; the premises of a file have consecutive numbers."""
     last: int
-    """Number behind its last premise."""
+    """One more than the number of its last premise."""
 
 
 class Corpus:
-    """All premises, by file."""
+    """All premises, grouped by file."""
 
     def __init__(self, files: Sequence[CorpusFile], premises: Sequence[Premise], digest: str) -> None:
-        """`digest`: of what it was read from."""
+        """`digest`: digest of the file that it was read from."""
         self.files = tuple(files)
         self.premises = tuple(premises)
         self.digest = digest
@@ -90,7 +91,7 @@ class Corpus:
         self._masks: dict[tuple[int, ...], Mask] = {}
         self._first: dict[str, int] = {}
         self._more: dict[str, list[int]] = {}
-        """Names that several files declare."""
+        """Further premises of names that several files declare."""
         for number, premise in enumerate(premises):
             if self._first.setdefault(premise.full_name, number) != number:
                 self._more.setdefault(premise.full_name, []).append(number)
@@ -99,31 +100,36 @@ class Corpus:
         return len(self.premises)
 
     def file(self, path: str) -> int:
-        """The number of a file, by its path, the end of its path, or its module's name. Raises RetrievalError."""
-        wanted = path if path.endswith(".lean") else f"{path.replace('.', '/')}.lean"
-        if wanted in self._paths:
-            return self._paths[wanted]
-        fitting = [number for known, number in self._paths.items() if _is_end(known, wanted) or _is_end(wanted, known)]
+        """The number of a file, given by its path, the end of its path, or its module name. Raises RetrievalError."""
+        lean_path = path if path.endswith(".lean") else f"{path.replace('.', '/')}.lean"
+        if lean_path in self._paths:
+            return self._paths[lean_path]
+        fitting = [
+            number
+            for corpus_path, number in self._paths.items()
+            if _is_end(corpus_path, lean_path) or _is_end(lean_path, corpus_path)
+        ]
         if len(fitting) != 1:
-            what = "no file" if not fitting else f"{len(fitting)} files"
+            how_many = "no file" if not fitting else f"{len(fitting)} files"
             raise RetrievalError(
-                f"the corpus has {what} `{wanted}`; name one as the corpus does, such as {self._some()}"
+                f"the corpus has {how_many} `{lean_path}`; name one as the corpus does, such as {self._some()}"
             )
         return fitting[0]
 
     def numbers(self, full_name: str, path: str = "") -> list[int]:
-        """Numbers of the premises of a name, of one file if a path is given."""
+        """Numbers of the premises with this name; with a path, only those of that file."""
         if full_name not in self._first:
             return []
-        found = [self._first[full_name], *self._more.get(full_name, ())]
-        return [number for number in found if not path or self.files[self.premises[number].file].path == path]
+        numbers = [self._first[full_name], *self._more.get(full_name, ())]
+        return [number for number in numbers if not path or self.files[self.premises[number].file].path == path]
 
     def everything(self) -> Mask:
         """All premises."""
         return np.ones(len(self), dtype=np.bool_)
 
     def imported(self, files: Iterable[int]) -> Mask:
-        """What these files declare, and all that they import, directly or not. Do not change it: it is kept."""
+        """Mask of the declarations of these files and of all files that they import, directly or indirectly. It is
+        cached: do not change it."""
         key = tuple(sorted(set(files)))
         if key not in self._masks:
             mask = np.zeros(len(self), dtype=np.bool_)
@@ -135,7 +141,8 @@ class Corpus:
         return self._masks[key]
 
     def accessible(self, file: int, before: Position | None = None) -> Mask:
-        """What may be used in a file before a position (None: at its end), the file's imports included."""
+        """Mask of the premises that are accessible in a file before a position (None: at its end), including its
+        imports."""
         own = self.files[file]
         mask = self.imported(own.imports).copy()
         inside = slice(own.first, own.last)
@@ -147,28 +154,28 @@ class Corpus:
 
 
 MOST_KEPT = 32_000_000
-"""Bytes of masks that a corpus keeps: one for each set of imports that was asked for."""
+"""Most bytes of cached masks; there is one mask for each requested set of imports."""
 
 
 def as_number(position: Position) -> int:
-    """A position that can be compared."""
+    """A position as one number, for comparisons."""
     return position[0] * COLUMNS + position[1]
 
 
 def reached(files: Sequence[CorpusFile], begin: Iterable[int]) -> set[int]:
-    """Files that are imported by these, directly or not, and these themselves."""
-    found: set[int] = set()
+    """These files, and all files that they import, directly or indirectly."""
+    seen: set[int] = set()
     waiting = list(begin)
     while waiting:
         number = waiting.pop()
-        if number not in found:
-            found.add(number)
+        if number not in seen:
+            seen.add(number)
             waiting += files[number].imports
-    return found
+    return seen
 
 
 def read_corpus(path: Path) -> Corpus:
-    """Read `corpus.jsonl`, or the folder that has it. Raises RetrievalError."""
+    """Reads `corpus.jsonl`, given as the file or its folder. Raises RetrievalError."""
     path = path if path.is_file() else path / CORPUS
     digest = hashlib.blake2b(digest_size=16)
     try:
@@ -181,13 +188,11 @@ def read_corpus(path: Path) -> Corpus:
 
 
 def corpus_of(rows: Sequence[FileRow], digest: str, where: str = "the corpus") -> Corpus:
-    """A corpus of its lines. Raises RetrievalError: there are no premises, or a file stands there twice."""
+    """The corpus of these lines. Raises RetrievalError if there are no premises, or a file occurs twice."""
     paths = {row.path: number for number, row in enumerate(rows)}
     if len(paths) < len(rows):
         twice = next(row.path for number, row in enumerate(rows) if paths[row.path] != number)
-        raise RetrievalError(
-            f"{where}: the file `{twice}` stands there twice; trace each project into a folder of its own"
-        )
+        raise RetrievalError(f"{where}: the file `{twice}` occurs twice; trace each project into a separate folder")
     ends = _by_end(paths)
     imports = [tuple(_resolved(paths, ends, row.imports)) for row in rows]
     imports = _with_init(imports, ends)
@@ -214,11 +219,11 @@ def _rows(path: Path, digest: hashlib.blake2b) -> Iterator[FileRow]:
             try:
                 yield decoder.decode(line)
             except msgspec.DecodeError as error:
-                raise RetrievalError(f"{path}: line {number} is no file of a corpus: {error}") from error
+                raise RetrievalError(f"{path}, line {number}: not a file of a corpus: {error}") from error
 
 
 def _by_end(paths: dict[str, int]) -> dict[str, list[int]]:
-    """Files by each end of their paths that begins behind a slash."""
+    """Files by every suffix of their paths that begins after a slash."""
     ends: dict[str, list[int]] = {}
     for path, number in paths.items():
         parts = path.split("/")
@@ -228,22 +233,22 @@ def _by_end(paths: dict[str, int]) -> dict[str, list[int]]:
 
 
 def _resolved(paths: dict[str, int], ends: dict[str, list[int]], imports: Iterable[str]) -> Iterator[int]:
-    """Files that are imported, of those that are there. LeanDojo names them by path, we by module."""
+    """Numbers of the imported files that the corpus has. LeanDojo names imports by path, proofmesh by module."""
     for each in imports:
         if each in paths:
             yield paths[each]
-        elif len(found := ends.get(each, [])) == 1:
-            yield found[0]
+        elif len(matches := ends.get(each, [])) == 1:
+            yield matches[0]
 
 
 def _with_init(imports: list[tuple[int, ...]], ends: dict[str, list[int]]) -> list[tuple[int, ...]]:
-    """Every file that `Init` does not need imports it, though it does not say so."""
-    found = ends.get(INIT, [])
-    if len(found) != 1:
+    """Adds the implicit import of `Init` to every file that `Init` itself does not import."""
+    init_files = ends.get(INIT, [])
+    if len(init_files) != 1:
         return imports
     bare = [CorpusFile("", each, 0, 0) for each in imports]
-    below = reached(bare, found)
-    return [each if number in below else (*each, *found) for number, each in enumerate(imports)]
+    below = reached(bare, init_files)
+    return [each if number in below else (*each, *init_files) for number, each in enumerate(imports)]
 
 
 def _is_end(path: str, end: str) -> bool:

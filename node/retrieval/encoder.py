@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Vectors = NDArray[np.float32]
-"""Shape (texts, width), each of length 1."""
+"""Shape (texts, width); each vector has length 1."""
 
 MODULES = "modules.json"
-"""What every saved sentence-transformers model has."""
+"""A file that every saved sentence-transformers model has."""
 
 
 def load_encoder(name: str, *, device: str = "cpu") -> SentenceTransformer:
-    """The model of a folder, or of an id on Hugging Face's hub; a plain transformer gets mean pooling.
+    """Loads a model from a folder or from Hugging Face's hub. A plain transformer gets mean pooling.
 
     Raises RetrievalError.
     """
@@ -35,24 +35,26 @@ def load_encoder(name: str, *, device: str = "cpu") -> SentenceTransformer:
     if folder.is_dir() and not ((folder / MODULES).is_file() or (folder / "config.json").is_file()):
         inside = folder / "model"
         if not (inside / MODULES).is_file():
-            raise RetrievalError(f"{name}: no model is there (no {MODULES}, no config.json)")
+            raise RetrievalError(f"{name}: has no model (no {MODULES}, no config.json); name the folder of a model")
         name = str(inside)
     elif not folder.exists() and (name.startswith((".", "/")) or name.count("/") > 1):
         raise RetrievalError(f"{name}: no such folder; name the folder of a model, or an id of Hugging Face's hub")
     from sentence_transformers import SentenceTransformer
 
-    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)  # what matters is raised
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)  # errors are raised anyway
     try:
         return SentenceTransformer(name, device=device)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        said = str(error).strip().partition("\n")[0]
-        raise RetrievalError(f"{name}: cannot be loaded as an encoder: {said}") from error
+        reason = str(error).strip().partition("\n")[0]
+        raise RetrievalError(f"{name}: cannot be loaded as an encoder: {reason}") from error
 
 
 def encode_states(model: SentenceTransformer, states: Sequence[str]) -> Vectors:
     """Vectors of proof states."""
-    found = model.encode_query([query_text(state) for state in states], convert_to_numpy=True, show_progress_bar=False)
-    return _normal(found)
+    vectors = model.encode_query(
+        [query_text(state) for state in states], convert_to_numpy=True, show_progress_bar=False
+    )
+    return _normal(vectors)
 
 
 def encode_premises(model: SentenceTransformer, texts: Sequence[str]) -> Vectors:
@@ -61,7 +63,7 @@ def encode_premises(model: SentenceTransformer, texts: Sequence[str]) -> Vectors
 
 
 def digest_of(model: SentenceTransformer) -> str:
-    """Of the weights, whatever they are saved as."""
+    """A digest of the weights, independent of the file format."""
     digest = hashlib.blake2b(digest_size=16)
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())
@@ -70,10 +72,9 @@ def digest_of(model: SentenceTransformer) -> str:
 
 
 def save_encoder(model: SentenceTransformer, folder: Path) -> None:
-    """Write the model, so that the folder is there as a whole or not at all. Raises OSError, and what libraries raise
-    at a full disk."""
+    """Writes the model into a folder, atomically. Raises OSError, and errors of libraries on a full disk."""
     part = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)  # of a process that was killed
+    shutil.rmtree(part, ignore_errors=True)  # left by a killed process
     try:
         model.save_pretrained(str(part), create_model_card=False)
         for file in part.rglob("*"):
@@ -85,8 +86,8 @@ def save_encoder(model: SentenceTransformer, folder: Path) -> None:
 
 
 def _normal(vectors: NDArray[np.float32]) -> Vectors:
-    """Of length 1. Raises RetrievalError: the model gives numbers that are none."""
+    """The vectors, scaled to length 1. Raises RetrievalError if they are not finite."""
     if not np.isfinite(vectors).all():
-        raise RetrievalError("the encoder gives numbers that are not finite: its weights are damaged")
+        raise RetrievalError("the encoder gives values that are not finite: its weights are damaged; get them again")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)

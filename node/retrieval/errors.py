@@ -1,7 +1,7 @@
-"""What goes wrong with retrieval, in one line for the person who reads it."""
+"""Errors of premise retrieval, in one line."""
 
 from __future__ import annotations
 
 
 class RetrievalError(ValueError):
-    """A corpus, a data set, a model or an index that cannot be used: what, where, and what to do."""
+    """A corpus, a data set, a model or an index cannot be used. The text says which one, why, and what to do."""

@@ -1,4 +1,4 @@
-"""Retrievers measured on held-out theorems, each among the premises that its theorems may use."""
+"""Measures retrievers on held-out theorems, among the premises that are accessible to each theorem."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 BATCH = 256
-"""Texts that are encoded, and states that are ranked, at once."""
+"""Texts that are encoded at once, and states that are ranked at once."""
 
 Tick = Callable[[int], None]
-"""Hears how many are done."""
+"""A callback that gets the number of finished items."""
 
 
 class Evaluation(msgspec.Struct, frozen=True):
-    """A dense retriever beside BM25 on the same states."""
+    """A dense retriever and BM25, measured on the same states."""
 
     theorems: int
     accessible: float
-    """Premises that a state may use, in the mean."""
+    """Mean number of premises that are accessible at a state."""
     dense: Ranking
     bm25: Ranking
     advantage: Measure
@@ -44,8 +44,8 @@ def evaluate(
     premises: Vectors,
     tick: Tick = lambda done: None,
 ) -> Evaluation:
-    """`states`: the queries' vectors, in blocks; `premises`: shape (premises, width). Ranks are exact, whatever index
-    searches use."""
+    """Measures the vectors of states and premises. Ranks are exact, also if searches use an approximate index.
+    `states`: vectors of the queries, in blocks. `premises`: shape (premises, width)."""
     bm25 = Bm25(corpus)
     dense_ranks, bm25_ranks, sizes = [], [], []
     for query, vector in zip(queries, (vector for block in states for vector in block), strict=True):
@@ -65,13 +65,13 @@ def evaluate(
 
 
 def evaluate_model(model: SentenceTransformer, queries: Sequence[Query], corpus: Corpus) -> Evaluation:
-    """A model that is at hand, without an index."""
+    """Measures a model without an index."""
     texts = [each.text for each in corpus.premises]
     premises = np.concatenate([encode_premises(model, texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)])
     return evaluate(queries, corpus, state_blocks(model, queries), premises)
 
 
 def state_blocks(model: SentenceTransformer, queries: Sequence[Query]) -> Iterable[Vectors]:
-    """The vectors of the queries' states, some at a time."""
+    """The vectors of the queries' states, in blocks."""
     for at in range(0, len(queries), BATCH):
         yield encode_states(model, [query.state for query in queries[at : at + BATCH]])

@@ -1,7 +1,7 @@
-"""An index of premises on disk: the corpus, their vectors, and the encoder that made them.
+"""An index of premises on disk: the corpus, the vectors, and the encoder that made them.
 
-A folder is written part by part; `index.json` comes last, and without it there is no index. What a kill has left is
-taken up again if corpus and model are the same.
+A folder is written in parts. `index.json` is written last: without it the index is incomplete. After a kill, the same
+corpus and model reuse the finished parts.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ ABOUT, MODEL, PREMISES, VECTORS, INVERTED, PARTS = (
     "parts",
 )
 PART = 4096
-"""Premises that are encoded between two writes: what a kill takes of the work."""
+"""Premises that are encoded between two writes: a kill loses at most this much work."""
 
 FORMAT = 1
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What an index is of."""
+    """The corpus and the encoder of an index."""
 
     corpus: str
     """Digest of the corpus."""
     model: str
     """Digest of the encoder's weights."""
     source: str
-    """What the encoder was loaded from."""
+    """Where the encoder was loaded from."""
     premises: int
     files: int
     width: int
@@ -68,9 +68,9 @@ def build(
     force: bool = False,
     tick: Callable[[int], None] = lambda done: None,
 ) -> bool:
-    """Make the index of a folder; False: it is there already. `tick` hears how many premises are encoded.
+    """Builds an index in a folder. Returns False if it exists already. `tick` gets the number of encoded premises.
 
-    Raises RetrievalError: the folder holds another index, or something else; OSError: a full disk.
+    Raises RetrievalError if the folder holds another index, or something else; OSError on a full disk.
     """
     about = About(
         corpus=corpus.digest,
@@ -81,14 +81,14 @@ def build(
         width=model.get_embedding_dimension() or 0,
     )
     if (folder / ABOUT).is_file():
-        found = read_about(folder)
-        if msgspec.structs.replace(found, source=source) == about:
+        existing = read_about(folder)
+        if msgspec.structs.replace(existing, source=source) == about:
             return False
         if not force:
             raise RetrievalError(f"{folder}: holds an index of another corpus or model; replace it with --force")
         (folder / ABOUT).unlink()
     elif folder.is_dir() and any(folder.iterdir()) and not (folder / PARTS).is_dir():
-        raise RetrievalError(f"{folder}: holds something else than an index; name another folder")
+        raise RetrievalError(f"{folder}: holds something else (no {ABOUT}); name another folder")
     parts = folder / PARTS / f"{about.corpus[:16]}-{about.model[:16]}"
     parts.mkdir(parents=True, exist_ok=True)
     vectors = _encoded(corpus.premises, model, parts, tick)
@@ -105,19 +105,19 @@ def build(
 def _encoded(
     premises: Sequence[Premise], model: SentenceTransformer, parts: Path, tick: Callable[[int], None]
 ) -> NDArray[np.float16]:
-    """Vectors of all premises. Those that are there already are read."""
-    found = []
+    """Vectors of all premises. Parts of an interrupted build are read, not encoded again."""
+    parts_so_far = []
     for at in range(0, len(premises), PART):
         path = parts / f"{at:09}.npy"
         if path.is_file():
-            found.append(np.load(path))
+            parts_so_far.append(np.load(path))
         else:
             made = encode_premises(model, [each.text for each in premises[at : at + PART]]).astype(np.float16)
             with replacing(path) as temporary, temporary.open("wb") as file:
                 np.save(file, made)
-            found.append(made)
+            parts_so_far.append(made)
         tick(min(at + PART, len(premises)))
-    return np.concatenate(found)
+    return np.concatenate(parts_so_far)
 
 
 def _write_inverted(path: Path, vectors: NDArray[np.float16]) -> None:
@@ -132,23 +132,23 @@ def _write_inverted(path: Path, vectors: NDArray[np.float16]) -> None:
 
 
 def read_about(folder: Path) -> About:
-    """What the index of a folder is of. Raises RetrievalError."""
+    """The corpus and the encoder of the index in a folder. Raises RetrievalError."""
     try:
-        found = msgspec.json.decode((folder / ABOUT).read_bytes(), type=About)
+        about = msgspec.json.decode((folder / ABOUT).read_bytes(), type=About)
     except OSError:
-        raise RetrievalError(f"{folder}: no index of premises is there; `proofmesh premises index` makes one") from None
+        raise RetrievalError(f"{folder}: has no index of premises; `proofmesh premises index` makes one") from None
     except msgspec.DecodeError as error:
         raise RetrievalError(f"{folder / ABOUT}: damaged ({error}); make the index again with --force") from error
-    if found.format != FORMAT:
-        raise RetrievalError(f"{folder}: an index of another version; make it again with --force")
-    return found
+    if about.format != FORMAT:
+        raise RetrievalError(f"{folder}: has an index of another version; make it again with --force")
+    return about
 
 
 class PremiseIndex:
-    """An index that is open for searches."""
+    """An opened index."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises RetrievalError: there is none, or it is damaged."""
+        """Opens the index of a folder. Raises RetrievalError if there is none, or it is damaged."""
         self.folder = folder
         self.about = read_about(folder)
         try:
@@ -159,7 +159,7 @@ class PremiseIndex:
         self.corpus = Corpus(content.files, content.premises, self.about.corpus)
         if self.vectors.shape != (len(self.corpus), self.about.width) or len(self.corpus) != self.about.premises:
             raise RetrievalError(
-                f"{folder}: the index is damaged: its parts do not go together; make it again with --force"
+                f"{folder}: the index is damaged (its parts do not fit together); make it again with --force"
             )
         self._nearest = NearestVectors(self.vectors, self._inverted())
 
@@ -170,10 +170,10 @@ class PremiseIndex:
         import faiss
 
         try:
-            found: object = faiss.read_index(str(path))
+            inverted: object = faiss.read_index(str(path))
         except RuntimeError as error:
             raise RetrievalError(f"{path}: damaged ({error}); make the index again with --force") from error
-        return found
+        return inverted
 
     @cached_property
     def model(self) -> SentenceTransformer:
@@ -181,11 +181,11 @@ class PremiseIndex:
         return load_encoder(str(self.folder / MODEL))
 
     def search(self, state: str, mask: Mask, count: int = 10) -> list[tuple[int, float]]:
-        """Numbers of the premises of a mask that go with a state, the best first, with their cosines."""
+        """The best premises for a state within a mask: their numbers and cosines, the best first."""
         return self.nearest(self.encode([state])[0], mask, count)
 
     def nearest(self, vector: NDArray[np.float32], mask: Mask, count: int) -> list[tuple[int, float]]:
-        """The same by the vector of a state, shape (width,)."""
+        """The same for the vector of a state, shape (width,)."""
         return self._nearest.best(vector, mask, count)
 
     def encode(self, states: Iterable[str]) -> Vectors:

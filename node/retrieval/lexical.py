@@ -1,4 +1,4 @@
-"""BM25 over premises (Robertson and Zaragoza 2009), by bm25s: what a dense retriever is measured against."""
+"""BM25 over premises (Robertson and Zaragoza 2009), with bm25s: the baseline of a dense retriever."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from node.retrieval.texts import query_text, words
 
 
 class Bm25:
-    """Premises by the words that they share with a state."""
+    """Ranks premises by the words that they share with a state."""
 
     def __init__(self, corpus: Corpus) -> None:
         import bm25s
@@ -21,12 +21,12 @@ class Bm25:
         self._index.index([words(premise.text) for premise in corpus.premises], show_progress=False)
 
     def scores(self, state: str) -> NDArray[np.float32]:
-        """Shape (premises,): the higher the better; 0 where nothing is shared."""
-        known = [word for word in words(query_text(state)) if word in self._index.vocab_dict]
-        if not known:
+        """Scores of all premises, shape (premises,); 0 for premises that share no word with the state."""
+        known_words = [word for word in words(query_text(state)) if word in self._index.vocab_dict]
+        if not known_words:
             return np.zeros(self._index.scores["num_docs"], dtype=np.float32)
-        found: NDArray[np.float32] = self._index.get_scores(known)
-        return found
+        scores: NDArray[np.float32] = self._index.get_scores(known_words)
+        return scores
 
     def best(self, state: str, mask: Mask, count: int) -> list[int]:
         """Numbers of the best premises of a mask, the best one first."""
@@ -34,7 +34,7 @@ class Bm25:
 
 
 def best_of(scores: NDArray[np.float32], mask: Mask, count: int) -> list[int]:
-    """The places of the highest scores within a mask, the highest first, of equal ones the first."""
+    """The positions of the highest scores within a mask, the highest first; equal scores by position."""
     allowed = np.flatnonzero(mask)
     count = min(count, len(allowed))
     if count == 0:
@@ -42,7 +42,7 @@ def best_of(scores: NDArray[np.float32], mask: Mask, count: int) -> list[int]:
     within = scores[allowed]
     if count < len(allowed):
         top = np.argpartition(-within, count - 1)[:count]
-        # Of equal scores those with the lowest numbers, whatever argpartition has picked.
+        # argpartition picks any of equal scores; choosing the lowest positions makes the result reproducible.
         edge = within[top].min()
         sure = np.flatnonzero(within > edge)
         top = np.concatenate([sure, np.flatnonzero(within == edge)[: count - len(sure)]])
@@ -52,11 +52,11 @@ def best_of(scores: NDArray[np.float32], mask: Mask, count: int) -> list[int]:
     return [int(allowed[place]) for place in top[order]]
 
 
-def rank_of(scores: NDArray[np.float32], mask: Mask, wanted: Sequence[int]) -> list[int]:
-    """The ranks (from 1) of premises among those of a mask. Of equal scores it is the mean place: ties win nothing."""
+def rank_of(scores: NDArray[np.float32], mask: Mask, premises: Sequence[int]) -> list[int]:
+    """The ranks (from 1) of premises within a mask. Equal scores share their mean rank, so ties give no advantage."""
     within = scores[mask]
     ranks = []
-    for number in wanted:
+    for number in premises:
         better = int((within > scores[number]).sum())
         equal = int((within == scores[number]).sum())
         ranks.append(better + (equal + 1) // 2 if equal else better + 1)

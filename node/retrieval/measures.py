@@ -1,7 +1,7 @@
 """R@k and MRR of rankings of accessible premises, with bootstrap intervals. Pure.
 
-As in ReProver's evaluation (arXiv 2306.15626, section 5): R@k of a state is the share of its premises among the best k,
-MRR the mean of 1 / rank of the best placed one.
+The definitions are those of ReProver (arXiv 2306.15626, section 5): R@k of a state is the share of its premises among
+the best k; MRR is the mean of 1 / rank of its best ranked premise.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Ranking(msgspec.Struct, frozen=True):
 
 
 def ranking(ranks: Sequence[Sequence[int]], theorems: Sequence[str], seed: int = 0) -> Ranking:
-    """`ranks`: for each state, the ranks of its premises. Intervals resample theorems, not states: the states of one
-    theorem are much alike."""
+    """The measures of a retriever. `ranks`: the ranks of the premises of each state. Intervals resample theorems, not
+    states, because the states of one theorem are similar."""
     columns = np.array(
         [[recall(each, 1), recall(each, 10), 1 / min(each)] for each in ranks], dtype=np.float64
     )  # (states, 3)
@@ -53,11 +53,11 @@ def ranking(ranks: Sequence[Sequence[int]], theorems: Sequence[str], seed: int =
     return Ranking(len(ranks), *measures)
 
 
-def difference(ours: Sequence[Sequence[int]], theirs: Sequence[Sequence[int]], theorems: Sequence[str]) -> Measure:
+def difference(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]], theorems: Sequence[str]) -> Measure:
     """R@10 of one retriever minus another's, on the same states, with its interval over theorems."""
     names = {name: number for number, name in enumerate(dict.fromkeys(theorems))}
     groups = np.array([names[name] for name in theorems])
-    each = np.array([recall(a, 10) - recall(b, 10) for a, b in zip(ours, theirs, strict=True)])
+    each = np.array([recall(a, 10) - recall(b, 10) for a, b in zip(first, second, strict=True)])
     sums, counts = np.bincount(groups, each, len(names)), np.bincount(groups, minlength=len(names))
     drawn = np.random.default_rng(0).multinomial(len(names), np.full(len(names), 1 / len(names)), size=RESAMPLES)
     low, high = np.quantile((drawn @ sums) / (drawn @ counts), [0.025, 0.975])
@@ -65,5 +65,5 @@ def difference(ours: Sequence[Sequence[int]], theirs: Sequence[Sequence[int]], t
 
 
 def recall(ranks: Sequence[int], among: int) -> float:
-    """The share of premises among the best so many."""
+    """The share of premises among the best `among`."""
     return sum(rank <= among for rank in ranks) / len(ranks)

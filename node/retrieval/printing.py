@@ -1,4 +1,4 @@
-"""Evaluations and premises as tables for people."""
+"""Prints evaluations of retrievers as tables."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from rich.table import Table
 from node.retrieval.evaluation import Evaluation
 
 
-def table(found: Evaluation) -> None:
-    """Print an evaluation: percentages with 95% intervals over theorems."""
+def table(evaluation: Evaluation) -> None:
+    """Prints an evaluation: percentages with 95% intervals over theorems."""
     shown = Table(
-        title=f"{found.dense.queries:,} states of {found.theorems:,} held-out theorems; "
-        f"{found.accessible:,.0f} accessible premises in the mean"
+        title=f"{evaluation.dense.queries:,} states of {evaluation.theorems:,} held-out theorems; "
+        f"{evaluation.accessible:,.0f} accessible premises in the mean"
     )
     for name in ("retriever", "R@1", "R@10", "MRR"):
         shown.add_column(name)
-    for name, each in (("dense", found.dense), ("BM25", found.bm25)):
+    for name, each in (("dense", evaluation.dense), ("BM25", evaluation.bm25)):
         shown.add_row(name, str(each.recall_1), str(each.recall_10), str(each.mrr))
     console = Console()
     console.print(shown)
-    console.print(f"R@10, dense minus BM25: {found.advantage}", highlight=False)
+    console.print(f"R@10, dense minus BM25: {evaluation.advantage}", highlight=False)

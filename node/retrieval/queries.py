@@ -14,7 +14,7 @@ from node.retrieval.corpus import Corpus, Position
 from node.retrieval.errors import RetrievalError
 
 SPLITS = ("train", "val", "test")
-"""Names of LeanDojo's files."""
+"""Names of LeanDojo's splits and their files."""
 
 
 class _Provenance(msgspec.Struct):
@@ -36,20 +36,20 @@ class _Theorem(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Query:
-    """A state, and what its tactic names."""
+    """A proof state, and the premises that its tactic names."""
 
     state: str
     positives: tuple[int, ...]
-    """Numbers of premises, all of them accessible."""
+    """Numbers of these premises; all are accessible."""
     theorem: str
     file: int
     start: Position
-    """Where the theorem begins in its file."""
+    """Start of the theorem in its file."""
 
 
 @dataclass
 class Counts:
-    """What was read, and what of it is no query."""
+    """How much was read, and how much of it gives no query."""
 
     theorems: int = 0
     tactics: int = 0
@@ -58,8 +58,8 @@ class Counts:
     unknown: int = 0
     """Premises that the corpus does not have."""
     inaccessible: int = 0
-    """Premises that the theorem may not use by the corpus: of its own file further down, or of files that it does not
-    import. A corpus with many of them is not that of these theorems."""
+    """Premises that are not accessible to the theorem according to the corpus: declared later in its file, or in files
+    that it does not import. If there are many, the corpus and the theorems do not belong together."""
 
     def __str__(self) -> str:
         return (
@@ -70,22 +70,23 @@ class Counts:
 
 @dataclass
 class Queries:
-    """Of one or more files, by theorem."""
+    """The queries of one or more files, split by theorem."""
 
     train: list[Query] = field(default_factory=list)
     held_out: list[Query] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
     digest: str = ""
-    """Of the files that they were read from."""
+    """Digest of the files that they were read from."""
 
 
 def read_queries(paths: Sequence[Path], corpus: Corpus, *, held_out: int) -> Queries:
-    """Queries of lists of theorems, or of folders that have them: `random/train.json` and so on (LeanDojo's splits,
-    val and test held out), or `theorems.json`, of which one theorem of so many is held out, by its name.
+    """Reads queries from lists of theorems, or from folders with such files.
 
-    Raises RetrievalError: a file is not there or is no list of theorems.
+    A folder has `random/train.json` and so on (LeanDojo's splits; val and test are held out), or `theorems.json`, of
+    which one in `held_out` theorems is held out, by its name. Raises RetrievalError if a file is missing or has another
+    format.
     """
-    found, digest = Queries(), hashlib.blake2b(digest_size=16)
+    queries, digest = Queries(), hashlib.blake2b(digest_size=16)
     for path, split in _files(paths):
         try:
             content = path.read_bytes()
@@ -93,23 +94,23 @@ def read_queries(paths: Sequence[Path], corpus: Corpus, *, held_out: int) -> Que
         except OSError as error:
             raise RetrievalError(f"{path}: cannot be read ({error.strerror})") from error
         except msgspec.DecodeError as error:
-            raise RetrievalError(f"{path}: no list of theorems as LeanDojo writes it: {error}") from error
+            raise RetrievalError(f"{path}: not a list of LeanDojo's theorems: {error}") from error
         digest.update(content)
         for theorem in theorems:
-            out = split == "test" if split else is_held_out(theorem.full_name, held_out)
-            (found.held_out if out else found.train).extend(_of(theorem, corpus, found.counts))
-    found.digest = digest.hexdigest()
-    return found
+            is_test = split == "test" if split else is_held_out(theorem.full_name, held_out)
+            (queries.held_out if is_test else queries.train).extend(_of(theorem, corpus, queries.counts))
+    queries.digest = digest.hexdigest()
+    return queries
 
 
 def is_held_out(theorem: str, one_of: int) -> bool:
-    """Whether a theorem is among those that are not trained on: the same ones on every machine; 0: none is."""
+    """Whether a theorem is held out. The choice is the same on every machine; 0: no theorem is held out."""
     digest = hashlib.blake2b(theorem.encode(), digest_size=8, person=b"held out").digest()
     return one_of > 0 and int.from_bytes(digest, "big") % one_of == 0
 
 
 def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Each file with its split: `train`, `test`, or empty where the theorems' names decide."""
+    """Each file with its split: `train`, `test`, or empty if the names of the theorems decide."""
     for path in paths:
         if path.is_file():
             yield path, ""
@@ -155,8 +156,8 @@ def _of(theorem: _Theorem, corpus: Corpus, counts: Counts) -> Iterator[Query]:
 
 def _numbers(named: Iterable[Any], corpus: Corpus, counts: Counts) -> Iterator[int]:
     for each in named:
-        found = corpus.numbers(each.full_name, each.def_path) or corpus.numbers(each.full_name)
-        if found:
-            yield found[0]
+        numbers = corpus.numbers(each.full_name, each.def_path) or corpus.numbers(each.full_name)
+        if numbers:
+            yield numbers[0]
         else:
             counts.unknown += 1

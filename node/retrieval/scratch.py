@@ -1,7 +1,7 @@
-"""A small encoder with fresh weights and a tokenizer of the corpus, where no pretrained one can be had.
+"""A small encoder with fresh weights and a tokenizer trained on the corpus, for use without a pretrained model.
 
-`static`: the mean of learned vectors of tokens (StaticEmbedding of sentence-transformers). It encodes in a tenth of a
-millisecond, and with little data it is the better one. `transformer`: a small BERT.
+`static`: the mean of learned token vectors (StaticEmbedding of sentence-transformers). It encodes a text in a tenth of
+a millisecond, and is better with little data. `transformer`: a small BERT.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ class Shape:
     """Shape of an encoder with fresh weights."""
 
     kind: Literal["static", "transformer"] = "static"
-    """`static`: the mean of tokens' vectors. `transformer`: a small BERT, with mean pooling."""
+    """`static`: the mean of token vectors. `transformer`: a small BERT with mean pooling."""
     width: Positive = 256
     """Length of a vector."""
     vocab_size: Positive = 8000
-    """Most tokens; the tokenizer is trained on the corpus and the states."""
+    """Most tokens of the vocabulary; the tokenizer is trained on the corpus and the states."""
     depth: Positive = 2
     """Layers of a transformer."""
     heads: Positive = 4
     """Attention heads of a transformer."""
 
     def check(self) -> None:
-        """Raises ValueError for numbers that do not go together."""
+        """Checks conditions on several settings. Raises ValueError."""
         if self.width % self.heads:
-            raise ValueError(f"--shape.width is {self.width}, no multiple of --shape.heads, {self.heads}")
+            raise ValueError(f"width {self.width}: must be a multiple of --shape.heads {self.heads}")
 
 
 def fresh_encoder(shape: Shape, texts: Iterable[str], max_length: int) -> SentenceTransformer:
-    """An encoder with random weights; seed torch before. `max_length`: most tokens of a text that a transformer
-    reads."""
+    """An encoder with random weights; seed torch before the call. `max_length`: most tokens of a text that a
+    transformer reads."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
 
@@ -55,7 +55,7 @@ def fresh_encoder(shape: Shape, texts: Iterable[str], max_length: int) -> Senten
 
 
 def trained_tokenizer(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
-    """Byte pairs within words; dots and underscores part a name, so that its parts are tokens of their own."""
+    """A byte-pair tokenizer. It splits names at dots and underscores, so that their parts become separate tokens."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
@@ -99,7 +99,7 @@ def _bert(shape: Shape, tokenizer: tokenizers.Tokenizer, max_length: int) -> lis
         model_max_length=max_length,
         model_input_names=["input_ids", "attention_mask"],
     )
-    with tempfile.TemporaryDirectory() as folder:  # the module reads a model from a folder alone
+    with tempfile.TemporaryDirectory() as folder:  # the module can only load a model from a folder
         BertModel(config).save_pretrained(folder)
         fast.save_pretrained(folder)
         transformer = Transformer(folder, max_seq_length=max_length)

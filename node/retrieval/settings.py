@@ -1,4 +1,4 @@
-"""Settings of `proofmesh train retriever`. Without torch, so that `--help` is quick."""
+"""Settings of `proofmesh train retriever`. Does not import torch, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from common.limits import Natural, Positive, Ratio, Share
 from node.retrieval.scratch import Shape
 
 RATES = {"static": 0.02, "transformer": 1e-3, "pretrained": 2e-5}
-"""Learning rates where none is named: vectors of tokens are seen rarely, pretrained weights should change little."""
+"""Default learning rates: high for token vectors, which get few updates; low for pretrained weights, which should
+change little."""
 
 
 @dataclass
@@ -24,80 +25,82 @@ class RetrieverSettings:
     """corpus.jsonl, or its folder; by default the first folder of --data."""
 
     out: Path = Path("runs/retriever")
-    """Folder of the run: model/ (a sentence-transformers model), evaluation.json, metrics.jsonl, checkpoints/."""
+    """Folder of the training: model/ (a sentence-transformers model), evaluation.json, summary.json, metrics.jsonl, and
+    until the end checkpoints/."""
 
     base: str = ""
-    """The encoder to begin with: a folder, or an id on Hugging Face's hub, such as a sentence-transformers model."""
+    """The encoder to start from: a folder, or an id on Hugging Face's hub, such as a sentence-transformers model."""
 
     from_scratch: bool = False
-    """Begin with fresh weights and a tokenizer of the corpus, in place of --base."""
+    """Start with fresh weights and a tokenizer trained on the corpus, instead of --base."""
 
     shape: Shape = field(default_factory=Shape)
-    """Of an encoder from scratch."""
+    """Shape of an encoder from scratch."""
 
     held_out: Natural = 10
-    """One theorem of so many is not trained on, by its name; 0: none. LeanDojo's splits hold out their own."""
+    """One in this many theorems is held out, by its name; 0: none. LeanDojo's splits have their own held-out
+    theorems."""
 
     epochs: Ratio = 10.0
-    """Times that all examples are seen."""
+    """Passes over all examples."""
 
     steps: Natural = 0
-    """Steps in place of --epochs; 0: as --epochs says."""
+    """Training steps; 0: as many as --epochs needs."""
 
     batch: Positive = 64
-    """Examples of a step: the premises of the others are an example's negatives."""
+    """Examples in a step. The premises of the other examples are negatives of an example."""
 
     negatives: Natural = 2
-    """Hard negatives of an example: accessible premises that its tactic does not name, half of them what BM25 ranks
-    highest."""
+    """Hard negatives of an example: accessible premises that its tactic does not name. Half of them are premises that
+    BM25 ranks highest."""
 
     cached: Natural = 0
-    """Encode so many texts at a time and keep only their vectors (GradCache, arXiv 2101.06983): large batches in little
-    memory. 0: all at once. For transformers."""
+    """Encode this many texts at a time and keep only their vectors (GradCache, arXiv 2101.06983), which allows large
+    batches in little memory. 0: all at once. Only for transformers."""
 
     rate: Ratio | None = None
-    """Highest learning rate; none: 0.02 for vectors of tokens, 0.001 for a fresh transformer, 0.00002 for --base."""
+    """Peak learning rate; none: 0.02 for token vectors, 0.001 for a fresh transformer, 0.00002 for --base."""
 
     warmup: Share = 0.1
-    """Share of the steps in which the rate rises; then it falls to 0."""
+    """Share of the steps at the start in which the learning rate rises; then it falls to 0."""
 
     scale: Ratio = 20.0
-    """What cosines are multiplied by in the softmax: the inverse of the temperature."""
+    """Factor of the cosines in the softmax: the inverse of the temperature."""
 
     max_length: Positive = 256
     """Most tokens of a state or a premise that a transformer reads. A state's conclusion comes first."""
 
     save_every: Positive = 100
-    """Steps between two checkpoints; the same command goes on from the last one."""
+    """Steps between two checkpoints. The same command resumes from the last one."""
 
     log_every: Positive = 10
     """Steps between two lines of metrics.jsonl."""
 
     seed: Natural = 0
-    """Of weights, order and negatives."""
+    """Seed of weights, order and negatives."""
 
     device: str = "auto"
     """`auto` (a GPU if there is one), `cpu`, `cuda`, ..."""
 
     force: bool = False
-    """Begin anew where the folder holds another training."""
+    """Start from scratch, also if the folder has a training."""
 
     @property
     def kind(self) -> str:
-        """What is begun with, as `RATES` has it."""
+        """The kind of the initial encoder, a key of `RATES`."""
         return self.shape.kind if self.from_scratch else "pretrained"
 
     def check(self) -> None:
-        """Raises ValueError: settings that do not go together."""
+        """Checks conditions on several settings. Raises ValueError."""
         if not self.data:
             raise ValueError(
-                "--data is missing: the folder that `proofmesh trace --format leandojo` wrote (OUT/leandojo)"
+                "data is missing: name the folder that `proofmesh trace --format leandojo` wrote (OUT/leandojo)"
             )
         if bool(self.base) == self.from_scratch:
-            raise ValueError("name either --base MODEL or --from-scratch")
+            raise ValueError("from-scratch: give either this flag or --base MODEL")
         if self.from_scratch:
             self.shape.check()
         if self.cached and self.from_scratch and self.shape.kind == "static":
-            raise ValueError("--cached is for transformers: vectors of tokens take next to no memory")
+            raise ValueError("cached is only for transformers: leave it out, token vectors need little memory")
         if self.batch < 2:
-            raise ValueError("--batch must be at least 2: the other examples of a step are the negatives")
+            raise ValueError("batch must be at least 2: the negatives of an example are the other examples of a step")

@@ -1,7 +1,7 @@
-"""An index as a source of premises for searches and prompts: what may help at a state of a theorem.
+"""Premises from an index for searches and prompts: those that may help at a proof state.
 
-A theorem may use what its header imports, or its file does, and what its file declares above it. One that imports
-nothing may use what `Init` declares, or everything where the corpus has no `Init`.
+Accessible are the premises that the theorem's header or file imports, and those that its file declares above it. If it
+imports nothing, the declarations of `Init` are accessible, or all premises if the corpus has no `Init`.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from node.retrieval.errors import RetrievalError
 from node.retrieval.index import PremiseIndex, read_about
 
 KEPT_STATES = 4096
-"""Answers that are kept: a search comes to the same states again, and so do its turns."""
+"""Most cached results: a search reaches the same states repeatedly."""
 
 KEPT_THEOREMS = 64
-"""Masks of what theorems may use that are kept."""
+"""Most cached masks of accessible premises."""
 
 
 @dataclass(frozen=True)
 class Retrieved:
-    """A premise that may help."""
+    """A retrieved premise."""
 
     name: str
     text: str
-    """Its statement on one line, the name in full."""
+    """Its statement on one line, with its full name."""
     is_proof: bool
-    """A theorem or an axiom, and no definition."""
+    """True for theorems and axioms, False for definitions."""
 
 
 class PremiseSource:
-    """Premises for the states of theorems, from one index."""
+    """Retrieves premises for proof states from one index."""
 
     def __init__(self, folder: Path | str) -> None:
-        """Raises RetrievalError: there is no index. It is loaded when it is first asked, or by `open`."""
+        """The index is loaded by the first request, or by `open`. Raises RetrievalError if there is none."""
         self.folder = Path(folder)
         self.about = read_about(self.folder)
         self._index: PremiseIndex | None = None
@@ -54,27 +54,27 @@ class PremiseSource:
 
     @property
     def digest(self) -> str:
-        """Of what results depend on: corpus and encoder."""
+        """Digest of corpus and encoder, which determine the results."""
         return f"{self.about.corpus[:12]} {self.about.model[:12]}"
 
     async def open(self) -> None:
-        """Load the index and its encoder. Raises RetrievalError."""
+        """Loads the index and its encoder. Raises RetrievalError."""
         async with self._asking:
             await asyncio.to_thread(self._opened)
 
     async def premises(self, state: str, theorem: Theorem, count: int) -> tuple[Retrieved, ...]:
-        """The premises that go with a state, the best one first, never the theorem itself. Raises RetrievalError."""
+        """The best premises for a state, the best first, without the theorem itself. Raises RetrievalError."""
         key = (state, theorem, count)
         if key not in self._answers:
-            async with self._asking:  # one encoding at a time: more would share the same cores
-                found = await asyncio.to_thread(self.find, state, theorem, count)
+            async with self._asking:  # one encoding at a time: parallel ones would share the same cores
+                premises = await asyncio.to_thread(self.find, state, theorem, count)
             if len(self._answers) >= KEPT_STATES:
                 self._answers.clear()
-            self._answers[key] = found
+            self._answers[key] = premises
         return self._answers[key]
 
     def find(self, state: str, theorem: Theorem, count: int) -> tuple[Retrieved, ...]:
-        """`premises`, in this thread."""
+        """The same as `premises`, in this thread."""
         index = self._opened()
         context = theorem.place.context if theorem.place is not None else None
         mask = self._mask(theorem.name, theorem.header, context)
@@ -84,7 +84,7 @@ class PremiseSource:
     def _opened(self) -> PremiseIndex:
         if self._index is None:
             index = PremiseIndex(self.folder)
-            index.encode(["⊢ True"])  # what is loaded at the first encoding
+            index.encode(["⊢ True"])  # the first encoding loads further parts of the library
             self._index = index
         return self._index
 
@@ -93,7 +93,8 @@ class PremiseSource:
 
 
 def accessible(corpus: Corpus, name: str, header: str, above: str | None) -> Mask:
-    """What a theorem may use. `above`: the text of its file above it; None: it stands by itself."""
+    """Mask of the premises that are accessible to a theorem. `above`: the text of its file above it; None: the theorem
+    is not in a file."""
     modules = list(imported_modules(header if above is None else above))
     files = [*_files(corpus, modules), *_files(corpus, [INIT])]
     mask = (corpus.imported(files) if files or modules else corpus.everything()).copy()
@@ -105,7 +106,7 @@ def accessible(corpus: Corpus, name: str, header: str, above: str | None) -> Mas
 
 
 def imported_modules(text: str) -> Iterator[str]:
-    """Names of the modules that a text imports."""
+    """Names of the modules that a Lean text imports."""
     for line in imports(text):
         words = line.partition("--")[0].split()
         if "import" in words:
@@ -113,7 +114,7 @@ def imported_modules(text: str) -> Iterator[str]:
 
 
 def _files(corpus: Corpus, modules: list[str]) -> Iterator[int]:
-    """Numbers of the modules that the corpus has."""
+    """Numbers of those modules that the corpus has."""
     for module in modules:
         try:
             yield corpus.file(module)

@@ -9,7 +9,7 @@ from node.lean.text.declarations import declarations
 from node.lean.text.goals import split_goals
 
 MOST_CHARACTERS = 2000
-"""Of a premise's or a state's text: what follows says little more, and encoders cut it anyway."""
+"""Most characters of the text of a premise or a state. Longer texts add little, and encoders truncate them anyway."""
 
 _WORD = re.compile(r"[^\W\d_][^\W_]*|\d+|[^\w\s]")
 _NAME = re.compile(r"[^\W\d][\w'!?₀-₉]*(?:\.[^\W\d][\w'!?₀-₉]*)*")
@@ -17,12 +17,13 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def premise_text(full_name: str, code: str) -> tuple[str, bool]:
-    """A declaration on one line, `theorem Nat.add_comm (a b : Nat) : a + b = b + a`, and whether it is a proof.
+    """A declaration on one line, `theorem Nat.add_comm (a b : Nat) : a + b = b + a`, and whether it is a theorem or
+    axiom.
 
-    The proof of a theorem is left out. Of a definition its value stays: it says what the definition is.
+    The proof of a theorem is left out. The value of a definition is included, because it is its meaning.
     """
-    found, _ = declarations(code)
-    first = found[0] if found else None
+    parsed, _ = declarations(code)
+    first = parsed[0] if parsed else None
     if first is not None and first.is_proof:
         return f"theorem {full_name} {first.statement}"[:MOST_CHARACTERS], True
     kind = first.kind if first is not None else "declaration"
@@ -34,21 +35,21 @@ def premise_text(full_name: str, code: str) -> tuple[str, bool]:
 
 
 def query_text(state: str) -> str:
-    """A state on one line, the conclusion of its first goal first: what is cut off at the end matters least."""
+    """A state on one line. It begins with the conclusion of the first goal, since truncation removes the end."""
     goals = split_goals(state) or [state]
-    said = [
+    goal_texts = [
         f"⊢ {' '.join(conclusion.split())} , {' '.join(above.split())}".rstrip(" ,")
         for above, conclusion in _cut(goals)
     ]
-    return " | ".join(said)[:MOST_CHARACTERS]
+    return " | ".join(goal_texts)[:MOST_CHARACTERS]
 
 
 def words(text: str) -> list[str]:
-    """A text as the terms of BM25: names whole, the parts of names, and signs, each as often as it stands there."""
-    found = [name for name in _NAME.findall(text) if "." in name or "_" in name]
+    """The BM25 terms of a text: full names, parts of names, and symbols, with repetitions."""
+    terms = [name for name in _NAME.findall(text) if "." in name or "_" in name]
     for word in _WORD.findall(text):
-        found += [part.lower() for part in _HUMP.split(word)]
-    return found
+        terms += [part.lower() for part in _HUMP.split(word)]
+    return terms
 
 
 def _cut(goals: list[str]) -> Iterator[tuple[str, str]]:

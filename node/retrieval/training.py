@@ -1,15 +1,20 @@
-"""Trains an encoder with SentenceTransformerTrainer: in-batch and hard negatives, checkpoints, resuming."""
+"""Trains a retriever with SentenceTransformerTrainer: in-batch and hard negatives, checkpoints, resuming.
+
+summary = run(RetrieverSettings(data=[Path("traced/leandojo")], from_scratch=True, out=Path("runs/retriever")))
+"""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import datasets
+import msgspec
 import torch
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.sentence_transformer.losses import (
@@ -17,32 +22,103 @@ from sentence_transformers.sentence_transformer.losses import (
     MultipleNegativesRankingLoss,
 )
 from sentence_transformers.sentence_transformer.training_args import BatchSamplers
-from transformers import PrinterCallback, TrainerCallback, set_seed
-from transformers.utils import logging as transformers_logging
+from transformers import PrinterCallback, set_seed
 
-from common.curves import METRICS, About, append_line, encode_line, write_about
-from node.retrieval.corpus import Corpus
+from common.curves import About, write_about
+from common.files import write_whole
+from node.retrieval.corpus import Corpus, read_corpus
 from node.retrieval.encoder import load_encoder, save_encoder
 from node.retrieval.errors import RetrievalError
+from node.retrieval.evaluation import evaluate_model
 from node.retrieval.negatives import Example, examples
-from node.retrieval.queries import Query
-from node.retrieval.run_folder import RunFolder
+from node.retrieval.queries import Queries, Query, read_queries
 from node.retrieval.scratch import fresh_encoder
 from node.retrieval.settings import RATES, RetrieverSettings
 from node.retrieval.texts import query_text
-from node.tuning.carrying_out import is_full_disk
+from node.tuning.carrying_out import carried_out, explained, journal_of, part_of
+from node.tuning.run_folder import RunFolder
+from node.tuning.stepping import FiniteSteps, Stop, Watch
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-Progress = Callable[[int, int, float], None]
-"""Hears steps done, steps in all, and the last loss."""
+EVALUATION = "evaluation.json"
+"""File with the measures on held-out theorems before and after the training."""
 
-KEPT = 2
-"""Checkpoints: the last one, and one before it in case it is damaged."""
+MOST_EVALUATED = 2000
+"""States of held-out theorems that are measured; `proofmesh premises eval` measures all."""
 
 REPORTED: tuple[str, ...] = ("loss", "grad_norm", "learning_rate")
-"""What metrics.jsonl says of a step."""
+"""Figures of a step in metrics.jsonl."""
+
+_FREE = ("out", "force", "data", "corpus", "save_every", "log_every", "device")
+"""Settings that may change when a training is resumed: the digests of the data are compared instead of its place."""
+
+
+def run(settings: RetrieverSettings) -> dict[str, Any]:
+    """Trains, or resumes the run in the folder, and returns the contents of summary.json. Does not repeat a finished
+    run.
+
+    Raises RetrievalError, InputError, TrainingError (NotFinite, Interrupted).
+    """
+    folder = RunFolder(settings.out)
+    folder.check({}, fresh=True)  # before the slow reading of the data
+    corpus = read_corpus(settings.corpus or _corpus_folder(settings.data[0]))
+    queries = read_queries(settings.data, corpus, held_out=settings.held_out)
+    if not queries.train:
+        raise RetrievalError(f"--data: no state to train on: {queries.counts}")
+    return carried_out(
+        folder,
+        _identity(settings, corpus, queries),
+        lambda wants_end: _train(settings, corpus, queries, folder, wants_end),
+        fresh=settings.force,
+    )
+
+
+def _corpus_folder(path: Path) -> Path:
+    """The folder of the corpus that belongs to a folder or file of theorems."""
+    if path.is_dir() or not path.exists():
+        return path
+    return next((each for each in (path.parent, path.parent.parent) if (each / "corpus.jsonl").is_file()), path.parent)
+
+
+def _identity(settings: RetrieverSettings, corpus: Corpus, queries: Queries) -> dict[str, Any]:
+    """All that determines the result: a run is resumed only if all of it is equal."""
+    compared = {key: value for key, value in asdict(settings).items() if key not in _FREE}
+    digests = {"corpus": corpus.digest, "theorems": queries.digest, "versions": _versions()}
+    identity: dict[str, Any] = msgspec.to_builtins({"kind": "retriever"} | compared | digests, enc_hook=str)
+    return identity
+
+
+def _versions() -> str:
+    """A digest of the code that writes texts and chooses negatives: other examples would be another training."""
+    folder = Path(__file__).parent
+    content = b"".join((folder / name).read_bytes() for name in ("texts.py", "negatives.py"))
+    return hashlib.blake2b(content, digest_size=4).hexdigest()
+
+
+def _train(
+    settings: RetrieverSettings, corpus: Corpus, queries: Queries, folder: RunFolder, wants_end: Stop
+) -> dict[str, Any]:
+    measured = queries.held_out[:MOST_EVALUATED]
+    file = folder.path / EVALUATION
+    model = begin_model(settings, corpus, queries.train)
+    evaluation: dict[str, Any] = {}
+    if folder.last() is not None and file.is_file():
+        evaluation = msgspec.json.decode(file.read_bytes())
+    elif measured:
+        # Written at once: a resumed training no longer has the model before the training.
+        evaluation = {"before": msgspec.to_builtins(evaluate_model(model, measured, corpus))}
+        write_whole(file, msgspec.json.format(msgspec.json.encode(evaluation)))
+    else:
+        file.unlink(missing_ok=True)
+    summary = train(model, queries.train, corpus, folder, settings, wants_end)
+    if measured:
+        after = evaluate_model(load_encoder(str(folder.model)), measured, corpus)
+        evaluation |= {"after": msgspec.to_builtins(after), "training": summary}
+        write_whole(file, msgspec.json.format(msgspec.json.encode(evaluation)))
+    folder.finish(summary)
+    return summary
 
 
 def begin_model(settings: RetrieverSettings, corpus: Corpus, queries: Sequence[Query]) -> SentenceTransformer:
@@ -55,9 +131,9 @@ def begin_model(settings: RetrieverSettings, corpus: Corpus, queries: Sequence[Q
 
 
 def with_length(model: SentenceTransformer, max_length: int) -> SentenceTransformer:
-    """The model, reading at most so many tokens, and never more than it was made for."""
-    known = model.max_seq_length
-    if known is None or (math.isfinite(known) and known > max_length):
+    """The model with a limit of `max_length` tokens, or its own limit if that is lower."""
+    limit = model.max_seq_length
+    if limit is None or (math.isfinite(limit) and limit > max_length):
         model.max_seq_length = max_length
     return model
 
@@ -68,47 +144,43 @@ def train(
     corpus: Corpus,
     folder: RunFolder,
     settings: RetrieverSettings,
-    progress: Progress = lambda done, steps, loss: None,
-) -> dict[str, float]:
-    """Train, or go on where the folder's last checkpoint was, and write the model to the folder.
+    wants_end: Stop = lambda: False,
+) -> dict[str, Any]:
+    """Trains the model, or resumes from the folder's last checkpoint; writes the model and returns the summary.
 
-    Raises RetrievalError: nothing to train on, a loss that is not finite, a full disk; the last checkpoint stays good.
+    Raises RetrievalError if there are too few examples, TrainingError (NotFinite, Interrupted).
     """
-    transformers_logging.disable_progress_bar()
     datasets.disable_progress_bars()
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     rows = list(examples(queries, corpus, settings.negatives, settings.seed))
     if len(rows) < 2:
         raise RetrievalError(
-            f"{len(rows)} training examples are left: the traced theorems name too few premises, or have fewer "
+            f"--data: {len(rows)} training examples remain: the traced theorems name too few premises, or have fewer "
             f"accessible ones than --negatives {settings.negatives}"
         )
-    last = folder.last_checkpoint()
-    if last is not None:
-        model = with_length(load_encoder(str(last)), settings.max_length)
-        folder.rewind(int(last.name.rpartition("-")[2]))
-    trainer = _trainer(model, rows, folder, settings, progress)
-    write_about(
-        folder.path,
-        About(stage="retriever", steps=settings.steps, parameters=sum(p.numel() for p in model.parameters())),
-    )
-    began = time.monotonic()
-    try:
-        result = trainer.train(resume_from_checkpoint=str(last) if last else None)
-        save_encoder(trainer.model, folder.model)
-    except (OSError, RuntimeError) as error:
-        if isinstance(error, OSError) or is_full_disk(error):
-            said = str(error).strip().partition("\n")[0]
-            raise RetrievalError(
-                f"--out {folder.path}: cannot be written ({said}); the last checkpoint is good, and the same command "
-                "goes on from it"
-            ) from error
-        raise
+    batches = math.ceil(len(rows) / min(settings.batch, len(rows)))
+    part = part_of(folder, settings.steps or math.ceil(settings.epochs * batches), None)
+    if part.checkpoint is not None:
+        model = with_length(load_encoder(str(part.checkpoint.path)), settings.max_length)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    write_about(folder.path, About(stage="retriever", steps=part.steps, parameters=parameters))
+    with journal_of(folder, part) as journal:
+        part.clock.start()
+        trainer = _trainer(model, rows, folder, settings, _RetrieverWatch(folder, journal, part.clock, wants_end))
+        with explained(
+            folder,
+            not_finite="add --force and a smaller --rate",
+            memory="use a smaller --batch or --max-length, or --cached",
+        ):
+            last = part.train(trainer, wants_end)
+    save_encoder(trainer.model, folder.model)
     return {
+        "use": str(folder.model),
+        "parameters": parameters,
         "examples": len(rows),
-        "steps": result.global_step,
-        "loss": result.training_loss,
-        "seconds": time.monotonic() - began,
+        "steps": last,
+        "loss": next(each["train_loss"] for each in reversed(trainer.state.log_history) if "train_loss" in each),
+        "seconds": round(part.clock.spent, 1),
     }
 
 
@@ -117,7 +189,7 @@ def _trainer(
     rows: Sequence[Example],
     folder: RunFolder,
     settings: RetrieverSettings,
-    progress: Progress,
+    watch: Watch,
 ) -> SentenceTransformerTrainer:
     loss: torch.nn.Module
     if settings.cached:
@@ -125,7 +197,7 @@ def _trainer(
     else:
         loss = MultipleNegativesRankingLoss(model, scale=settings.scale)
     device = settings.device if settings.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
-    model.model_card_data.generate_widget_examples = False  # for a card that nobody reads
+    model.model_card_data.generate_widget_examples = False  # they would be computed for an unused model card
     trainer = _Trainer(
         model=model,
         args=SentenceTransformerTrainingArguments(
@@ -133,14 +205,14 @@ def _trainer(
             num_train_epochs=settings.epochs,
             max_steps=settings.steps or -1,
             per_device_train_batch_size=min(settings.batch, len(rows)),
-            # Examples of a step share no text: one's premise is never another one's negative.
+            # Examples of a step share no text, so that no premise is positive and negative at once.
             batch_sampler=BatchSamplers.NO_DUPLICATES,
             learning_rate=settings.rate or RATES[settings.kind],
             warmup_steps=settings.warmup if settings.warmup < 1 else 0.99,
             lr_scheduler_type="linear",
             save_strategy="steps",
             save_steps=settings.save_every,
-            save_total_limit=KEPT,
+            save_total_limit=2,  # the newest one may be incomplete
             logging_steps=settings.log_every,
             logging_nan_inf_filter=False,
             report_to="none",
@@ -151,43 +223,21 @@ def _trainer(
         ),
         train_dataset=datasets.Dataset.from_list([dict(row) for row in rows]),
         loss=loss,
-        callbacks=[_Watch(folder.path, progress)],
+        callbacks=[watch],
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
 
 
-class _Trainer(SentenceTransformerTrainer):
-    """Ends at the first loss that is not finite, before it is in any checkpoint."""
-
-    def compute_loss(self, *args: Any, **more: Any) -> Any:
-        found = super().compute_loss(*args, **more)
-        loss = found[0] if isinstance(found, tuple) else found
-        if not torch.isfinite(loss).all():
-            raise RetrievalError(
-                f"the loss is {loss.item()} at step {self.state.global_step}: lower --rate; the "
-                "checkpoints before it are good"
-            )
-        return found
-
-    def create_model_card(self, *args: Any, **more: Any) -> None:
-        """None: it would be written at every checkpoint."""
+class _Trainer(FiniteSteps, SentenceTransformerTrainer):
+    """The trainer of sentence-transformers, which stops before a step that is not finite."""
 
 
-class _Watch(TrainerCallback):
-    """Writes metrics.jsonl, and tells how far the training is."""
-
-    def __init__(self, folder: Path, progress: Progress) -> None:
-        self._path = folder / METRICS
-        self._progress = progress
-        self._loss = math.nan
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-        self._progress(state.global_step, state.max_steps, self._loss)
+class _RetrieverWatch(Watch):
+    """Writes the curves of a retriever."""
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **more: Any) -> None:
-        said = logs or {}
-        values: dict[str, float] = {name: float(said[name]) for name in REPORTED if name in said}
+        values = {name: float(value) for name, value in (logs or {}).items() if name in REPORTED}
         if "loss" in values:
-            self._loss = values["loss"]
-            append_line(self._path, encode_line(time.time(), state.global_step, values))
+            self._journal.write(state.global_step, values)
+            self._journal.at(state.global_step, f"loss {values['loss']:.3f}")

@@ -1,8 +1,8 @@
-"""Finds the nearest of many vectors, within a mask of what is accessible.
+"""Finds the nearest vectors within a mask of accessible premises.
 
-Measured with 200,000 vectors of 256 numbers on one core (`proofmesh bench premises --compare`): looking at all of them
-takes tens of milliseconds, whatever their precision. An inverted file of bytes (IVF, SQ8) takes one to three: it looks
-at what is allowed in the cells near the vector, and exact products rank its best once more.
+Measured with 200,000 vectors of 256 numbers on one core (`proofmesh bench premises --compare`): comparing with all of
+them takes tens of milliseconds at any precision. An inverted file of bytes (IVF, SQ8) takes one to three milliseconds:
+it compares only with the allowed vectors in the cells near the query, and exact products rank the best ones again.
 """
 
 from __future__ import annotations
@@ -16,37 +16,38 @@ from numpy.typing import NDArray
 from node.retrieval.corpus import Mask
 
 SMALL = 20_000
-"""Vectors that need no inverted file: all products take a millisecond."""
+"""Up to this many vectors need no inverted file: all products take a millisecond."""
 
 EXACT = 4_000
-"""Of so few that are allowed among many, the exact products take about two milliseconds."""
+"""Up to this many allowed vectors are compared exactly, which takes about two milliseconds."""
 
 SCORED = 20_000
-"""Allowed vectors that are looked at in the inverted file, about: the fewer are allowed, the more of its cells. Of
-26,000 allowed ones among 200,000 without any order, the worst case, this finds 99% of the ten nearest."""
+"""Approximate number of allowed vectors that a search in the inverted file compares with. The fewer vectors are
+allowed, the more cells it visits. In the worst case, 26,000 allowed vectors at random among 200,000, this finds 99% of
+the ten nearest."""
 
 LEAST_PROBES = 64
-"""Cells that are looked into at least."""
+"""Least number of visited cells."""
 
 AGAIN = 8
-"""So many times the wanted number is ranked again exactly."""
+"""This many times the requested number of candidates is ranked again exactly."""
 
 TRAINING = 50_000
-"""Vectors that the cells are made from."""
+"""Vectors from which the cells are computed."""
 
 
 class NearestVectors:
-    """Inner products with many vectors; numbers are their places."""
+    """Nearest neighbours by inner product. A vector is identified by its position."""
 
     def __init__(self, vectors: NDArray[np.float16], inverted: Any = None) -> None:
-        """`vectors`: shape (count, width), each of length 1. `inverted`: what `inverted_file` made of them; None: all
-        are looked at."""
+        """`vectors`: shape (count, width), each of length 1. `inverted`: the result of `inverted_file` for them; None:
+        searches compare with all vectors."""
         self._vectors = vectors
         self._whole = vectors.astype(np.float32) if inverted is None else None
         self._inverted = inverted
 
     def best(self, vector: NDArray[np.float32], mask: Mask, count: int) -> list[tuple[int, float]]:
-        """The nearest ones of a mask, the nearest first, with their cosines. `vector`: shape (width,)."""
+        """The nearest vectors within a mask with their cosines, the nearest first. `vector`: shape (width,)."""
         if self._whole is not None:
             among = np.flatnonzero(mask)
             products = (self._whole @ vector)[among]
@@ -57,28 +58,28 @@ class NearestVectors:
         return [(int(among[place]), float(products[place])) for place in top]
 
     def _candidates(self, vector: NDArray[np.float32], mask: Mask, count: int) -> NDArray[np.int64]:
-        """Numbers among which the nearest are."""
+        """Numbers of candidates for the nearest vectors."""
         allowed = int(mask.sum())
         if allowed > EXACT:
-            found = self._guessed(vector, mask, AGAIN * count, allowed)
-            if len(found) >= count:  # else the cells near the vector hold too few that are allowed
-                return found
+            candidates = self._guessed(vector, mask, AGAIN * count, allowed)
+            if len(candidates) >= count:  # otherwise the visited cells have too few allowed vectors
+                return candidates
         return np.flatnonzero(mask)
 
     def _guessed(self, vector: NDArray[np.float32], mask: Mask, count: int, allowed: int) -> NDArray[np.int64]:
-        faiss: Any = importlib.import_module("faiss")  # its types lack what its Python layer adds
+        faiss: Any = importlib.import_module("faiss")  # faiss's type stubs lack the functions of its Python layer
 
         cells = int(self._inverted.nlist)
         probes = min(cells, max(LEAST_PROBES, cells * SCORED // allowed))
         bits = np.packbits(mask, bitorder="little")
         parameters = faiss.SearchParametersIVF(sel=faiss.IDSelectorBitmap(bits), nprobe=probes)
-        _, found = self._inverted.search(vector[None], count, params=parameters)
-        numbers: NDArray[np.int64] = found[0][found[0] >= 0]
+        _, nearest = self._inverted.search(vector[None], count, params=parameters)
+        numbers: NDArray[np.int64] = nearest[0][nearest[0] >= 0]
         return numbers
 
 
 def inverted_file(vectors: NDArray[np.float16], seed: int = 0) -> Any:
-    """An inverted file of faiss over many vectors; None for so few that all are looked at."""
+    """An inverted file of faiss over the vectors; None if there are so few that it is not needed."""
     if len(vectors) <= SMALL:
         return None
     import faiss

@@ -1,6 +1,6 @@
-"""Whoever checks Lean text for a reward: workers of this process, `proofmesh serve`, or the lean-proxies of a mesh.
+"""Clients that check Lean text for a reward: workers of this process, `proofmesh serve`, or a mesh's lean-proxies.
 
-All three run `node.lean.snippets`, so their answers are the same.
+All three run `node.lean.snippets`, so their results are the same.
 """
 
 from __future__ import annotations
@@ -25,34 +25,35 @@ from node.lean.snippets.snippet import Snippet, SnippetResult, Verdict
 HERE = "here"
 
 KEY_VARIABLE = "LEAN_SERVER_API_KEY"
-"""Where the key of a service is found when none is given, as Kimina's client does."""
+"""Environment variable with the key of a service, as for Kimina's client."""
 
 HEARTBEATS = 200_000
-"""Lean's own default, and that of `proofmesh serve` and of lean-proxies."""
+"""Lean's default, which `proofmesh serve` and lean-proxies use as well."""
 
 MEMORY_MB = 1024
-"""Of a Lean process beyond its header, in this process's own workers: as `proofmesh serve` has it."""
+"""Memory limit of a Lean process of this process's workers, in addition to its header; the same as in `proofmesh
+serve`."""
 
 VERIFY_SECONDS = 120.0
-"""Most seconds for the trusted verdict on a text without errors: as `proofmesh serve` has it."""
+"""Most seconds for the verification of a text without errors; the same as in `proofmesh serve`."""
 
 CACHED = 20_000
-"""Results that a process remembers (about 1 KB each)."""
+"""Cached results of a process (about 1 KB each)."""
 
 REACH_SECONDS = 10.0
-"""For somebody to be there at all."""
+"""Timeout of the test whether a service or broker answers."""
 
 GRACE_SECONDS = 60.0
-"""Beyond the limits of a text and of its verdict, for a header that has to be loaded first."""
+"""Additional seconds beyond the limits of elaboration and verification, in case a header must be imported first."""
 
 
 class Unavailable(Exception):
-    """Lean could not be asked; the text says why. It says nothing about what was to be checked."""
+    """Lean did not give a result; the text says why. It implies nothing about the checked text."""
 
 
 @dataclass(frozen=True)
 class Where:
-    """Who checks, and how."""
+    """Which Lean checks, and how."""
 
     place: str = HERE
     """`here`, http://HOST:PORT of a `proofmesh serve`, or nats://HOST:PORT of a mesh's broker."""
@@ -63,7 +64,7 @@ class Where:
     patience: float = 120.0
 
     def check(self) -> None:
-        """Raises ValueError: the place is none of these."""
+        """Checks the place. Raises ValueError."""
         if self.place != HERE and not self.place.startswith(("http://", "https://", "nats://", "tls://")):
             raise ValueError(
                 f"where={self.place!r}: write `here`, http://HOST:PORT of a `proofmesh serve`, or nats://HOST:PORT "
@@ -72,20 +73,20 @@ class Where:
 
 
 class Checker(Protocol):
-    """Checks one text. Used from one event loop."""
+    """Checks Lean texts. Must be used from one event loop."""
 
     async def check(self, snippet: Snippet) -> SnippetResult:
         """Raises Unavailable."""
 
     async def reach(self) -> None:
-        """Whether somebody is there at all, without patience. Raises Unavailable."""
+        """Tests whether the checker answers, without retries. Raises Unavailable."""
 
     async def stop(self) -> None:
-        """End processes and connections."""
+        """Ends processes and connections."""
 
 
 class Desk:
-    """A checker that remembers, and asks once for what is asked for twice."""
+    """A checker with a cache. Equal texts that are checked at the same time share one request."""
 
     def __init__(self, checker: Checker) -> None:
         self._checker = checker
@@ -95,19 +96,19 @@ class Desk:
     async def check(self, snippet: Snippet) -> SnippetResult:
         """Raises Unavailable."""
         key = hashlib.blake2b(msgspec.json.encode(snippet), digest_size=16).digest()
-        if (found := self._known.get(key)) is not None:
-            return found
+        if (cached := self._known.get(key)) is not None:
+            return cached
         if (task := self._open.get(key)) is None:
             task = self._open[key] = asyncio.create_task(self._checker.check(snippet))
             task.add_done_callback(lambda done: self._finished(key, done))
         return await asyncio.shield(task)
 
     async def reach(self) -> None:
-        """Raises Unavailable: nobody is there."""
+        """Tests whether the checker answers. Raises Unavailable."""
         await self._checker.reach()
 
     async def stop(self) -> None:
-        """End processes and connections."""
+        """Ends processes and connections."""
         for task in list(self._open.values()):
             task.cancel()
         await self._checker.stop()
@@ -119,7 +120,7 @@ class Desk:
 
 
 async def open_desk(where: Where) -> Desk:
-    """Raises Unavailable: there is nobody to ask."""
+    """Opens the desk of a place. Raises Unavailable if nothing answers there."""
     if where.place == HERE:
         return Desk(await _workers(where))
     if where.place.startswith("http"):
@@ -140,7 +141,7 @@ async def _workers(where: Where) -> Checker:
     checker = make_checker(
         toolchain,
         workers=where.at_once or sizes(read_machine()).lean_workers,
-        queue=1,  # nobody asks: all that is given is taken
+        queue=1,  # the limit of the queue is for services; these workers accept all texts
         heartbeats=HEARTBEATS,
         memory_mb=MEMORY_MB,
         header_seconds=where.lean.header_seconds,
@@ -157,11 +158,11 @@ class _Here:
 
     async def check(self, snippet: Snippet) -> SnippetResult:
         """Never raises Unavailable."""
-        found: SnippetResult = await self._checker.check(snippet)
-        return found
+        result: SnippetResult = await self._checker.check(snippet)
+        return result
 
     async def reach(self) -> None:
-        """They are there."""
+        """Does nothing: the workers belong to this process."""
 
     async def stop(self) -> None:
         """End them."""
@@ -169,7 +170,7 @@ class _Here:
 
 
 class _CheckResult(msgspec.Struct):
-    """What is read of a result of `/api/check`."""
+    """The fields of a result of `/api/check` that are used."""
 
     verdict: Verdict | None = None
     time: float = 0.0
@@ -186,7 +187,7 @@ class _Busy(Exception):
 
 
 class _Service:
-    """Asks a `proofmesh serve`."""
+    """Sends texts to a `proofmesh serve`."""
 
     def __init__(self, where: Where) -> None:
         self._where = where
@@ -215,12 +216,12 @@ class _Service:
         self._http = self._http or aiohttp.ClientSession()
         try:
             async with self._http.get(self._where.place, timeout=aiohttp.ClientTimeout(REACH_SECONDS)):
-                pass  # whatever it says, it is there
+                pass  # any response shows that the service is running
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise Unavailable(f"{self._where.place}: {error or type(error).__name__}") from error
 
     async def stop(self) -> None:
-        """Close the connections."""
+        """Closes the connections."""
         if self._http is not None:
             await self._http.close()
 
@@ -247,19 +248,19 @@ class _Service:
                     f"{self._where.place}: status {response.status}: {text[:200].decode(errors='replace')}"
                 )
         try:
-            (found,) = msgspec.json.decode(text, type=_Answer).results
+            (result,) = msgspec.json.decode(text, type=_Answer).results
         except (msgspec.MsgspecError, ValueError) as error:
-            raise Unavailable(f"{self._where.place}: no answer of a verification service: {error}") from error
-        if found.verdict is None:
+            raise Unavailable(f"{self._where.place}: not the response of a verification service: {error}") from error
+        if result.verdict is None:
             raise Unavailable(
-                f"{self._where.place}: gives no verdicts (the field `verdict` is missing): another server than "
-                "`proofmesh serve`, whose word that there is no error is no proof"
+                f"{self._where.place}: the response has no `verdict`, so it is not from `proofmesh serve`; start one: "
+                "a text without errors is not yet a verified proof"
             )
-        return SnippetResult(found.time, found.verdict, found.error or "", found.response)
+        return SnippetResult(result.time, result.verdict, result.error or "", result.response)
 
 
 class _Mesh:
-    """Asks the lean-proxies of a mesh."""
+    """Sends texts to the lean-proxies of a mesh."""
 
     def __init__(self, bus: Any, where: Where) -> None:
         self._bus = bus
@@ -299,8 +300,8 @@ class _Mesh:
         return SnippetResult(reply.seconds, Verdict(reply.accepted, reply.axioms, reply.reason), reply.error, response)
 
     async def reach(self) -> None:
-        """It is connected."""
+        """Does nothing: the connection is open."""
 
     async def stop(self) -> None:
-        """Leave the bus."""
+        """Closes the connection to the broker."""
         await self._bus.close()

@@ -1,7 +1,7 @@
-"""The event loop that rewards work in: a thread of its own, made when a process first asks.
+"""The event loop of rewards. It runs in a separate thread, which starts with the first reward of a process.
 
-So a reward can be called from scripts, from notebooks whose own loop runs, and from several threads; a process that was
-forked or spawned makes another one. Desks are shared by all rewards of a process that ask in the same place.
+So a reward can be called from scripts, from several threads, and from notebooks, which have a running loop already. A
+forked or spawned process starts a new loop. All rewards of a process that use the same place share a desk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from node.rewards.asking import Desk, Where, open_desk
 T = TypeVar("T")
 
 STOP_SECONDS = 5.0
-"""For Lean processes and connections to end, when this process does."""
+"""Most seconds for Lean processes and connections to end at the exit of this process."""
 
 
 class Home:
@@ -33,11 +33,11 @@ class Home:
         threading.Thread(target=self.loop.run_forever, name="lean-rewards", daemon=True).start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Have the loop do something."""
+        """Schedules work in the loop."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     async def desk(self, where: Where) -> Desk:
-        """The desk of a place. Within the loop. Raises Unavailable; the next one who asks tries again."""
+        """The desk of a place; call it in the loop. Raises Unavailable; the next call tries again."""
         key = f"{where!r} {where.api_key}"
         async with self._locks.setdefault(key, asyncio.Lock()):
             if key not in self._desks:
@@ -45,7 +45,7 @@ class Home:
         return self._desks[key]
 
     async def close(self) -> None:
-        """End all processes and connections. Within the loop."""
+        """Ends all processes and connections; call it in the loop."""
         desks, self._desks = list(self._desks.values()), {}
         await asyncio.gather(*(desk.stop() for desk in desks), return_exceptions=True)
 
@@ -55,7 +55,7 @@ _home: Home | None = None
 
 
 def home() -> Home:
-    """That of this process."""
+    """The loop of this process."""
     global _home
     with _lock:
         if _home is None:
@@ -64,14 +64,14 @@ def home() -> Home:
 
 
 def close() -> None:
-    """End the Lean processes and connections of this process's rewards. A reward that is called again makes others."""
+    """Ends the Lean processes and connections of this process's rewards. A later reward call starts new ones."""
     if _home is not None:
         with contextlib.suppress(Exception):
             _home.submit(_home.close()).result(STOP_SECONDS)
 
 
 def _forget() -> None:
-    """In a forked process: threads do not come along, and what they held is the parent's."""
+    """Drops the loop in a forked process: the thread does not exist there, and its resources belong to the parent."""
     global _home, _lock
     _home, _lock = None, threading.Lock()
 

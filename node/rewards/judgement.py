@@ -1,4 +1,4 @@
-"""What Lean says of a completion, and what that is worth."""
+"""Verdicts on completions, and the reward of each verdict."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from dataclasses import dataclass
 
 
 class Verdict(enum.StrEnum):
-    """What became of a completion."""
+    """The result of checking a completion."""
 
     VERIFIED = "verified"
-    """A whole proof that Lean's kernel accepts, on Lean's own axioms."""
+    """A whole proof that Lean's kernel accepts, and that uses only Lean's standard axioms."""
     REJECTED = "rejected"
-    """A whole proof that Lean does not accept, or that the text rules forbid."""
+    """A whole proof that Lean rejects, or that the text rules forbid."""
     NO_PROOF = "no proof"
-    """Nothing that could be tried: empty, cut off, prose, `sorry`."""
+    """No proof to check: empty, cut off, prose, `sorry`."""
     LIMIT = "limit"
-    """Time, memory or length ran out, or it ended Lean's process again and again."""
+    """A limit of time, memory or length was reached, or Lean's process crashed repeatedly."""
     ERROR = "error"
     """A tactic that fails, or that the text rules forbid."""
     LEGAL = "legal"
-    """A tactic that runs, and leaves as many goals as there were, or more."""
+    """A tactic that succeeds and leaves at least as many goals as before."""
     CLOSES_GOAL = "closes goal"
-    """A tactic that leaves fewer goals."""
+    """A tactic that leaves fewer goals than before."""
     WITHIN_BUDGET = "within budget"
-    """A tactic behind which the remaining budget finishes the theorem."""
+    """A tactic after which the remaining budget proves the theorem."""
     CLOSES_THEOREM = "closes theorem"
-    """A tactic that finishes the theorem; the whole proof is verified."""
+    """A tactic that completes the proof of the theorem; the whole proof is verified."""
     UNKNOWN = "unknown"
-    """There is no verdict: Lean could not be asked. It says nothing about the completion."""
+    """No verdict, because Lean did not answer. It implies nothing about the completion."""
 
 
 @dataclass(frozen=True)
 class RewardValues:
-    """What each verdict is worth. `unknown` has no value: the reward is None."""
+    """The reward for each verdict. For `unknown` the reward is None."""
 
     verified: float = 1.0
     rejected: float = 0.0
-    """Also of completions without a proof, and of those at a limit."""
+    """Also for completions without a proof, and for those that reach a limit."""
     error: float = 0.0
     legal: float = 0.1
     closes_goal: float = 0.3
@@ -61,8 +61,8 @@ class RewardValues:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a completion came to."""
+    """The verdict on a completion."""
 
     verdict: Verdict
     reason: str = ""
-    """Why it is not more, or why there is no verdict; for the person who reads it."""
+    """Why the verdict is not better, or why there is none, in words."""

@@ -1,10 +1,10 @@
-"""What a whole proof or a tactic is, in Lean's words.
+"""Judges whole proofs and tactics with Lean.
 
-Whole proofs: the statement is ours, the block of tactics the completion's. Lean elaborates them, and what shows no
-error is verified in fresh processes, with its axioms (`node.lean.snippets`).
+Whole proofs: the statement comes from the data set, the tactic block from the completion. Lean elaborates both. A text
+without errors is verified in fresh processes, including its axioms (`node.lean.snippets`).
 
-Tactics: the proof up to here with the tactic behind it. Goals that are left show in Lean's error of the `by` that
-proves the statement. Tactics that may follow within the budget are tried when some are left.
+Tactics: Lean elaborates the proof so far followed by the tactic. The remaining goals are in Lean's error at the `by` of
+the statement. If goals remain, the tactics of the budget are tried.
 """
 
 from __future__ import annotations
@@ -20,102 +20,104 @@ from node.rewards.judgement import Judged, Verdict
 from node.rewards.reading import Row, snippet_of
 
 TRIES = 3
-"""For a text at which Lean's process ended, each but the first in a fresh one: it may have been another's fault."""
+"""Attempts at a text if Lean's process crashes. Later ones use a fresh process: another text may have caused the
+crash."""
 
 REASON_CHARACTERS = 300
 
 _OWN = re.compile(r"timed out|memory limit|ran out of memory|^the snippet (?:has|says)")
-"""Errors that are the text's own; all others are of what checks it."""
+"""Errors that the text causes; all others are failures of the checker."""
 _ENDED = "Lean REPL process ended"
 _GOALS = re.compile(r"^⊢", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What may follow a tactic."""
+    """Tactics that may follow the judged tactic."""
 
     finishers: tuple[str, ...] = ()
-    """Tactics of which one is run on every goal that is left."""
+    """On every remaining goal, the first of these tactics that succeeds is run."""
     depth: int = 1
-    """How often that is done, one behind the other; each time with all goals that are left."""
+    """How many times in a row this is done, each time on all remaining goals."""
 
     def scripts(self, row: Row) -> list[str]:
-        """Blocks of tactics that may finish a proof."""
-        found = ["\n".join(row.remaining)] if row.remaining else []
+        """Tactic blocks that may complete a proof."""
+        blocks = ["\n".join(row.remaining)] if row.remaining else []
         if self.finishers and self.depth:
-            # `done` at the end fails where goals are left; `skip` keeps a goal for the next round.
+            # The proof fails if goals remain at its end. In all rounds but the last, `skip` keeps a goal for the next
+            # round.
             choice = " | ".join(f"({each})" for each in self.finishers)
             rounds = [f"all_goals (first | {choice} | skip)"] * (self.depth - 1)
-            found.append("\n".join([*rounds, f"all_goals (first | {choice})"]))
-        return found
+            blocks.append("\n".join([*rounds, f"all_goals (first | {choice})"]))
+        return blocks
 
 
 @dataclass(frozen=True)
 class _Elaborated:
-    """What Lean says of a text."""
+    """Lean's result for a text."""
 
     result: SnippetResult
     goals: int | None
-    """How many are left, where that is all that is wrong; 0: it is a proof. None: something else is wrong."""
+    """Number of remaining goals, if they are the only error; 0: a complete proof. None: there is another error."""
     at_statement: bool
-    """The first error is in the statement's own lines."""
+    """True when the first error is in the lines of the statement."""
 
 
 class Asker:
-    """Asks a desk with a time limit."""
+    """Judges completions through a desk, with a time limit."""
 
     def __init__(self, desk: Desk, seconds: float) -> None:
-        """`seconds`: for the elaboration of each text."""
+        """`seconds`: time limit for the elaboration of each text."""
         self._desk = desk
         self._seconds = seconds
 
     async def proof(self, row: Row, script: str) -> Judged:
-        """What a whole proof comes to. Raises Unavailable."""
-        found = await self._elaborated(row, script)
-        if found.result.verdict.accepted:
+        """Judges a whole proof. Raises Unavailable."""
+        elaborated = await self._elaborated(row, script)
+        if elaborated.result.verdict.accepted:
             return Judged(Verdict.VERIFIED)
-        if found.result.error:
-            return Judged(Verdict.LIMIT, found.result.error)
-        await self._stated(row, found)
-        return Judged(Verdict.REJECTED, _reason(found.result))
+        if elaborated.result.error:
+            return Judged(Verdict.LIMIT, elaborated.result.error)
+        await self._stated(row, elaborated)
+        return Judged(Verdict.REJECTED, _reason(elaborated.result))
 
     async def tactic(self, row: Row, tactic: str, budget: Budget) -> Judged:
-        """What a tactic comes to. Raises Unavailable, also where the tactics before it do not run."""
+        """Judges a tactic. Raises Unavailable, also if the tactics before it fail."""
         lexed = lex(tactic)
         if lexed.problem:
             return Judged(Verdict.ERROR, f"does not parse: {lexed.problem}")
         before = await self._goals_before(row)
         path = "\n".join([*row.steps, tactic])
-        found = await self._elaborated(row, path)
-        if found.result.error:
-            return Judged(Verdict.LIMIT, found.result.error)
-        if found.goals is None:
-            await self._stated(row, found)
-            return Judged(Verdict.ERROR, _reason(found.result))
-        if found.goals == 0:
+        elaborated = await self._elaborated(row, path)
+        if elaborated.result.error:
+            return Judged(Verdict.LIMIT, elaborated.result.error)
+        if elaborated.goals is None:
+            await self._stated(row, elaborated)
+            return Judged(Verdict.ERROR, _reason(elaborated.result))
+        if elaborated.goals == 0:
             return Judged(Verdict.CLOSES_THEOREM)
-        for rest in budget.scripts(row):
-            if (await self._elaborated(row, f"{path}\n{rest}")).result.verdict.accepted:
+        for continuation in budget.scripts(row):
+            if (await self._elaborated(row, f"{path}\n{continuation}")).result.verdict.accepted:
                 return Judged(Verdict.WITHIN_BUDGET)
-        return Judged(Verdict.CLOSES_GOAL if found.goals < before else Verdict.LEGAL)
+        return Judged(Verdict.CLOSES_GOAL if elaborated.goals < before else Verdict.LEGAL)
 
     async def _goals_before(self, row: Row) -> int:
-        """Raises Unavailable: the tactics before do not lead to a goal."""
+        """Number of goals before the tactic. Raises Unavailable if the tactics before do not lead to a goal."""
         if not row.steps:
             return 1
-        found = await self._elaborated(row, "\n".join(row.steps))
-        if found.goals:
-            return found.goals
-        why = found.result.error or _reason(found.result) or "no goal is left behind them"
+        elaborated = await self._elaborated(row, "\n".join(row.steps))
+        if elaborated.goals:
+            return elaborated.goals
+        why = elaborated.result.error or _reason(elaborated.result) or "no goal remains after them"
         raise Unavailable(f"the tactics before the state do not lead to it: {why}")
 
-    async def _stated(self, row: Row, found: _Elaborated) -> None:
-        """Raises Unavailable: Lean refuses the statement itself, whatever the proof is."""
-        if not found.at_statement:
+    async def _stated(self, row: Row, elaborated: _Elaborated) -> None:
+        """Raises Unavailable if Lean rejects the statement itself, so that no proof can be judged."""
+        if not elaborated.at_statement:
             return
         alone = await self._check(snippet_of(row.theorem, "sorry")[0])
         if errors := _errors(alone):
-            raise Unavailable(f"Lean refuses the statement: {errors[0]['data'][:REASON_CHARACTERS]}")
+            raise Unavailable(f"Lean rejects the statement: {errors[0]['data'][:REASON_CHARACTERS]}")
 
     async def _elaborated(self, row: Row, script: str) -> _Elaborated:
         code, line = snippet_of(row.theorem, script)

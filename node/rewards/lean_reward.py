@@ -5,8 +5,8 @@
     GRPOTrainer(model, reward_funcs=[reward], train_dataset=...)               # columns: prompt, theorem
 
 Columns of the data set: `theorem` (a statement, `theorem NAME ... : ...` or the proposition alone); `header` and
-`context`, what stands before it; for steps also `state`, `steps` (tactics before it) and `remaining` (tactics that may
-follow). A reward of None says that Lean could not be asked, and nothing about the completion.
+`context`, the Lean text before it; for steps also `state`, `steps` (tactics before it) and `remaining` (tactics that
+may follow). A reward of None means that Lean did not answer; it implies nothing about the completion.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from node.rewards.reading import BadRow, Kind, Row, refusal, rows_of, script_of,
 __all__ = ["BadRow", "Judged", "LeanReward", "RewardValues", "Unavailable", "Verdict"]
 
 FINISHERS = ("assumption", "rfl", "omega", "simp_all", "contradiction")
-"""A small search that most Lean libraries can do."""
+"""Tactics of a small search, available in most Lean projects."""
 
 PROBE = "theorem t : True"
 
@@ -38,10 +38,10 @@ log = structlog.get_logger("rewards")
 
 @dataclass(frozen=True)
 class LeanReward:
-    """Settings of a reward; nothing is opened before it is called, so it can be pickled.
+    """A reward function, given by its settings. It opens nothing before the first call, so it can be pickled.
 
-    It may be called from any thread, and in processes that were forked or spawned. Calls in one process share Lean's
-    workers, connections and known results (`node.rewards.home.close` ends them).
+    It can be called from any thread, and in forked or spawned processes. All calls in a process share Lean workers,
+    connections and cached results (`node.rewards.home.close` ends them).
     """
 
     kind: Kind = "proofs"
@@ -49,24 +49,26 @@ class LeanReward:
     where: str = HERE
     """`here`: Lean workers of this process. http://HOST:PORT: a `proofmesh serve`. nats://HOST:PORT: a mesh."""
     run: str = "demo"
-    """With a mesh: its run."""
+    """With a mesh: the name of its run."""
     api_key: str = field(default="", repr=False)
-    """With a service: its key; empty: the environment's LEAN_SERVER_API_KEY."""
+    """With a service: its key; empty: the environment variable LEAN_SERVER_API_KEY."""
     lean: LeanSettings = field(default_factory=LeanSettings)
-    """With `here`: which Lean, and what stands before theorems without a header of their own."""
+    """With `here`: the Lean, and the header of theorems without one."""
     template: str = ""
-    """How completions are read: a name of `proofmesh models list`, or a .toml file. Empty: by their look."""
+    """The template that parses completions: a name of `proofmesh models list`, or a .toml file. Empty: guessed from the
+    text of each completion."""
     seconds: float = 30.0
-    """Most seconds of elaboration; a completion that takes more is paid as a rejected one."""
+    """Most seconds of elaboration; a completion that takes longer gets the reward of a rejected one."""
     at_once: int = 0
-    """Texts checked at once; 0: as many as workers here, 32 at a service, 64 at a mesh."""
+    """Texts that are checked at once; 0: as many as workers here, 32 with a service, 64 with a mesh."""
     values: RewardValues = field(default_factory=RewardValues)
     finishers: tuple[str, ...] = FINISHERS
-    """For steps: of these one is run on every goal that is left, as the remaining budget. Empty: none."""
+    """For steps: the remaining budget. On every remaining goal, the first of these tactics that succeeds is run. Empty:
+    no budget."""
     depth: int = 1
-    """For steps: how often that is done."""
+    """For steps: how many times in a row the finishers are run."""
     patience: float = 120.0
-    """Seconds of asking again where a service or a mesh is busy or away, before the reward is None."""
+    """Seconds of retries while a service or a mesh is busy or unreachable; after them the reward is None."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("proofs", "steps"):
@@ -75,7 +77,7 @@ class LeanReward:
 
     @property
     def __name__(self) -> str:
-        """What trainers call it in their logs."""
+        """The name of the reward in the logs of trainers."""
         return f"lean_{self.kind}"
 
     def __call__(
@@ -88,9 +90,9 @@ class LeanReward:
         log_metric: Callable[[str, float], None] | None = None,
         **dataset_columns: Any,
     ) -> list[float | None]:
-        """A reward for each completion, in their order; None: Lean could not be asked.
+        """A reward for each completion, in the same order; None if Lean did not answer.
 
-        Raises BadRow: a column is missing or wrong.
+        Raises BadRow if a column is missing or wrong.
         """
         judged = self.judge(completions, **dataset_columns)
         return self._paid(judged, log_extra, log_metric)
@@ -105,13 +107,13 @@ class LeanReward:
         log_metric: Callable[[str, float], None] | None = None,
         **dataset_columns: Any,
     ) -> list[float | None]:
-        """The same for asynchronous code; TRL takes it as `reward_funcs=[reward.score]`. Raises BadRow."""
+        """The same for asynchronous code; with TRL: `reward_funcs=[reward.score]`. Raises BadRow."""
         work = self._prepared(completions, dataset_columns)
         judged = await asyncio.wrap_future(home().submit(self._judged(work)))
         return self._paid(judged, log_extra, log_metric)
 
     def judge(self, completions: Sequence[Any], **dataset_columns: Any) -> list[Judged]:
-        """Verdicts with reasons, in place of numbers. Raises BadRow."""
+        """Verdicts with reasons, instead of numbers. Raises BadRow."""
         work = self._prepared(completions, dataset_columns)
         future = home().submit(self._judged(work))
         try:
@@ -121,12 +123,14 @@ class LeanReward:
             raise
 
     def check(self) -> None:
-        """Raises Unavailable: Lean cannot be asked, or does not prove that True is true."""
+        """Tests the reward with a proof of True. Raises Unavailable if Lean does not answer, or does not verify it."""
         script = "trivial"
         home().submit(self._reach()).result()
         (judged,) = home().submit(self._judged([(_probe(self.kind), script, "")])).result()
         if judged.verdict not in (Verdict.VERIFIED, Verdict.CLOSES_THEOREM):
-            raise Unavailable(judged.reason or f"`{PROBE} := by {script}` is {judged.verdict} there")
+            raise Unavailable(
+                judged.reason or f"the test `{PROBE} := by {script}` gives `{judged.verdict}`, not a verified proof"
+            )
 
     async def _reach(self) -> None:
         """Raises Unavailable."""
@@ -137,7 +141,7 @@ class LeanReward:
         return Where(self.where, self.run, self.api_key, self.lean, self.at_once, self.patience)
 
     def _prepared(self, completions: Sequence[Any], columns: dict[str, Any]) -> list[tuple[Row, str, str]]:
-        """(row, script, why there is none) of each completion. Raises BadRow."""
+        """(row, script, why there is no script) of each completion. Raises BadRow."""
         rows = rows_of(self.kind, columns, len(completions))
         work = []
         for row, completion in zip(rows, completions, strict=True):
@@ -161,7 +165,7 @@ class LeanReward:
             return await asker.tactic(row, script, Budget(self.finishers, self.depth))
         except Unavailable as error:
             return Judged(Verdict.UNKNOWN, str(error))
-        except Exception as error:  # whatever it is, the completion is not to be blamed
+        except Exception as error:  # an unknown error is not the fault of the completion
             log.exception("a completion could not be judged")
             return Judged(Verdict.UNKNOWN, f"{type(error).__name__}: {error}")
 

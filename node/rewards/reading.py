@@ -1,4 +1,4 @@
-"""Rows of a data set and completions, as Lean is asked about them. Pure."""
+"""Turns rows of a data set and completions into Lean text. Pure."""
 
 from __future__ import annotations
 
@@ -20,38 +20,37 @@ from node.llm.templates import Template, TemplateError
 Kind = Literal["proofs", "steps"]
 
 OPEN, LAST, TACTIC = "stp", "goedel-prover-v2", "bfs-prover-v1"
-"""Templates whose answers are read where none is named: text that goes on with a proof, prose with blocks of code,
-tactics."""
+"""Default templates for parsing completions: text that continues a proof, prose with code blocks, tactics."""
 
 _STATED = re.compile(r"\s*(?:theorem|lemma|example)\b")
 _BLOCK = re.compile(r"```lean|</think>")
 
 
 class BadRow(ValueError):
-    """A column of the data set is missing or wrong; the text says which, where, and what to do."""
+    """A column of the data set is missing or wrong. The text says which one, where, and what to do."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a completion is about."""
+    """The theorem, or the state within its proof, that a completion belongs to."""
 
     theorem: Theorem
-    """Its header holds all that stands before it."""
+    """The theorem; its header includes all Lean text before it."""
     state: str = ""
     steps: tuple[str, ...] = ()
-    """The tactics before it."""
+    """The tactics before the state."""
     remaining: tuple[str, ...] = ()
-    """Tactics that may be run behind it, as a budget."""
+    """Tactics that may follow the completion, as a budget."""
 
 
 def rows_of(kind: Kind, columns: Mapping[str, Any], count: int) -> list[Row]:
     """The rows of `count` completions. Raises BadRow."""
     if "theorem" not in columns:
-        raise BadRow("the data set has no column `theorem` with the statement, such as `theorem t : 2 + 2 = 4`")
+        raise BadRow("the data set has no column `theorem`; add one with statements such as `theorem t : 2 + 2 = 4`")
     for name in ("theorem", "header", "context", "state", "steps", "remaining"):
         column = columns.get(name)
         if column is not None and (isinstance(column, str) or len(column) != count):
-            raise BadRow(f"column `{name}`: one value for each of the {count} completions is needed")
+            raise BadRow(f"column `{name}`: needs one value for each of the {count} completions")
     return [_row(kind, columns, number) for number in range(count)]
 
 
@@ -62,7 +61,7 @@ def _row(kind: Kind, columns: Mapping[str, Any], number: int) -> Row:
 
     statement = cell("theorem")
     if not isinstance(statement, str) or not statement.strip():
-        raise BadRow(f"column `theorem`, row {number}: no text of a statement, but {str(statement)[:60]!r}")
+        raise BadRow(f"column `theorem`, row {number}: must be the text of a statement, not {str(statement)[:60]!r}")
     above = [text.rstrip() for text in (cell("header"), cell("context")) if isinstance(text, str) and text.strip()]
     header = "\n".join(above)
     try:
@@ -73,7 +72,7 @@ def _row(kind: Kind, columns: Mapping[str, Any], number: int) -> Row:
         )
     except StatementError as error:
         raise BadRow(f"column `theorem`, row {number}: {error}") from error
-    # Under a name that nothing else has: what a proof calls `Nat.add_comm` is the library's.
+    # A unique name, so that `Nat.add_comm` in a proof means the library's theorem.
     theorem = theorem.renamed()
     if kind == "proofs":
         return Row(theorem)
@@ -88,32 +87,32 @@ def _tactics(value: Any, number: int) -> tuple[str, ...]:
         return (textwrap.dedent(value).strip("\n"),)
     if isinstance(value, Sequence) and all(isinstance(each, str) for each in value):
         return tuple(value)
-    raise BadRow(f"row {number}: tactics are a list of texts, or one text, and not {str(value)[:60]!r}")
+    raise BadRow(f"row {number}: tactics must be a list of texts or one text, not {str(value)[:60]!r}")
 
 
 def text_of(completion: Any) -> tuple[str, bool]:
-    """A completion's text, and whether it was a message of a conversation. Raises BadRow."""
+    """The text of a completion, and whether the completion is a message of a conversation. Raises BadRow."""
     if isinstance(completion, str):
         return completion, False
     if isinstance(completion, Mapping):
         completion = [completion]
     if isinstance(completion, Sequence):
-        said = [each.get("content") for each in completion if isinstance(each, Mapping)]
-        if len(said) == len(completion):
-            texts = [_content(each) for each in said]
+        contents = [each.get("content") for each in completion if isinstance(each, Mapping)]
+        if len(contents) == len(completion):
+            texts = [_content(each) for each in contents]
             return (texts[-1] if texts else ""), True
-    raise BadRow(f"a completion is a text or a list of messages, and not {str(completion)[:60]!r}")
+    raise BadRow(f"a completion must be a text or a list of messages, not {str(completion)[:60]!r}")
 
 
 def _content(content: Any) -> str:
-    """A message's text, which may stand in parts."""
+    """The text of a message, which may have several parts."""
     if isinstance(content, Sequence) and not isinstance(content, str):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     return str(content or "")
 
 
 def template_for(kind: Kind, name: str, text: str, *, chat: bool) -> Template:
-    """How a completion is read. Raises BadRow: there is no such template, or it is of the other kind."""
+    """The template that parses a completion. Raises BadRow if it does not exist, or is for the other kind."""
     chosen = name or (TACTIC if kind == "steps" else LAST if chat or _BLOCK.search(text) else OPEN)
     try:
         template = templates.find(chosen)
@@ -121,12 +120,12 @@ def template_for(kind: Kind, name: str, text: str, *, chat: bool) -> Template:
         raise BadRow(f"template: {error}") from error
     mode = "tactic" if kind == "steps" else "whole-proof"
     if template.mode != mode:
-        raise BadRow(f"the template `{template.name}` is for {template.mode}: kind={kind!r} needs one for {mode}")
+        raise BadRow(f"template `{template.name}`: is for {template.mode}; kind={kind!r} needs one for {mode}")
     return template
 
 
 def script_of(template: Template, row: Row, text: str) -> tuple[str, str]:
-    """(block of tactics, why there is none)."""
+    """(tactic block, why there is none); one of the two is empty."""
     if template.mode == "tactic":
         parsed = parse_tactic(template, Sample(text))
         tactic = with_own_names(template, row.state, parsed.text) if parsed.text and row.state else parsed.text
@@ -140,12 +139,12 @@ def _why(parsed: Parsed) -> str:
 
 
 def refusal(kind: Kind, script: str) -> str:
-    """Why the text rules forbid a script; empty when they do not."""
+    """Why the text rules forbid a script; empty if they allow it."""
     return tactic_problem(script) if kind == "steps" else proof_problem(script)
 
 
 def snippet_of(theorem: Theorem, script: str) -> tuple[str, int]:
-    """Lean's text of a theorem with a block of tactics, and the number (from 1) of the line with its `by`."""
+    """The Lean text of a theorem with a tactic block, and the line number (from 1) of its `by`."""
     head = f"{theorem.header}\n\n" if theorem.header.strip() else ""
     head += f"{theorem.signature} := by"
     return f"{head}\n{textwrap.indent(script, '  ')}\n", head.count("\n") + 1

@@ -1,1 +1,1 @@
-"""Trainers of models of Hugging Face's format: supervised fine-tuning and GRPO."""
+"""Trainers of Hugging Face models: supervised fine-tuning and GRPO."""

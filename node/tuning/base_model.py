@@ -1,6 +1,6 @@
-"""The model that a training begins with, in memory, and the one that it ends with, as a folder.
+"""Loads the base model of a training, and saves the trained model as a folder.
 
-Prompts are cut into tokens by `node.llm.hub.reading.Reader`, which does so when the model is asked.
+Prompts are tokenized by `node.llm.hub.reading.Reader`, the same code as at inference.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from node.training.errors import InputError
 from node.tuning.settings import LoraSettings, PlaceSettings
 
 OUTPUT_LAYERS = ("lm_head", "embed_out")
-"""Names of output layers. TRL's loss reads the weights of this layer directly, so an adapter of it would be ignored."""
+"""Names of output layers. TRL's loss reads the weights of this layer directly, so an adapter on it would be ignored."""
 
 NOT_COPIED = (CONFIG, ADAPTER_CONFIG, "model.safetensors.index.json", "pytorch_model.bin.index.json")
-"""Files of the base's folder that the trained model has its own of, or that describe other weights."""
+"""Files that are not copied from the base's folder: the trained model gets new ones, or they describe other weights."""
 
 SHOWN = 12
-"""Names in an error."""
+"""Most layer names in an error."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """Which model is trained, and how it is asked."""
+    """The model that is trained, and its prompt template."""
 
     address: HubAddress
     template: Template
-    """The one that its address or its folder's config.json names, or that of its name."""
+    """The template that its address or its folder's config.json names, or the one of its model family."""
 
     @property
     def without_adapter(self) -> HubAddress:
@@ -49,64 +49,67 @@ class Base:
 
 
 def base_of(text: str, *, template: str = "") -> Base:
-    """The model that a person names: a folder or a hub id, `MODEL+ADAPTER`, `...@TEMPLATE`; `hf:` may stand before it.
-    `template`: used where nothing else says how the model is asked.
+    """Parses the name of a model: a folder or a hub id, `MODEL+ADAPTER`, `...@TEMPLATE`, all with or without `hf:`.
 
-    Raises InputError. Nothing is loaded yet.
+    `template`: the fallback if neither the name nor the folder determines a template. Loads nothing. Raises InputError.
     """
     try:
         address = parse_model(text if text.startswith(HUB_PREFIX) else f"{HUB_PREFIX}{text}")
         assert isinstance(address, HubAddress)
         try:
-            found = template_of(address)
+            template_of_model = template_of(address)
         except TemplateError:
             if not template:
                 raise
-            found = templates.load(template)
+            template_of_model = templates.load(template)
     except (BadModel, TemplateError) as error:
         raise InputError(str(error)) from error
-    return Base(address, found)
+    return Base(address, template_of_model)
 
 
 def loaded(base: Base, place: PlaceSettings, lora: LoraSettings) -> Any:
     """The model and its tokenizer (`node.llm.hub.loading.Loaded`), ready to be trained.
 
-    With `lora.on` the weights are frozen and an adapter is on them: the address's own, which is trained on, or a new
-    one. Without, an adapter of the address is merged into the weights and all of them are trained.
-    Set torch's seed before: a new adapter is drawn from it. Raises InputError.
+    With `lora.on` the weights are frozen and an adapter is trained: that of the address, or a new one. Otherwise an
+    adapter of the address is merged into the weights, and all weights are trained. Set torch's seed before the call: a
+    new adapter is initialized at random. Raises InputError.
     """
     from node.llm.hub.loading import load, quiet
 
     hub = place.hub(frozen=lora.on)
     try:
-        found = load(base.without_adapter if lora.on else base.address, hub)
+        base_loaded = load(base.without_adapter if lora.on else base.address, hub)
         if not lora.on:
-            for parameter in found.model.parameters():
+            for parameter in base_loaded.model.parameters():
                 parameter.requires_grad_(True)
-            return found
+            return base_loaded
         with quiet():
-            model = _own_adapter(found.model, base, hub) if base.address.adapter else _new_adapter(found.model, lora)
+            model = (
+                _own_adapter(base_loaded.model, base, hub)
+                if base.address.adapter
+                else _new_adapter(base_loaded.model, lora)
+            )
     except BadModel as error:
         raise InputError(str(error)) from error
     model.peft_config["default"].base_model_name_or_path = _lasting_name(base.address.model)
-    return replace(found, model=model)
+    return replace(base_loaded, model=model)
 
 
 def shape_of(base: Base, place: PlaceSettings, lora: LoraSettings) -> Any:
-    """The model without weights (`node.llm.hub.loading.load_shape`), with a new adapter where one is trained: to count
-    with. Raises InputError."""
+    """The model without weights (`node.llm.hub.loading.load_shape`), with a new adapter if one is trained. It serves to
+    count parameters. Raises InputError."""
     from node.llm.hub.loading import load_shape, quiet
 
     try:
-        found = load_shape(base.without_adapter, place.hub(frozen=lora.on))
+        shape = load_shape(base.without_adapter, place.hub(frozen=lora.on))
     except BadModel as error:
         raise InputError(str(error)) from error
     with quiet():
-        return replace(found, model=_new_adapter(found.model, lora)) if lora.on else found
+        return replace(shape, model=_new_adapter(shape.model, lora)) if lora.on else shape
 
 
 def _own_adapter(model: Any, base: Base, hub: HubSettings) -> Any:
-    """Raises BadModel, InputError."""
+    """The model with the adapter of the address, trainable. Raises BadModel, InputError."""
     from peft import PeftModel
 
     from node.llm.hub.library import place_of
@@ -131,19 +134,19 @@ def _new_adapter(model: Any, lora: LoraSettings) -> Any:
         for target in targets:
             if target.rpartition(".")[2] in OUTPUT_LAYERS:
                 raise InputError(
-                    f"--lora.targets {target}: an adapter of the output layer would not be trained; leave it out"
+                    f"--lora.targets {target}: an adapter on the output layer would not be trained; leave it out"
                 )
             if not any(name == target or name.endswith(f".{target}") for name in names):
-                there = sorted({name.rpartition(".")[2] for name in names})
+                layers = sorted({name.rpartition(".")[2] for name in names})
                 raise InputError(
-                    f"--lora.targets {target}: the model has no such layer; it has {', '.join(there[:SHOWN])}; "
+                    f"--lora.targets {target}: the model has no such layer; it has {', '.join(layers[:SHOWN])}; "
                     "all-linear means all of them"
                 )
     return get_peft_model(model, lora_config(lora))
 
 
 def digest_of(base: Base) -> str:
-    """Names the weights. Raises InputError."""
+    """A digest of the weights. Raises InputError."""
     try:
         return weights_of(base.address)
     except BadModel as error:
@@ -151,7 +154,7 @@ def digest_of(base: Base) -> str:
 
 
 def lora_config(lora: LoraSettings, task: str = "CAUSAL_LM") -> Any:
-    """As peft takes it (`LoraConfig`). `task`: peft's name of what the model does."""
+    """The settings as peft's `LoraConfig`. `task`: peft's name for the task of the model."""
     from peft import LoraConfig
 
     return LoraConfig(
@@ -164,7 +167,7 @@ def lora_config(lora: LoraSettings, task: str = "CAUSAL_LM") -> Any:
 
 
 def linear_layers(model: Any) -> list[str]:
-    """Full names of the layers that an adapter can change, the output layer left out."""
+    """Full names of the layers that an adapter can change, without the output layer."""
     from torch import nn
     from transformers.pytorch_utils import Conv1D
 
@@ -180,11 +183,11 @@ def count_parameters(model: Any) -> tuple[int, int]:
 
 
 def save(base: Base, model: Any, out: Path, place: PlaceSettings, *, card: str = "") -> None:
-    """Write the trained model, or its adapter alone, as the folder `out`: whole, or not at all; an old one of these is
+    """Writes the trained model, or only its adapter, to the folder `out`, atomically; an earlier model there is
     replaced.
 
-    The folder of a model names its template in config.json, so that `hf:OUT` asks it as it was trained. Weights have
-    the type that the base's have. Raises FolderExists, OSError.
+    The model's config.json names its template, so that `hf:OUT` uses the same prompts as the training. The weights are
+    saved in the dtype of the base's weights. Raises FolderExists, OSError.
     """
     from peft import PeftModel
 
@@ -195,7 +198,7 @@ def save(base: Base, model: Any, out: Path, place: PlaceSettings, *, card: str =
             model.save_pretrained(str(folder))
         else:
             _save_model(base, model, folder, place)
-        write_whole(folder / "README.md", card.encode())  # in place of the one that peft writes
+        write_whole(folder / "README.md", card.encode())  # replaces the one that peft writes
 
 
 def _save_model(base: Base, model: Any, folder: Path, place: PlaceSettings) -> None:
@@ -218,28 +221,28 @@ def _save_model(base: Base, model: Any, folder: Path, place: PlaceSettings) -> N
 
 
 def _template_file(base: Base, source: Path) -> str:
-    """The .toml file of a template that does not come with proofmesh: the user's, or one in the model's folder."""
+    """The .toml file of a template that is not built in: the user's file, or one in the model's folder."""
     own = source / f"{base.template.name}.toml"
     return str(own) if not base.address.template and own.is_file() else base.address.template
 
 
 def _in_type(tensors: dict[str, Any], name: Any) -> dict[str, Any]:
-    """The tensors in the type that the base was saved in."""
+    """The tensors in the dtype in which the base was saved."""
     import torch
 
-    wanted = getattr(torch, name, None) if isinstance(name, str) else None
-    if not isinstance(wanted, torch.dtype) or not wanted.is_floating_point:
+    dtype = getattr(torch, name, None) if isinstance(name, str) else None
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         return tensors
-    made: dict[int, Any] = {}  # tied weights stay one tensor
+    converted: dict[int, Any] = {}  # tied weights stay one tensor
     for each in tensors.values():
         if each.is_floating_point():
-            made.setdefault(each.data_ptr(), each.to(wanted))
-    return {key: made.get(each.data_ptr(), each) for key, each in tensors.items()}
+            converted.setdefault(each.data_ptr(), each.to(dtype))
+    return {key: converted.get(each.data_ptr(), each) for key, each in tensors.items()}
 
 
 def _copy_small_files(source: Path, folder: Path, patterns: Collection[str]) -> None:
-    """The tokenizer's files, the chat template and the sampling defaults, to the byte: a tokenizer that is loaded and
-    saved again is not always the same."""
+    """Copies tokenizer files, chat template and sampling defaults byte by byte: a tokenizer that is loaded and saved
+    can change."""
     with suppress(FileNotFoundError):
         (folder / "generation_config.json").unlink()
     for path in sorted({path for pattern in patterns for path in source.glob(pattern)}):
@@ -248,14 +251,14 @@ def _copy_small_files(source: Path, folder: Path, patterns: Collection[str]) -> 
 
 
 def usable_address(base: Base, out: Path, *, is_adapter: bool) -> str:
-    """How the trained model is called: `hf:OUT`, or `hf:MODEL+OUT`; with the template where the model's own folder does
-    not say it."""
+    """The address of the trained model: `hf:OUT` or `hf:MODEL+OUT`, with `@TEMPLATE` if the folder does not determine
+    it."""
     if not is_adapter:
         return str(HubAddress(str(out)))
     return str(HubAddress(base.address.model, str(out), base.address.template))
 
 
 def _lasting_name(model: str) -> str:
-    """A hub id as it is, a folder by its absolute path: what an adapter notes of its base."""
+    """The name of the base in an adapter's config: a hub id unchanged, a folder as an absolute path."""
     path = Path(model).expanduser()
     return str(path.resolve()) if path.is_dir() else model

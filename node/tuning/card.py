@@ -1,4 +1,4 @@
-"""README.md of what was trained."""
+"""README.md of a fine-tuned model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from node.tuning.sft_settings import SftSettings
 
 
 def card(base: Base, settings: SftSettings, summary: Mapping[str, Any]) -> str:
-    """What it is, what it was trained on, and how it is used."""
-    what = f"LoRA adapter (rank {settings.lora.rank})" if settings.lora.on else "model"
+    """The model card: base model, training data, losses, and how to use the model."""
+    kind = f"LoRA adapter (rank {settings.lora.rank})" if settings.lora.on else "model"
     lines = [
-        f"A {what} made from `{base.address}` by supervised fine-tuning (`proofmesh train hf-sft`).",
+        f"A {kind} made from `{base.address}` by supervised fine-tuning (`proofmesh train hf-sft`).",
         "",
         f"- Prompts and answers: the template `{base.template.name}`"
         + (f" and `{settings.other_template}`" if settings.other_template else ""),

@@ -1,5 +1,4 @@
-"""What every training of a Hugging Face model has around it: one process at a time, interrupts, full disks, an earlier
-part that it goes on from, and words for the person who reads what went wrong."""
+"""Runs a training of a Hugging Face model in its folder: lock, resuming, interrupts, full disks, error messages."""
 
 from __future__ import annotations
 
@@ -24,11 +23,11 @@ from node.tuning.settings import LengthSettings
 from node.tuning.stepping import Clock, Stop
 
 FULL_DISK = ("no space left", "file too large", "disk quota", "pytorchstreamwriter", "unexpected pos", "i/o error")
-"""What libraries say in errors of their own classes when a file cannot be written."""
+"""Phrases in the errors of libraries when a file cannot be written."""
 
 
 class Interrupted(TrainingError):
-    """Somebody ended the training; it can go on. Exit code 130, as of a process that Ctrl-C ends."""
+    """The user stopped the training; it can be resumed. Exit code 130, as after Ctrl-C."""
 
     code = 130
 
@@ -36,9 +35,9 @@ class Interrupted(TrainingError):
 def carried_out(
     folder: RunFolder, identity: Mapping[str, Any], train: Callable[[Stop], dict[str, Any]], *, fresh: bool
 ) -> dict[str, Any]:
-    """Train, or go on with what the folder holds; returns the summary. A finished run is not repeated.
+    """Trains, or resumes the run in the folder, and returns the summary. A finished run is not repeated.
 
-    `identity`: what decides the result; `fresh`: begin anew. Raises InputError, TrainingError.
+    `identity`: all that determines the result. `fresh`: start from scratch. Raises InputError, TrainingError.
     """
     if (summary := finished(folder, identity, fresh=fresh)) is not None:
         return summary
@@ -48,41 +47,41 @@ def carried_out(
 
 
 def finished(folder: RunFolder, identity: Mapping[str, Any], *, fresh: bool) -> dict[str, Any] | None:
-    """The summary of a finished run of this identity; None: there is something to train. Raises InputError: the folder
-    holds another run, or something else."""
+    """The summary of a finished run with this identity; None if there is still something to train. Raises InputError if
+    the folder holds another run, or something else."""
     folder.check(identity, fresh=fresh)
     return None if fresh else folder.summary()
 
 
 def steps_of(length: LengthSettings, examples: int, batch: int) -> int:
-    """How many steps are meant, of so many examples in batches."""
+    """The number of training steps: as set, or as many as the epochs need."""
     return length.steps or max(1, math.ceil(length.epochs * examples / batch))
 
 
 @dataclass(frozen=True)
 class Part:
-    """What this process does of a training."""
+    """The part of a training that this process runs."""
 
     checkpoint: Checkpoint | None
-    """Where it goes on from; None: it begins."""
+    """The checkpoint that it resumes from; None: it starts from scratch."""
     clock: Clock
     steps: int
-    """Of the whole training."""
+    """Steps of the whole training."""
     until: int
-    """The step at which it ends: the last one, or that of the checkpoint where the time was over."""
+    """The step at which it ends: the last step, or that of the checkpoint if the time limit is already reached."""
 
     def train(self, trainer: Any, wants_end: Stop) -> int:
-        """Carry it out with transformers' Trainer; returns the last step. Raises Interrupted."""
+        """Runs transformers' Trainer and returns the last step. Raises Interrupted."""
         path = str(self.checkpoint.path) if self.checkpoint else None
         trainer.train(resume_from_checkpoint=path)
         last = int(trainer.state.global_step)
         if wants_end() and last < self.until:
-            raise Interrupted(f"stopped at step {last:,} of {self.steps:,}; the same command goes on from there")
+            raise Interrupted(f"stopped at step {last:,} of {self.steps:,}; the same command resumes it")
         return last
 
 
 def part_of(folder: RunFolder, steps: int, minutes: float | None) -> Part:
-    """What is left of a training of so many steps, in at most so many minutes of training."""
+    """The remaining part of a training with this number of steps and at most this many minutes of training."""
     checkpoint = folder.last()
     clock = Clock(steps, 60 * (minutes or math.inf), checkpoint.seconds if checkpoint else 0.0)
     time_is_over = checkpoint is not None and clock.before >= clock.seconds
@@ -91,23 +90,24 @@ def part_of(folder: RunFolder, steps: int, minutes: float | None) -> Part:
 
 @contextmanager
 def journal_of(folder: RunFolder, part: Part) -> Iterator[StageJournal]:
-    """The curves, from where the part begins on. The libraries are quiet meanwhile."""
+    """Opens the journal of the curves, cut to the step from which the part resumes. Silences the libraries
+    meanwhile."""
     with StageJournal(folder.metrics, part.steps, first=True) as journal, quiet():
         journal.trim(part.checkpoint.step if part.checkpoint else -1)
         if part.checkpoint:
-            journal.say(f"going on from step {part.checkpoint.step:,} of {part.steps:,}")
+            journal.say(f"resuming from step {part.checkpoint.step:,} of {part.steps:,}")
         yield journal
 
 
 @contextmanager
 def alone(folder: RunFolder) -> Iterator[None]:
-    """Raises InputError: another process trains there."""
+    """Locks the folder for this process. Raises InputError if another process has the lock."""
     folder.path.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder.path / LOCK)
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise InputError(f"--out {folder.path}: another process is training there") from None
+        raise InputError(f"--out {folder.path}: another process is training in this folder; name another one") from None
     try:
         yield
     finally:
@@ -116,19 +116,19 @@ def alone(folder: RunFolder) -> Iterator[None]:
 
 @contextmanager
 def interrupts() -> Iterator[Stop]:
-    """Gives a function that says whether somebody has pressed Ctrl-C, or sent SIGTERM. The step in hand is finished and
-    kept; a second Ctrl-C ends the process at once."""
+    """Gives a function that returns True after Ctrl-C or SIGTERM. The current step is finished and saved. A second
+    Ctrl-C ends the process at once."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
     asked = threading.Event()
 
-    def heard(number: int, frame: Any) -> None:
+    def handle(number: int, frame: Any) -> None:
         if asked.is_set():
             raise KeyboardInterrupt
         asked.set()
 
-    before = {each: signal.signal(each, heard) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield asked.is_set
     finally:
@@ -138,7 +138,7 @@ def interrupts() -> Iterator[Stop]:
 
 @contextmanager
 def explained(folder: RunFolder, *, not_finite: str, memory: str) -> Iterator[None]:
-    """What goes wrong in training, for the person who reads it, with what to do about it. Raises TrainingError."""
+    """Turns errors of the training into messages that say what to do. Raises TrainingError."""
     try:
         yield
     except NotFinite as error:
@@ -149,7 +149,7 @@ def explained(folder: RunFolder, *, not_finite: str, memory: str) -> Iterator[No
 
 @contextmanager
 def written(folder: RunFolder) -> Iterator[None]:
-    """What goes wrong in writing. Raises TrainingError."""
+    """Turns errors of writing into messages that say what to do. Raises TrainingError."""
     try:
         yield
     except (OSError, SafetensorError, msgspec.MsgspecError, RuntimeError) as error:
@@ -164,11 +164,11 @@ def written(folder: RunFolder) -> Iterator[None]:
 
 
 def is_full_disk(error: Exception) -> bool:
-    """Whether a library's error says that a file cannot be written."""
+    """Whether an error of a library means that a file cannot be written."""
     return any(words in str(error).lower() for words in FULL_DISK)
 
 
 def kept(folder: RunFolder) -> str:
-    """What is left of a training that ended, for a message."""
+    """Which checkpoint of an ended training exists, as part of a message."""
     last = folder.last()
     return f"the checkpoint of step {last.step:,} is kept" if last else "there is no checkpoint yet"

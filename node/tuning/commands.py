@@ -1,4 +1,4 @@
-"""What the commands `proofmesh train hf-sft|grpo|progress` have in common: flags, exit codes, errors in one line.
+"""Shared code of the commands `proofmesh train hf-sft|grpo|retriever|progress`: flags, exit codes, errors in one line.
 
 Exit code: 0 trained, 1 training could not go on, 2 wrong arguments or data, 130 interrupted.
 """
@@ -22,7 +22,8 @@ S = TypeVar("S")
 def main(
     program: str, description: str | None, settings_type: type[S], argv: Sequence[str], run: Callable[[S], None]
 ) -> int:
-    """Read the flags and run; returns the exit code. `run` imports what is heavy, and prints what came of it."""
+    """Parses the flags, runs the command and returns the exit code. `run` imports heavy packages and prints the
+    result."""
     settings = tyro.cli(settings_type, args=list(argv), prog=program, description=description)
     try:
         check_flags(settings)
@@ -31,7 +32,7 @@ def main(
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         run(settings)
-    except KeyboardInterrupt:  # while nothing was trained yet, or a second one
+    except KeyboardInterrupt:  # before the first step, or a second Ctrl-C
         return _refused(program, "interrupted", 130)
     except ImportError as error:
         return _refused(program, f"needs the package `{error.name}`: pip install 'proofmesh[trainers]'", 2)
@@ -41,7 +42,7 @@ def main(
 
 
 def left_out(counts: Mapping[str, Any]) -> str:
-    """Examples that were left out, by the reason, as the end of a sentence."""
+    """The numbers of left-out examples by reason, as the end of a sentence."""
     return "".join(f"; left out: {count:,} {reason}" for reason, count in counts.items())
 
 

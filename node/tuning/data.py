@@ -1,4 +1,4 @@
-"""What language models are trained on, before it is written as a model is asked: steps and whole proofs. Pure."""
+"""Training data of language models, before it is written as prompts: steps and whole proofs. Pure."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from node.tuning.pairs import Pair
 
 @dataclass(frozen=True)
 class Step:
-    """A state, and the tactic that a proof has there."""
+    """A proof state, and the tactic that a proof applies to it."""
 
     theorem: str
-    """The name of the theorem: held-out data is chosen by it."""
+    """Name of the theorem, which decides whether the step is held out."""
     state: str
-    """As the policy reads states (`node.lean.text.goals.state_text`)."""
+    """The text of the state as the policy reads it (`node.lean.text.goals.state_text`)."""
     tactic: str
-    """All of its lines, the first in column 0."""
+    """All lines of the tactic; the first starts in column 0."""
     weight: float = 1.0
-    """Of its tokens in the loss."""
+    """Weight of its tokens in the loss."""
     statement: str = ""
-    """`stated_as` of the theorem, where it is known."""
+    """`stated_as` of the theorem, if known."""
     remaining: int | None = None
-    """Tactics on the longest branch from the state on, this one included, where a reader needs them."""
+    """Tactics on the longest branch from this state, including this one; set only if the reader needs it."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """A theorem, and a whole proof of it."""
+    """A theorem with a whole proof."""
 
     theorem: Theorem
     script: str
-    """The block of tactics behind `:= by`, from column 0 on."""
+    """The tactic block after `:= by`; it starts in column 0."""
     weight: float = 1.0
     place: str = ""
-    """What its steps call the theorem, where that is not its name."""
+    """The theorem's name in its steps, if different."""
 
     @property
     def key(self) -> str:
-        """Held-out data is chosen by it."""
+        """The name that decides whether the proof is held out."""
         return self.place or self.theorem.name
 
 
 @dataclass
 class Data:
-    """What a source holds."""
+    """The data of a source."""
 
     steps: list[Step] = field(default_factory=list)
     proofs: list[Proof] = field(default_factory=list)
     held_out_steps: list[Step] = field(default_factory=list)
-    """Of a split that the source itself holds out (LeanDojo's `val`)."""
+    """Steps of a split that the source itself holds out (LeanDojo's `val`)."""
     pairs: list[Pair] = field(default_factory=list)
-    """Texts of whole proofs, or of anything else that is written as one text."""
+    """Prepared texts: prompts with completions."""
     steps_left_out: Counter[str] = field(default_factory=Counter)
-    """How many steps were not taken, by the reason."""
+    """Number of steps that were left out, by reason."""
     proofs_left_out: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Data) -> None:
@@ -75,12 +75,12 @@ _UNPROVED = re.compile(r"(?<![\w.'«])(?:sorry|admit|sorryAx)(?![\w'!?»])")
 
 
 def leaves_something_out(text: str) -> bool:
-    """Whether a tactic or a proof says `sorry` or `admit`, comments and strings aside."""
+    """Whether a tactic or a proof uses `sorry` or `admit` outside comments and strings."""
     return ("sorry" in text or "admit" in text) and _UNPROVED.search(blanked(text)) is not None
 
 
 def stated_as(theorem: Theorem) -> str:
-    """What a theorem states, its name and white space aside: equal where the same is stated in the same words."""
+    """The statement of a theorem without its name and white space; equal for theorems with the same statement text."""
     return " ".join(unnamed(theorem.signature).split())
 
 
@@ -88,9 +88,9 @@ SORRY = "of theorems whose proof uses sorry"
 
 
 def without_sorry(steps: Iterable[Step]) -> Data:
-    """The steps of theorems none of whose tactics leaves something out; the others are counted."""
-    given = list(steps)
-    unproved = {step.theorem for step in given if leaves_something_out(step.tactic)}
-    kept = [step for step in given if step.theorem not in unproved]
-    lost = len(given) - len(kept)
-    return Data(steps=kept, steps_left_out=Counter({SORRY: lost} if lost else {}))
+    """The steps of theorems whose tactics use no `sorry` or `admit`. The other steps are counted as left out."""
+    all_steps = list(steps)
+    unproved = {step.theorem for step in all_steps if leaves_something_out(step.tactic)}
+    proved_steps = [step for step in all_steps if step.theorem not in unproved]
+    lost_count = len(all_steps) - len(proved_steps)
+    return Data(steps=proved_steps, steps_left_out=Counter({SORRY: lost_count} if lost_count else {}))

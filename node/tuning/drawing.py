@@ -1,4 +1,4 @@
-"""Completions of a model in memory, drawn with transformers' own `generate`, as they are when it is asked."""
+"""Samples completions from a model in memory with transformers' `generate`, in the same way as at inference."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from node.llm.templates import Template
 
 @dataclass(frozen=True)
 class Drawing:
-    """How completions are drawn."""
+    """How completions are sampled."""
 
     loaded: Loaded
     reader: Reader
     stops: tuple[str, ...]
-    """Texts that end a completion."""
+    """Stop texts of a completion."""
     ends: frozenset[int]
-    """Tokens that end one."""
+    """End tokens of a completion."""
     temperature: float
     most: int
     """Tokens."""
 
     @classmethod
     def of(cls, name: str, loaded: Loaded, template: Template, temperature: float, most: int) -> Drawing:
-        """As the template has it."""
+        """Sampling with the stop texts and end tokens of the template."""
         reader = Reader(name, loaded, template)
         stops = template.output.stops
         return cls(loaded, reader, stops, loaded.ends | reader.stop_tokens(stops), temperature, most)
 
     def draw(self, model: Any, prompts: Sequence[Sequence[int]]) -> list[list[int]]:
-        """One completion for each prompt, by torch's own random numbers. The tokens that end it are in it."""
+        """Samples one completion for each prompt from torch's random generator. A completion includes its end
+        tokens."""
         device, width = self.loaded.device, max(map(len, prompts))
         ids = torch.tensor([[self.loaded.pad] * (width - len(each)) + list(each) for each in prompts], device=device)
         mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts], device=device)
@@ -53,17 +54,17 @@ class Drawing:
             disable_compile=True,
         )
         with torch.no_grad():
-            found = model.generate(
+            sequences = model.generate(
                 input_ids=ids, attention_mask=mask, generation_config=config, tokenizer=self.loaded.tokenizer
             )
-        return [self._ended(row) for row in found[:, width:].tolist()]
+        return [self._ended(row) for row in sequences[:, width:].tolist()]
 
     def text(self, completion: Sequence[int]) -> str:
-        """What a reader of answers is given."""
+        """The text of a completion as the parser of answers gets it."""
         return self.reader.decode(list(completion))
 
     def _ended(self, row: list[int]) -> list[int]:
-        """A row without the padding behind its end."""
+        """A row without the padding after its end."""
         for place, token in enumerate(row):
             if token in self.ends:
                 return row[: place + 1]
@@ -75,7 +76,7 @@ class Drawing:
 
 @contextmanager
 def drawing_mode(model: Any) -> Any:
-    """Without dropout, and with the cache of keys and values."""
+    """A context without dropout and with the key-value cache."""
     training, cache = model.training, model.config.use_cache
     model.eval()
     model.config.use_cache = True
@@ -89,7 +90,7 @@ def drawing_mode(model: Any) -> Any:
 def drawn(
     drawing: Drawing, model: Any, prompts: Sequence[Sequence[int]], samples: int, seed: int, batch: int
 ) -> list[list[str]]:
-    """Texts of `samples` completions for each prompt. torch's random numbers are as before afterwards."""
+    """Texts of `samples` completions for each prompt. Leaves the state of torch's random generator unchanged."""
     asked = [prompt for prompt in prompts for _ in range(samples)]
     texts: list[str] = []
     with torch.random.fork_rng(), drawing_mode(model):

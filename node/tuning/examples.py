@@ -1,8 +1,8 @@
-"""Examples for a language model: the prompt that it is asked with, and the answer that it shall give.
+"""Training examples of a language model: a prompt, and the completion that the model should write.
 
-The prompt is made by the code that asks the model (`node.llm.prompts`). An answer is taken only if the code that reads
-answers (`node.llm.outputs`) finds the very tactic or proof in it again. So training text is inference text, by
-construction.
+Prompts come from the code that is used at inference (`node.llm.prompts`). A completion is used only if the parser of
+completions (`node.llm.outputs`) reads exactly the same tactic or proof from it. So training and inference have the same
+format by construction.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from node.model.names import Names
 from node.tuning.data import Proof, Step
 
 FENCE = "\n```"
-"""What ends a block of code."""
+"""End of a code block."""
 
 TOO_LONG = "too long for the template"
 UNREADABLE = "whose answer the template would read as something else"
@@ -29,49 +29,49 @@ UNREADABLE = "whose answer the template would read as something else"
 
 @dataclass(frozen=True)
 class Example:
-    """A prompt and its answer. Only the answer's tokens count in the loss."""
+    """A prompt and its completion. Only the tokens of the completion count in the loss."""
 
     prompt: Prompt
     completion: str
-    """Without the tokens that end an answer."""
+    """The completion without end tokens."""
     weight: float = 1.0
-    """Of each of its tokens in the loss."""
+    """Weight of each of its tokens in the loss."""
     theorem: str = ""
-    """Held-out data is chosen by it."""
+    """Name of the theorem, which decides whether the example is held out."""
 
 
 @dataclass
 class Examples:
-    """Examples, and what could not be written as one."""
+    """Examples, and the numbers of those that were left out."""
 
     examples: list[Example] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def _add(self, found: Example | str) -> None:
-        if isinstance(found, Example):
-            self.examples.append(found)
+    def _add(self, example: Example | str) -> None:
+        if isinstance(example, Example):
+            self.examples.append(example)
         else:
-            self.left_out[found] += 1
+            self.left_out[example] += 1
 
 
 def step_examples(template: Template, steps: Iterable[Step]) -> Examples:
-    """Steps as a template for tactics has them. Raises TemplateError: it is for whole proofs."""
-    found = Examples()
+    """Examples of steps, with a template for tactics. Raises TemplateError if the template is for whole proofs."""
+    examples = Examples()
     for step in steps:
-        found._add(step_example(template, step))
-    return found
+        examples._add(step_example(template, step))
+    return examples
 
 
 def proof_examples(template: Template, proofs: Iterable[Proof]) -> Examples:
-    """Whole proofs as a template has them. Raises TemplateError: it is for tactics."""
-    found = Examples()
+    """Examples of whole proofs, with a template for them. Raises TemplateError if the template is for tactics."""
+    examples = Examples()
     for proof in proofs:
-        found._add(proof_example(template, proof))
-    return found
+        examples._add(proof_example(template, proof))
+    return examples
 
 
 def step_example(template: Template, step: Step) -> Example | str:
-    """A step's example, or why there is none: nothing of a state is ever cut off. Raises TemplateError."""
+    """The example of a step, or the reason why there is none. A state is never truncated. Raises TemplateError."""
     try:
         prompt = tactic_prompt(template, step.state)
     except PromptTooLong:
@@ -86,7 +86,7 @@ def step_example(template: Template, step: Step) -> Example | str:
 
 
 def proof_example(template: Template, proof: Proof) -> Example | str:
-    """A whole proof's example, or why there is none. Raises TemplateError."""
+    """The example of a whole proof, or the reason why there is none. Raises TemplateError."""
     theorem = proof.theorem
     try:
         prompt = proof_prompt(template, theorem)
@@ -111,5 +111,5 @@ def _without_blank_lines(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A proof without blank lines, without comments it may have, and without the white space that ends lines."""
+    """A proof without comments, blank lines and trailing white space."""
     return "\n".join(line.rstrip() for line in text.split("\n") if line.strip())

@@ -1,4 +1,4 @@
-"""GRPO of a Hugging Face model, from the settings to the folder that can be used.
+"""GRPO training of a Hugging Face model, from the settings to the folder of the trained model.
 
 outcome = run(GrpoSettings(model="hf:models/small-llama", out=Path("runs/first"), length=LengthSettings(steps=100)))
 outcome["use"]  # 'hf:runs/first/model'
@@ -33,11 +33,12 @@ from node.tuning.run_folder import RunFolder
 
 PASS_1 = "pass_at_1"
 EVALUATION_BATCH = 64
-"""Completions drawn at once."""
+"""Completions that are sampled in one batch."""
 
 
 def run(settings: GrpoSettings) -> dict[str, Any]:
-    """Train, or go on with what the folder holds; returns what summary.json says. A finished run is not repeated.
+    """Trains, or resumes the run in the folder, and returns the contents of summary.json. A finished run is not
+    repeated.
 
     Raises InputError, TrainingError (NotFinite, RewardLost, Interrupted).
     """
@@ -45,38 +46,38 @@ def run(settings: GrpoSettings) -> dict[str, Any]:
     kind = kind_of(base.template, settings.kind)
     if settings.beta and base.address.adapter and not settings.lora.on:
         raise InputError(
-            "--beta: of MODEL+ADAPTER without --lora the model before the training is not kept: add --lora"
+            "--beta: needs the model before the training, which MODEL+ADAPTER has only with --lora: add --lora"
         )
     folder = RunFolder(settings.out)
-    folder.check({}, fresh=True)  # before anything is loaded
-    found, left_out = read(settings.data, settings.keep_out, kind)
+    folder.check({}, fresh=True)  # before the slow loading of the model
+    train_tasks, left_out = read(settings.data, settings.keep_out, kind)
     set_seed(settings.seed)
     model = loaded(base, settings.place, settings.lora)
-    made = tasks(str(base.address), model, base.template, found, settings.max_tokens)
-    made.left_out += left_out
-    if not made.rows:
-        reasons = "; ".join(f"{count:,} {why}" for why, count in made.left_out.items()) or "they are empty"
+    train_rows = tasks(str(base.address), model, base.template, train_tasks, settings.max_tokens)
+    train_rows.left_out += left_out
+    if not train_rows.rows:
+        reasons = "; ".join(f"{count:,} {why}" for why, count in train_rows.left_out.items()) or "they are empty"
         raise InputError(f"--data {' '.join(settings.data)}: there is nothing to train on ({reasons})")
-    steps = steps_of(settings.length, len(made.rows), settings.prompts)
+    steps = steps_of(settings.length, len(train_rows.rows), settings.prompts)
 
-    identity = _identity(base, settings, made, steps)
+    identity = _identity(base, settings, train_rows, steps)
     if (summary := finished(folder, identity, fresh=settings.fresh)) is not None:
         return summary
-    reward = chosen(settings, kind, base.template.name, made.rows[0])
+    reward = chosen(settings, kind, base.template.name, train_rows.rows[0])
     try:
         return carried_out(
             folder,
             identity,
-            lambda wants_end: _train(base, model, made, kind, reward, settings, folder, steps, wants_end),
+            lambda wants_end: _train(base, model, train_rows, kind, reward, settings, folder, steps, wants_end),
             fresh=settings.fresh,
         )
     finally:
         close()
 
 
-def _identity(base: Base, settings: GrpoSettings, made: Tasks, steps: int) -> dict[str, Any]:
-    """What decides the result: a run goes on only where all of it is the same. Raises InputError."""
-    rows = hashlib.blake2b(msgspec.json.encode(made.rows), digest_size=16).hexdigest()
+def _identity(base: Base, settings: GrpoSettings, train_rows: Tasks, steps: int) -> dict[str, Any]:
+    """All that determines the result: a run is resumed only if all of it is equal. Raises InputError."""
+    rows = hashlib.blake2b(msgspec.json.encode(train_rows.rows), digest_size=16).hexdigest()
     return {
         "kind": "grpo",
         "model": str(base.address),
@@ -84,7 +85,7 @@ def _identity(base: Base, settings: GrpoSettings, made: Tasks, steps: int) -> di
         "template": base.template.name,
         "reward": settings.reward,
         "data": list(settings.data),
-        "rows": f"{len(made.rows)} {rows}",
+        "rows": f"{len(train_rows.rows)} {rows}",
         "lora": asdict(settings.lora) if settings.lora.on else None,
         "steps": steps,
         "minutes": settings.length.minutes,
@@ -92,7 +93,7 @@ def _identity(base: Base, settings: GrpoSettings, made: Tasks, steps: int) -> di
         "generations": settings.generations,
         "micro_batch": settings.micro_batch,
         "temperature": settings.temperature,
-        "max_tokens": made.room,
+        "max_tokens": train_rows.room,
         "beta": settings.beta,
         "optimizer": asdict(settings.optimizer),
         "dtype": settings.place.dtype,
@@ -103,7 +104,7 @@ def _identity(base: Base, settings: GrpoSettings, made: Tasks, steps: int) -> di
 def _train(
     base: Base,
     model: Loaded,
-    made: Tasks,
+    train_rows: Tasks,
     kind: str,
     reward: Callable[..., Any],
     settings: GrpoSettings,
@@ -113,15 +114,15 @@ def _train(
 ) -> dict[str, Any]:
     """Raises TrainingError."""
     part = part_of(folder, steps, settings.length.minutes)
-    drawing = Drawing.of(str(base.address), model, base.template, settings.temperature, made.room)
+    drawing = Drawing.of(str(base.address), model, base.template, settings.temperature, train_rows.room)
     with journal_of(folder, part) as journal:
         if part.checkpoint is None:
             _evaluate(base, drawing, kind, settings, journal, 0)
         part.clock.start()
         ready = trainer(
             drawing,
-            made,
-            arguments(folder, settings, part.until, made.room, model.device),
+            train_rows,
+            arguments(folder, settings, part.until, train_rows.room, model.device),
             settings,
             reward,
             part.clock,
@@ -140,8 +141,8 @@ def _train(
             "reward": settings.reward,
             "parameters_trained": trained,
             "parameters": parameters,
-            "rows": len(made.rows),
-            "left_out": dict(made.left_out),
+            "rows": len(train_rows.rows),
+            "left_out": dict(train_rows.left_out),
             "steps": last,
             "completions": last * settings.prompts * settings.generations,
             "seconds": round(seconds, 1),
@@ -160,30 +161,32 @@ def _train(
 def _evaluate(
     base: Base, drawing: Drawing, kind: str, settings: GrpoSettings, journal: StageJournal, step: int
 ) -> None:
-    """Write pass@1 on held-out statements: the share of completions that Lean verifies, or that finish a theorem as its
-    first tactic. Raises InputError."""
-    wanted = settings.evaluation
-    if not wanted.on:
+    """Writes pass@1 on held-out statements: the share of completions that Lean verifies, or whose tactic alone proves
+    the theorem. Raises InputError."""
+    evaluation = settings.evaluation
+    if not evaluation.on:
         return
     try:
-        theorems = [each.theorem for each in load_benchmark(wanted.on).statements]
+        theorems = [each.theorem for each in load_benchmark(evaluation.on).statements]
     except BenchmarkError as error:
         raise InputError(f"--evaluate: {error}") from error
     random.Random(0).shuffle(theorems)
     chosen_ones = [Task(each, f"⊢ {each.proposition}" if kind == "steps" else "") for each in theorems]
-    asked = tasks(str(base.address), drawing.loaded, base.template, chosen_ones[: wanted.statements], drawing.most)
+    eval_rows = tasks(
+        str(base.address), drawing.loaded, base.template, chosen_ones[: evaluation.statements], drawing.most
+    )
     model = drawing.loaded.model
-    texts = drawn(drawing, model, asked.ids, wanted.samples, settings.seed, EVALUATION_BATCH)
+    texts = drawn(drawing, model, eval_rows.ids, evaluation.samples, settings.seed, EVALUATION_BATCH)
     judge = reached(lean_reward(settings, kind, base.template.name))
     solved, right, judged = 0, 0, 0
-    for row, answers in zip(asked.rows, texts, strict=True):
+    for row, answers in zip(eval_rows.rows, texts, strict=True):
         count = len(answers)
         columns = {name: [row[name]] * count for name in ("theorem", "header")}
-        found = [each.verdict for each in judge.judge(answers, **columns)]
-        good = sum(each in (Verdict.VERIFIED, Verdict.CLOSES_THEOREM) for each in found)
+        verdicts = [each.verdict for each in judge.judge(answers, **columns)]
+        good = sum(each in (Verdict.VERIFIED, Verdict.CLOSES_THEOREM) for each in verdicts)
         solved, right = solved + bool(good), right + good
-        judged += sum(each is not Verdict.UNKNOWN for each in found)
-    values = {PASS_1: right / max(judged, 1), f"pass_at_{wanted.samples}": solved / max(len(asked.rows), 1)}
+        judged += sum(each is not Verdict.UNKNOWN for each in verdicts)
+    values = {PASS_1: right / max(judged, 1), f"pass_at_{evaluation.samples}": solved / max(len(eval_rows.rows), 1)}
     journal.write(step, values)
     journal.say(f"step {step:,}: " + ", ".join(f"{name} {value:.4f}" for name, value in values.items()))
 
@@ -193,10 +196,10 @@ def _mean(points: list[tuple[int, float]]) -> float | None:
 
 
 def _card(base: Base, settings: GrpoSettings, summary: dict[str, Any]) -> str:
-    """README.md of what was trained."""
-    what = f"LoRA adapter (rank {settings.lora.rank})" if settings.lora.on else "model"
+    """README.md of the trained model."""
+    trained = f"LoRA adapter (rank {settings.lora.rank})" if settings.lora.on else "model"
     lines = [
-        f"A {what} made from `{base.address}` by GRPO (`proofmesh train grpo`).",
+        f"A {trained} made from `{base.address}` by GRPO (`proofmesh train grpo`).",
         "",
         f"- Prompts: the template `{base.template.name}`; reward: `{settings.reward}` ({summary['kind']})",
         f"- {summary['steps']:,} steps of {settings.prompts} prompts x {settings.generations} completions, seed "
@@ -211,12 +214,12 @@ def _card(base: Base, settings: GrpoSettings, summary: dict[str, Any]) -> str:
 
 @contextmanager
 def _explained(folder: RunFolder) -> Iterator[None]:
-    """What goes wrong in training, for the person who reads it. Raises TrainingError."""
+    """Turns errors of the training into messages that say what to do. Raises TrainingError."""
     memory = "use a smaller --micro-batch or --max-tokens, --recompute, or --lora"
-    with explained(folder, not_finite="begin anew with a smaller --rate", memory=memory):
+    with explained(folder, not_finite="add --fresh and a smaller --rate", memory=memory):
         try:
             yield
         except RewardLost as error:
-            raise RewardLost(f"{error}; {kept(folder)}: the same command goes on from there") from error
+            raise RewardLost(f"{error}; {kept(folder)}: the same command resumes it") from error
         except InputError as error:
             raise InputError(f"{error}; {kept(folder)}") from error

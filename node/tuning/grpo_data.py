@@ -1,4 +1,4 @@
-"""Rows of a GRPO training: prompts as the model is asked, and what a reward needs to know of each."""
+"""Rows of a GRPO training: prompts as at inference, and the columns that a reward needs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FORMS = "`bank`, `bank-all`, `bank:FOLDER` or a .jsonl file"
 
 @dataclass(frozen=True)
 class Task:
-    """A statement, or a state within its proof."""
+    """A statement, or a proof state of it."""
 
     theorem: Theorem
     state: str = ""
@@ -42,19 +42,19 @@ class Task:
 
 @dataclass
 class Tasks:
-    """What is trained on, as the model is asked."""
+    """The rows of the training, with tokenized prompts."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
-    """`prompt` (text, or messages) and the columns of a reward."""
+    """`prompt` (text, or messages) and the columns for the reward."""
     ids: list[tuple[int, ...]] = field(default_factory=list)
-    """The prompts' tokens."""
+    """Tokens of the prompts."""
     left_out: Counter[str] = field(default_factory=Counter)
     room: int = 0
-    """Tokens that a completion may have, of every row."""
+    """Most tokens of a completion."""
 
 
 def kind_of(template: Template, kind: str) -> str:
-    """`steps` or `proofs`. Raises InputError: the template is for the other."""
+    """`steps` or `proofs`. Raises InputError if the template is for the other kind."""
     own = "steps" if template.mode == "tactic" else "proofs"
     if kind not in ("auto", own):
         raise InputError(
@@ -65,50 +65,50 @@ def kind_of(template: Template, kind: str) -> str:
 
 
 def read(specs: tuple[str, ...], keep_out: tuple[str, ...], kind: str) -> tuple[list[Task], Counter[str]]:
-    """Tasks of all sources, each once, without statements of the benchmarks. Raises InputError."""
+    """The tasks of all sources without duplicates and without statements of the benchmarks. Raises InputError."""
     if not specs:
-        raise InputError(f"--data: name what to train on: {FORMS}")
+        raise InputError(f"--data: no sources; name {FORMS}")
     left_out: Counter[str] = Counter()
-    found = [task for spec in specs for task in _source(spec, kind)]
+    all_tasks = [task for spec in specs for task in _source(spec, kind)]
     kept_out = benchmarks(keep_out)
     free = [
         each
-        for each in found
+        for each in all_tasks
         if stated_as(each.theorem) not in kept_out.statements and each.theorem.name not in kept_out.names
     ]
-    left_out[BENCHMARK] += len(found) - len(free)
+    left_out[BENCHMARK] += len(all_tasks) - len(free)
     return free, +left_out
 
 
-def tasks(name: str, loaded: Loaded, template: Template, found: list[Task], wanted: int) -> Tasks:
-    """Prompts of tasks. `wanted`: tokens of a completion; 0: the template's. Raises InputError: none is left."""
+def tasks(name: str, loaded: Loaded, template: Template, found: list[Task], max_tokens: int) -> Tasks:
+    """The rows of tasks. `max_tokens`: most tokens of a completion; 0: as in the template. Raises InputError."""
     reader = Reader(name, loaded, template)
-    made = Tasks(room=wanted or template.decoding.max_tokens)
+    rows = Tasks(room=max_tokens or template.decoding.max_tokens)
     for task in found:
         try:
             prompt = prompt_of(template, task)
             ids = reader.ids(prompt)
-            room = reader.room(len(ids), made.room)
+            room = reader.room(len(ids), rows.room)
         except (PromptTooLong, ContextExceeded):
-            made.left_out[TOO_LONG] += 1
+            rows.left_out[TOO_LONG] += 1
             continue
         except SamplerError as error:
             raise InputError(str(error)) from error
-        made.room = min(made.room, room)
-        made.rows.append(_columns(task, prompt))
-        made.ids.append(ids)
-    return made
+        rows.room = min(rows.room, room)
+        rows.rows.append(_columns(task, prompt))
+        rows.ids.append(ids)
+    return rows
 
 
 def prompt_of(template: Template, task: Task) -> Prompt:
-    """As the model is asked when it proves. Raises PromptTooLong."""
+    """The prompt of a task, as at inference. Raises PromptTooLong."""
     if template.mode == "tactic":
         return tactic_prompt(template, task.state, name=task.theorem.name, steps=task.steps)
     return proof_prompt(template, task.theorem)
 
 
 def as_prompt(value: Any) -> Prompt:
-    """A row's `prompt` as it was made."""
+    """The `Prompt` object of a row's `prompt` column."""
     from node.llm.sampling import ChatMessage
 
     if isinstance(value, str):
@@ -131,8 +131,8 @@ def _source(spec: str, kind: str) -> list[Task]:
     path = Path(spec).expanduser()
     if path.suffix == ".jsonl" and path.is_file():
         return _rows(path, kind)
-    problem = "not a .jsonl file" if path.exists() else "there is no such file"
-    raise InputError(f"--data {spec}: {problem}; write {FORMS}")
+    problem = "not a .jsonl file" if path.exists() else "no such file"
+    raise InputError(f"--data {spec}: {problem}; name {FORMS}")
 
 
 def _bank(folder: Path, kind: str, *, warm_start: bool) -> list[Task]:
@@ -150,22 +150,24 @@ def _bank(folder: Path, kind: str, *, warm_start: bool) -> list[Task]:
 
 
 def _steps(folder: Path, *, warm_start: bool) -> list[Task]:
-    """States of the bank's proofs. Its transitions are in pre-order: one tactic behind the other, each runs on the
-    first goal that is left. Raises BankError."""
+    """States of the bank's proofs. The transitions are in pre-order: each tactic runs on the first remaining goal.
+    Raises BankError."""
     whole = {each.theorem.name: each.theorem for each in load_proofs(folder, warm_start=warm_start)}
-    found = []
+    state_tasks = []
     for name, group in groupby(bank.load_transitions(folder), key=lambda row: row.theorem):
         if name not in whole:
             continue
         rows = list(group)
         tactics = tuple(row.tactic for row in rows)
-        found += [Task(whole[name], row.state, tactics[:place], tactics[place + 1 :]) for place, row in enumerate(rows)]
-    return found
+        state_tasks += [
+            Task(whole[name], row.state, tactics[:place], tactics[place + 1 :]) for place, row in enumerate(rows)
+        ]
+    return state_tasks
 
 
 def _rows(path: Path, kind: str) -> list[Task]:
     """Raises InputError."""
-    found = []
+    row_tasks = []
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         if not line.strip():
             continue
@@ -173,7 +175,7 @@ def _rows(path: Path, kind: str) -> list[Task]:
         try:
             row = msgspec.json.decode(line, type=dict[str, Any])
         except msgspec.MsgspecError as error:
-            raise InputError(f"{where}: no JSON object ({error})") from error
+            raise InputError(f"{where}: not a JSON object ({error})") from error
         statement = row.pop("theorem", None) or row.pop("statement", None)
         if not isinstance(statement, str):
             raise InputError(f'{where}: no text `theorem`; write a row as {{"theorem": "theorem t : 1 + 1 = 2"}}')
@@ -185,9 +187,9 @@ def _rows(path: Path, kind: str) -> list[Task]:
         if kind == "steps" and not state:
             raise InputError(f"{where}: no `state`: steps are tactics at a proof state")
         steps, remaining = (_tactics(row.pop(key, None), f"{where}, `{key}`") for key in ("steps", "remaining"))
-        row.pop("prompt", None)  # ours is made by the template
-        found.append(Task(theorem, state, steps, remaining, row))
-    return found
+        row.pop("prompt", None)  # the prompt comes from the template
+        row_tasks.append(Task(theorem, state, steps, remaining, row))
+    return row_tasks
 
 
 def _tactics(value: Any, where: str) -> tuple[str, ...]:
@@ -196,4 +198,4 @@ def _tactics(value: Any, where: str) -> tuple[str, ...]:
         return ()
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return tuple(value)
-    raise InputError(f"{where}: tactics are a list of texts")
+    raise InputError(f"{where}: tactics must be a list of texts")

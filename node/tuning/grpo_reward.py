@@ -1,7 +1,6 @@
-"""The reward of a training: Lean's, or a function of the user's; what it returns is checked.
-
-TRL calls it with keyword arguments: `prompts`, `completions`, `completion_ids`, `trainer_state`, `log_extra`,
-`log_metric` and the data set's columns. It returns one number for each completion, or None where it has none.
+"""The reward of a GRPO training: Lean's, or a function of the user, whose results are checked. TRL calls it with
+keyword arguments: `prompts`, `completions`, `completion_ids`, `trainer_state`, `log_extra`, `log_metric` and the
+columns of the data set. It returns one number for each completion, or None for no reward.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from node.training.errors import InputError
 from node.tuning.grpo_settings import LEAN, GrpoSettings
 
 PASSED = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric")
-"""What TRL passes besides the columns."""
+"""Arguments that TRL passes in addition to the columns."""
 
 Reward = Callable[..., Any]
 
@@ -41,12 +40,12 @@ def lean_reward(settings: GrpoSettings, kind: str, template: str) -> LeanReward:
 
 
 def reached(reward: LeanReward) -> LeanReward:
-    """The reward, if Lean answers there. Raises InputError."""
+    """The reward, after a test that its Lean answers. Raises InputError."""
     try:
         reward.check()
     except Unavailable as error:
         where = f"--url {reward.where}" if reward.where != "here" else "Lean on this machine"
-        raise InputError(f"{where} cannot be asked for rewards: {error}") from error
+        raise InputError(f"{where}: does not answer: {error}") from error
     return reward
 
 
@@ -58,7 +57,7 @@ def chosen(settings: GrpoSettings, kind: str, template: str, columns: Iterable[s
 
 
 def users(name: str, columns: Iterable[str]) -> Reward:
-    """The function MODULE:FUNCTION; the module is looked for in the current folder, too. Raises InputError."""
+    """The user's function MODULE:FUNCTION. The module may also be in the current folder. Raises InputError."""
     module_name, _, function_name = name.partition(":")
     if (folder := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, folder)
@@ -68,57 +67,59 @@ def users(name: str, columns: Iterable[str]) -> Reward:
         missing = f"no module `{error.name}`" + (
             "" if error.name == module_name else f", which `{module_name}` imports"
         )
-        raise InputError(
-            f"--reward {name}: there is {missing}; it is looked for in {folder} and in sys.path"
-        ) from error
+        raise InputError(f"--reward {name}: {missing}; it must be in {folder} or in sys.path") from error
     except Exception as error:
-        raise InputError(f"--reward {name}: `{module_name}` fails: {type(error).__name__}: {error}") from error
-    found = getattr(module, function_name, None)
-    if found is None:
+        raise InputError(
+            f"--reward {name}: `{module_name}` cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    function = getattr(module, function_name, None)
+    if function is None:
         raise InputError(f"--reward {name}: `{module_name}` has no `{function_name}`")
-    if not callable(found):
-        raise InputError(f"--reward {name}: `{function_name}` is no function, but {type(found).__name__}")
+    if not callable(function):
+        raise InputError(f"--reward {name}: `{function_name}` is not a function but {type(function).__name__}")
     try:
-        inspect.signature(found).bind(**dict.fromkeys({*PASSED, *columns}))
+        inspect.signature(function).bind(**dict.fromkeys({*PASSED, *columns}))
     except (TypeError, ValueError) as error:
         raise InputError(
             f"--reward {name}: cannot be called as TRL calls it ({error}); write def {function_name}(completions, "
             "**kwargs): its keyword arguments are prompts, completions, completion_ids, the data's columns, ..."
         ) from error
-    return found
+    return function
 
 
 def checked(reward: Reward, name: str) -> Reward:
-    """The reward, whose answers are what TRL takes. It raises InputError for others."""
+    """Wraps a reward so that it raises InputError if its result is not what TRL expects."""
     if inspect.iscoroutinefunction(reward) or inspect.iscoroutinefunction(getattr(reward, "__call__", None)):  # noqa: B004
 
-        async def asked(**passed: Any) -> list[float | None]:
+        async def checked_reward(**passed: Any) -> list[float | None]:
             return numbers(await _explained_async(reward, name, passed), len(passed["completions"]), name)
 
     else:
 
-        def asked(**passed: Any) -> list[float | None]:  # type: ignore[misc]
+        def checked_reward(**passed: Any) -> list[float | None]:  # type: ignore[misc]
             return numbers(_explained(reward, name, passed), len(passed["completions"]), name)
 
-    asked.__name__ = getattr(reward, "__name__", name.rpartition(":")[2])
-    return asked
+    checked_reward.__name__ = getattr(reward, "__name__", name.rpartition(":")[2])
+    return checked_reward
 
 
-def numbers(found: Any, count: int, name: str) -> list[float | None]:
-    """Rewards as numbers or None. Raises InputError."""
-    if not isinstance(found, Sequence) or isinstance(found, str):
-        found = found.tolist() if hasattr(found, "tolist") else found
-    if not isinstance(found, Sequence) or isinstance(found, str):
-        raise InputError(f"--reward {name}: returned {type(found).__name__}, and not a list of numbers")
-    if len(found) != count:
-        raise InputError(f"--reward {name}: returned {len(found)} rewards for {count} completions; one for each is due")
-    for place, each in enumerate(found):
+def numbers(rewards: Any, count: int, name: str) -> list[float | None]:
+    """The rewards as numbers or None. Raises InputError."""
+    if not isinstance(rewards, Sequence) or isinstance(rewards, str):
+        rewards = rewards.tolist() if hasattr(rewards, "tolist") else rewards
+    if not isinstance(rewards, Sequence) or isinstance(rewards, str):
+        raise InputError(f"--reward {name}: returned {type(rewards).__name__}; return a list of numbers")
+    if len(rewards) != count:
+        raise InputError(
+            f"--reward {name}: returned {len(rewards)} rewards for {count} completions; return one for each"
+        )
+    for index, each in enumerate(rewards):
         if each is not None and not (hasattr(each, "__float__") and math.isfinite(float(each))):
             raise InputError(
-                f"--reward {name}: returned {each!r} for completion {place}; write a finite number, or None where "
-                "there is none"
+                f"--reward {name}: returned {each!r} for completion {index}; return a finite number, or None for "
+                "no reward"
             )
-    return [None if each is None else float(each) for each in found]
+    return [None if each is None else float(each) for each in rewards]
 
 
 def _explained(reward: Reward, name: str, passed: dict[str, Any]) -> Any:
@@ -130,7 +131,7 @@ def _explained(reward: Reward, name: str, passed: dict[str, Any]) -> Any:
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"--reward {name}: fails: {type(error).__name__}: {error}") from error
+        raise InputError(f"--reward {name}: raised {type(error).__name__}: {error}") from error
 
 
 async def _explained_async(reward: Reward, name: str, passed: dict[str, Any]) -> Any:
@@ -140,4 +141,4 @@ async def _explained_async(reward: Reward, name: str, passed: dict[str, Any]) ->
     except BadRow as error:
         raise InputError(f"--data: {error}") from error
     except Exception as error:
-        raise InputError(f"--reward {name}: fails: {type(error).__name__}: {error}") from error
+        raise InputError(f"--reward {name}: raised {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer, with prompts cut and completions drawn as when the model is asked."""
+"""TRL's GRPOTrainer, with prompts tokenized and completions sampled as at inference."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ CURVES = {
     "completions/mean_length": "completion_tokens",
     "completions/clipped_ratio": "cut",
 }
-"""Figures of TRL, and what they are called in metrics.jsonl. `groups_alike`: share of prompts whose completions
-all have the same reward, which teach nothing."""
+"""Figures of TRL, with their names in metrics.jsonl. `groups_alike`: share of prompts whose completions all have the
+same reward; these give no gradient."""
 
 LEAN = "lean/"
-"""Before the shares of verdicts."""
+"""Prefix of the shares of verdicts."""
 
 
 class RewardLost(TrainingError):
-    """There was no reward for some steps: Lean could not be asked. Exit code 1."""
+    """Several steps had no reward because Lean did not answer. Exit code 1."""
 
 
 class DrawingTrainer(FixedOrder, GRPOTrainer):
-    """TRL's trainer, which asks the model as it is asked when it proves."""
+    """TRL's trainer with the prompts and the sampling of inference."""
 
     def __init__(self, drawing: Drawing, order: list[int], lost_steps: int, **arguments: Any) -> None:
-        """`order`: rows of the data set, those of each step as TRL wants them (`order_of`); a run that goes on has the
-        same. `lost_steps`: without any reward, after which RewardLost is raised."""
+        """`order`: rows of the data set in the order of the steps (`order_of`); a resumed run has the same order.
+        `lost_steps`: consecutive steps without any reward after which RewardLost is raised."""
         self.order = order
         self._drawing = drawing
         self._lost_steps = lost_steps
@@ -69,20 +69,20 @@ class DrawingTrainer(FixedOrder, GRPOTrainer):
 
     def _calculate_rewards(self, *arguments: Any) -> torch.Tensor:
         """Raises RewardLost."""
-        found: torch.Tensor = super()._calculate_rewards(*arguments)
-        if torch.isnan(found).all():
+        rewards: torch.Tensor = super()._calculate_rewards(*arguments)
+        if torch.isnan(rewards).all():
             self._lost += 1
             reasons = [each for each in self._pending_extra_logs.get("reason", []) if each]
             self.why_lost = f": {reasons[-1]}" if reasons else ""
         else:
             self._lost = 0
         if self._lost >= self._lost_steps:
-            raise RewardLost(f"{self._lost} steps one after the other had no reward at all{self.why_lost}")
-        return found
+            raise RewardLost(f"{self._lost} consecutive steps had no reward at all{self.why_lost}")
+        return rewards
 
 
 class GrpoWatch(Watch):
-    """Curves of GRPO."""
+    """Writes the curves of GRPO."""
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **more: Any) -> None:
         if not logs or "loss" not in logs:
@@ -98,7 +98,7 @@ class GrpoWatch(Watch):
 
 
 def arguments(folder: RunFolder, settings: GrpoSettings, steps: int, most: int, device: torch.device) -> GRPOConfig:
-    """For TRL. `most`: tokens of a completion."""
+    """The arguments for TRL. `most`: most tokens of a completion."""
     total = settings.prompts * settings.generations
     micro = settings.micro_batch or total
     on_gpu = device.type == "cuda"
@@ -115,15 +115,15 @@ def arguments(folder: RunFolder, settings: GrpoSettings, steps: int, most: int, 
 
 
 def order_of(rows: int, settings: GrpoSettings, steps: int) -> list[int]:
-    """Rows of all steps: each step's prompts, every one once for each of its completions, and all of that once for each
-    part that the gradient is made in. Every row comes once before one comes again."""
+    """Rows of all steps. Each prompt of a step is repeated for each of its completions, and the whole step is repeated
+    for each part in which the gradient is computed. Every row is used once before any row is used again."""
     random = np.random.default_rng(settings.seed)
     epochs = math.ceil(steps * settings.prompts / rows)
     prompts = np.concatenate([random.permutation(rows) for _ in range(epochs)])[: steps * settings.prompts]
     parts = settings.prompts * settings.generations // settings.micro_batch if settings.micro_batch else 1
     groups = np.repeat(prompts.reshape(steps, settings.prompts), settings.generations, axis=1)
-    found: list[int] = np.repeat(groups[:, None, :], parts, axis=1).ravel().tolist()
-    return found
+    order: list[int] = np.repeat(groups[:, None, :], parts, axis=1).ravel().tolist()
+    return order
 
 
 def trainer(
@@ -135,11 +135,11 @@ def trainer(
     clock: Clock,
     watch: GrpoWatch,
 ) -> DrawingTrainer:
-    """Ready to train."""
+    """The trainer, ready to train."""
     loaded = drawing.loaded
-    loaded.tokenizer.clean_up_tokenization_spaces = False  # a reward reads what the model wrote
-    rows = made.rows * math.ceil(settings.prompts / len(made.rows))  # a step needs so many
-    found = DrawingTrainer(
+    loaded.tokenizer.clean_up_tokenization_spaces = False  # a reward needs the text exactly as the model wrote it
+    rows = made.rows * math.ceil(settings.prompts / len(made.rows))  # a step needs at least `prompts` rows
+    ready = DrawingTrainer(
         drawing,
         order_of(len(rows), settings, args.max_steps),
         settings.lost_steps,
@@ -151,5 +151,5 @@ def trainer(
         callbacks=[watch],
         optimizers=stepping.optimizers(loaded.model, settings.optimizer, clock),
     )
-    found.remove_callback(PrinterCallback)
-    return found
+    ready.remove_callback(PrinterCallback)
+    return ready

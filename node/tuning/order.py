@@ -1,4 +1,4 @@
-"""In which order examples are trained on: all of it fixed before the first step, so that a run can go on anywhere."""
+"""The order of training examples. It is fixed before the first step, so that a run can resume at any step."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from torch.utils.data import Sampler
 from common.seeds import derive_seed
 
 WINDOW = 50
-"""Batches among which examples of like length are put together: little padding, and still chance enough."""
+"""Batches in a window; within it examples are sorted by length. This needs little padding and stays random enough."""
 
 
 def order(lengths: Sequence[int], batch: int, steps: int, seed: int) -> np.ndarray:
-    """The examples of each step, shape (steps, batch): epoch after epoch in an order of its own, grouped by length.
+    """The examples of each step, shape (steps, batch). Each epoch has a new order, grouped by length.
 
-    A step that begins in one epoch ends in the next. `lengths`: of the examples, in tokens.
+    A step can contain examples of two epochs. `lengths`: lengths of the examples in tokens.
     """
-    count, wanted = len(lengths), steps * batch
-    epochs = [_epoch(lengths, batch, seed, number) for number in range(-(-wanted // count))]
-    return np.concatenate(epochs)[:wanted].reshape(steps, batch)
+    count, total = len(lengths), steps * batch
+    epochs = [_epoch(lengths, batch, seed, number) for number in range(-(-total // count))]
+    return np.concatenate(epochs)[:total].reshape(steps, batch)
 
 
 def _epoch(lengths: Sequence[int], batch: int, seed: int, number: int) -> np.ndarray:
-    """All examples once. Windows of them are sorted by length and cut into batches, which are mixed."""
+    """All examples once. Windows are sorted by length and cut into batches, and the batches are shuffled."""
     rng = np.random.default_rng(derive_seed(seed, "sft-order", number))
     drawn = rng.permutation(len(lengths))
     size = np.asarray(lengths)
@@ -37,13 +37,13 @@ def _epoch(lengths: Sequence[int], batch: int, seed: int, number: int) -> np.nda
 
 
 def lengths_of(lengths: Sequence[int], examples: np.ndarray) -> np.ndarray:
-    """Tokens of each step, shape (steps,), for `examples` of shape (steps, batch)."""
-    found: np.ndarray = np.asarray(lengths)[examples].sum(axis=1)
-    return found
+    """Number of tokens in each step, shape (steps,), for `examples` of shape (steps, batch)."""
+    totals: np.ndarray = np.asarray(lengths)[examples].sum(axis=1)
+    return totals
 
 
 class Fixed(Sampler[int]):
-    """A sampler that gives an order as it is."""
+    """A sampler with a fixed order."""
 
     def __init__(self, examples: Sequence[int]) -> None:
         self._examples = examples

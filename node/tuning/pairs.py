@@ -1,4 +1,4 @@
-"""Texts to train on as they are, which somebody else has made from a template: rows of {prompt, completion, weight}."""
+"""Prepared training texts, written to a template by another program: rows of {prompt, completion, weight}."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from common.files import write_whole
 from node.training.errors import InputError
 
 PAIRS = "pairs"
-"""`pairs:FILE.jsonl` as a source."""
+"""Prefix of the source `pairs:FILE.jsonl`."""
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """A text and how it goes on. Only the completion counts in the loss."""
+    """A prompt and its completion. Only the completion counts in the loss."""
 
     prompt: Annotated[str, msgspec.Meta(min_length=1)]
     completion: Annotated[str, msgspec.Meta(min_length=1)]
-    """Without the token that ends an answer."""
+    """The completion without end token."""
     weight: Annotated[float, msgspec.Meta(ge=0)] = 1.0
-    """Of each of its tokens in the loss."""
+    """Weight of each token of the completion in the loss."""
 
 
 def write_pairs(file: Path, pairs: Iterable[Pair]) -> None:
-    """Write the file, whole or not at all. Raises OSError."""
+    """Writes the file atomically. Raises OSError."""
     write_whole(file, b"".join(msgspec.json.encode(pair) + b"\n" for pair in pairs))
 
 
@@ -36,13 +36,13 @@ def read_pairs(file: Path) -> list[Pair]:
         lines = file.read_bytes().splitlines()
     except OSError as error:
         raise InputError(f"--data {PAIRS}:{file}: cannot be read ({error.strerror})") from error
-    found = []
+    pairs = []
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                found.append(msgspec.json.decode(line, type=Pair))
+                pairs.append(msgspec.json.decode(line, type=Pair))
             except msgspec.MsgspecError as error:
                 raise InputError(
                     f"{file}:{number}: {error}; a row is {{prompt, completion, weight}}, two texts and a number"
                 ) from error
-    return found
+    return pairs

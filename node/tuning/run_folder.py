@@ -1,9 +1,9 @@
-"""The folder of a training: what it is of, its checkpoints, its curves, and what came of it.
+"""The folder of a training: its identity, checkpoints, curves and result.
 
-run.json        what decides the result: the same command goes on, another one is refused
-checkpoints/    checkpoint-STEP, each with `complete.json` once all of it is on the disk
+run.json        all that determines the result: the same command resumes, another one is refused
+checkpoints/    checkpoint-STEP, each with `complete.json` when it is completely written
 metrics.jsonl   curves
-model/          what was trained: a model, or an adapter alone; there when the training is over
+model/          the trained model, or only its adapter; written at the end of the training
 summary.json    numbers; written last
 """
 
@@ -31,12 +31,12 @@ _STEP = re.compile(r"checkpoint-(\d+)")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that is whole."""
+    """A complete checkpoint."""
 
     path: Path
     step: int
     seconds: float
-    """Of training, up to there."""
+    """Seconds of training until this checkpoint."""
 
 
 class RunFolder:
@@ -49,30 +49,31 @@ class RunFolder:
         self.metrics = path / METRICS
 
     def check(self, identity: Mapping[str, Any], *, fresh: bool = False) -> None:
-        """Whether a run of this identity may begin or go on here. `fresh`: what an earlier run left may be removed.
+        """Checks that a run with this identity may start or resume here. `fresh`: the files of an earlier run may be
+        deleted.
 
-        Raises InputError: another run's, finished, or something else's.
+        Raises InputError if the folder holds a run with another identity, or something else.
         """
         if not self.path.exists():
             return
         if not self.path.is_dir():
-            raise InputError(f"--out {self.path}: a file; name a folder")
+            raise InputError(f"--out {self.path}: is a file; name a folder")
         if not (self.path / RUN).is_file():
             if any(each.name != LOCK for each in self.path.iterdir()):
                 raise InputError(f"--out {self.path}: holds something else (no {RUN}): name another folder")
             return
         if fresh:
             return
-        there = self._read(RUN)
-        if changed := sorted(key for key in {*there, *identity} if there.get(key) != _plain(identity).get(key)):
-            shown = "; ".join(f"{key} was {_short(there.get(key))}, is {_short(identity.get(key))}" for key in changed)
+        earlier = self._read(RUN)
+        if changed := sorted(key for key in {*earlier, *identity} if earlier.get(key) != _plain(identity).get(key)):
+            changes = [f"{key} was {_short(earlier.get(key))}, is {_short(identity.get(key))}" for key in changed]
             raise InputError(
-                f"--out {self.path}: a run with other settings is there ({shown}): name another folder, or begin anew "
-                "with --fresh"
+                f"--out {self.path}: holds a run with other settings ({'; '.join(changes)}): name another folder, or "
+                "start from scratch with --fresh"
             )
 
     def begin(self, identity: Mapping[str, Any], *, fresh: bool = False) -> None:
-        """Make the folder, or take it over. Raises OSError."""
+        """Creates the folder, or deletes an earlier run in it if `fresh`. Raises OSError."""
         if fresh and (self.path / RUN).is_file():
             for name in (SUMMARY, METRICS):
                 (self.path / name).unlink(missing_ok=True)
@@ -82,43 +83,43 @@ class RunFolder:
         write_whole(self.path / RUN, msgspec.json.format(msgspec.json.encode(identity)))
 
     def summary(self) -> dict[str, Any] | None:
-        """Of a finished run; None: it is not finished. Raises InputError."""
+        """The summary of a finished run; None if it is not finished. Raises InputError."""
         return self._read(SUMMARY) if (self.path / SUMMARY).is_file() else None
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Write the summary; the checkpoints are not needed any more. Raises OSError."""
+        """Writes the summary and deletes the checkpoints. Raises OSError."""
         write_whole(self.path / SUMMARY, msgspec.json.format(msgspec.json.encode(summary)))
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 
     def last(self) -> Checkpoint | None:
-        """The newest whole checkpoint; what a killed process left of another is removed."""
-        whole: list[Checkpoint] = []
+        """The newest complete checkpoint. Deletes incomplete ones that a killed process left."""
+        complete: list[Checkpoint] = []
         for path in self.checkpoints.glob("checkpoint-*"):
-            named = _STEP.fullmatch(path.name)
+            match = _STEP.fullmatch(path.name)
             try:
-                said = msgspec.json.decode((path / COMPLETE).read_bytes())
+                content = msgspec.json.decode((path / COMPLETE).read_bytes())
             except (OSError, msgspec.DecodeError):
                 shutil.rmtree(path, ignore_errors=True)
                 continue
-            if named:
-                whole.append(Checkpoint(path, int(named[1]), float(said["seconds"])))
-        return max(whole, key=lambda each: each.step, default=None)
+            if match:
+                complete.append(Checkpoint(path, int(match[1]), float(content["seconds"])))
+        return max(complete, key=lambda each: each.step, default=None)
 
     def curve(self, name: str) -> list[tuple[int, float]]:
-        """(step, value) of a figure, in the order in which it was written. Raises OSError."""
+        """(step, value) of a figure, in the order in which they were written. Raises OSError."""
         lines = self.metrics.read_bytes().splitlines() if self.metrics.exists() else []
         points = [point for line in lines if (point := decode_line(line)) is not None]
         return [(point.step, point.values[name]) for point in points if name in point.values]
 
     def value(self, name: str, step: int) -> float | None:
-        """What a figure was at a step, to four digits; None: it was not measured."""
-        found = [value for at, value in self.curve(name) if at == step]
-        return round(found[-1], 4) if found else None
+        """The value of a figure at a step, rounded to four digits; None if it was not measured."""
+        values = [value for at, value in self.curve(name) if at == step]
+        return round(values[-1], 4) if values else None
 
     def completed(self, step: int, seconds: float) -> None:
-        """The checkpoint of a step is written: only now does it count. Raises OSError."""
+        """Marks the checkpoint of a step as complete, after all its files are on the disk. Raises OSError."""
         folder = self.checkpoints / f"checkpoint-{step}"
-        for path in folder.iterdir():
+        for path in folder.rglob("*"):
             sync(path)
         write_whole(folder / COMPLETE, msgspec.json.encode({"step": step, "seconds": seconds}))
 
@@ -128,12 +129,12 @@ class RunFolder:
             return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
         except (OSError, msgspec.DecodeError) as error:
             raise InputError(
-                f"{path}: cannot be read ({error}): name another folder, or begin anew with --fresh"
+                f"{path}: cannot be read ({error}): name another folder, or start from scratch with --fresh"
             ) from error
 
 
 def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """As it looks once it was written and read."""
+    """The identity as it looks after writing and reading it."""
     return dict(msgspec.json.decode(msgspec.json.encode(identity)))
 
 

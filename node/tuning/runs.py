@@ -1,4 +1,4 @@
-"""Training data from what runs and evaluations have proved: a run's proofs.sqlite, an evaluation's folder."""
+"""Training data from the proofs of runs (proofs.sqlite) and of evaluations (their folders)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from node.tuning.data import SORRY, Data, Proof, Step, leaves_something_out, sta
 PLACES_SINCE = 4
 """Schema version from which theorems have places in files."""
 
-IN_FILES = "of theorems within files, which are no statement by themselves"
+IN_FILES = "of theorems in Lean files, which cannot be stated without the file"
 
 _PROOFS = """
 SELECT theorem_id, binders, conclusion, header, disproof, script, {place}
@@ -37,8 +37,8 @@ WHERE purpose != ? ORDER BY transition_id
 
 
 def run(database: Path) -> Data:
-    """Every distinct verified proof of a run, and the steps of its replay; what was found in evaluations is left out.
-    Raises InputError."""
+    """All distinct verified proofs of a run, and the steps of its replay buffer, without those of evaluations. Raises
+    InputError."""
     data = Data()
     with _records(database) as records:
         version: int = records.execute("PRAGMA user_version").fetchone()[0]
@@ -55,13 +55,13 @@ def run(database: Path) -> Data:
 
 
 def steps(database: Path) -> list[Step]:
-    """The distinct steps of a run's replay, with the steps that remained; those of evaluations are left out. Raises
+    """The distinct steps of a run's replay buffer with their remaining steps, without those of evaluations. Raises
     InputError."""
     with _records(database) as records:
-        found = records.execute(_TRANSITIONS, (Purpose.EVAL,)).fetchall()
+        rows = records.execute(_TRANSITIONS, (Purpose.EVAL,)).fetchall()
     return [
         Step(name, state, tactic, statement=stated_as(Theorem(name, binders, conclusion, header)), remaining=remaining)
-        for name, binders, conclusion, header, state, tactic, remaining in dict.fromkeys(found)
+        for name, binders, conclusion, header, state, tactic, remaining in dict.fromkeys(rows)
     ]
 
 
@@ -72,7 +72,7 @@ def _records(database: Path) -> Iterator[sqlite3.Connection]:
         with run_proofs.reading(database) as records:
             yield records
     except run_proofs.UnreadableRecords as error:
-        raise InputError(f"{error}: no records of a run") from error
+        raise InputError(f"{error}: not the database of a run") from error
 
 
 class _Stated(msgspec.Struct):
@@ -86,7 +86,7 @@ class _Solved(msgspec.Struct):
 
 
 def evaluation(folder: Path) -> Data:
-    """The proofs that an evaluation has found. Raises InputError."""
+    """The proofs of an evaluation. Raises InputError."""
     data = Data()
     try:
         theorems = {
@@ -103,7 +103,7 @@ def evaluation(folder: Path) -> Data:
             else:
                 data.proofs.append(Proof(theorems[solved.name], _block(solved.script)))
     except (OSError, msgspec.MsgspecError) as error:
-        raise InputError(f"{folder}: not a whole evaluation ({error})") from error
+        raise InputError(f"{folder}: not a complete evaluation ({error})") from error
     return data
 
 

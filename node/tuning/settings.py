@@ -1,4 +1,4 @@
-"""Settings that the trainers of Hugging Face models share: which model, which of its weights, where, how it goes on."""
+"""Settings that all trainers of Hugging Face models share."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ KEPT_OUT = ("pocket:valid", "pocket:test", "textbook")
 
 @dataclass(frozen=True)
 class LoraSettings:
-    """A low-rank adapter (LoRA, arXiv 2106.09685) in place of all weights."""
+    """A low-rank adapter (LoRA, arXiv 2106.09685) instead of all weights."""
 
     on: Annotated[bool, tyro.conf.arg(name="lora", prefix_name=False)] = False
-    """Train an adapter and save it alone, to be used as `hf:MODEL+ADAPTER`. Otherwise all weights are trained."""
+    """Train an adapter and save only the adapter, for use as `hf:MODEL+ADAPTER`. Otherwise all weights are trained."""
 
     rank: Positive = 16
-    """Rank of the change of each matrix."""
+    """Rank of the update of each matrix."""
 
     alpha: Positive = 32
-    """The change is multiplied by alpha / rank."""
+    """The update is multiplied by alpha / rank."""
 
     dropout: Share = 0.0
-    """Share of its inputs that are left out in training."""
+    """Share of the adapter's inputs that are set to zero in training."""
 
     targets: tuple[str, ...] = ("all-linear",)
-    """Names of the layers that are changed, such as q_proj v_proj; `all-linear`: all but the output layer."""
+    """Names of the layers that get an adapter, such as q_proj v_proj; `all-linear`: all except the output layer."""
 
 
 @dataclass(frozen=True)
@@ -41,35 +41,37 @@ class PlaceSettings:
     """Where a model is trained."""
 
     device: str = "auto"
-    """`auto` (the GPU, without one the CPU), `cpu`, `cuda`. Of several GPUs CUDA_VISIBLE_DEVICES chooses one."""
+    """`auto` (a GPU if there is one, else the CPU), `cpu`, `cuda`. CUDA_VISIBLE_DEVICES chooses one of several GPUs."""
 
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """Type of the weights in memory; `auto`: float32, but a GPU's frozen weights under an adapter as they are saved."""
+    """Dtype of the weights in memory; `auto`: float32, except that frozen weights on a GPU keep the dtype of the
+    files."""
 
     trust_remote_code: bool = False
-    """Run Python code that comes with a model. It can do whatever you can: read it first."""
+    """Run Python code from the model's folder. It runs with your rights, so read it first."""
 
     recompute: bool = False
-    """Compute activations again in the backward pass, in place of keeping them: much less memory, a third slower."""
+    """Recompute activations in the backward pass instead of storing them: much less memory, a third slower."""
 
     def hub(self, *, frozen: bool) -> HubSettings:
-        """How the weights are loaded. `frozen`: only an adapter of them is trained."""
+        """How the weights are loaded. `frozen`: only an adapter is trained."""
         dtype = "float32" if self.dtype == "auto" and not frozen else self.dtype
         return HubSettings(device=self.device, dtype=dtype, trust_remote_code=self.trust_remote_code)
 
 
 @dataclass(frozen=True)
 class LengthSettings:
-    """How long is trained; what comes first ends it."""
+    """Length of the training. The first limit that is reached ends it."""
 
     steps: Natural = 0
-    """Most updates of the weights; 0: as many as the epochs give."""
+    """Number of weight updates; 0: as many as the epochs need."""
 
     epochs: Ratio = 1.0
-    """Times that all examples are seen, where no steps are named."""
+    """Passes over all examples, if --steps is 0."""
 
     minutes: Timeout | None = None
-    """Most minutes, those before an interruption included. What is trained then depends on the machine's speed."""
+    """Most minutes, including those before an interruption. With this limit the result depends on the machine's
+    speed."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,13 @@ class OptimizerSettings:
     """AdamW (arXiv 1711.05101)."""
 
     rate: Ratio = 1e-4
-    """The highest learning rate. Adapters usually take ten times that of all weights."""
+    """Peak learning rate. For adapters it is usually ten times as high as for all weights."""
 
     warmup: Share = 0.03
-    """Share of the training in which the learning rate rises."""
+    """Share of the training at its start in which the learning rate rises."""
 
     cooldown: Share = 0.5
-    """Share at its end in which it falls to 0."""
+    """Share of the training at its end in which the learning rate falls to 0."""
 
     weight_decay: Share = 0.0
 
@@ -93,22 +95,22 @@ class OptimizerSettings:
 
 @dataclass(frozen=True)
 class KeepingSettings:
-    """What is written while it trains."""
+    """How often checkpoints and metrics are written."""
 
     save_every: Positive = 200
-    """Steps between two checkpoints; the same command goes on from the last one."""
+    """Steps between two checkpoints. The same command resumes from the last one."""
 
     log_every: Positive = 10
     """Steps between two lines of metrics.jsonl."""
 
 
 _Flat = tyro.conf.arg(name="")
-"""Flags without the part's name before them: `--rate`, not `--optimizer.rate`."""
+"""Flags without the section name: `--rate`, not `--optimizer.rate`."""
 
 
 @dataclass
 class TuningSettings:
-    """What all trainers of Hugging Face models share."""
+    """Settings that all trainers of Hugging Face models share."""
 
     lora: LoraSettings = field(default_factory=LoraSettings)
     place: Annotated[PlaceSettings, _Flat] = field(default_factory=PlaceSettings)
@@ -118,7 +120,7 @@ class TuningSettings:
 
 
 def check_flags(settings: Any) -> None:
-    """Whether the values make sense, with flags in messages as they are typed. Raises ConfigError."""
+    """Checks the values. Error messages name flags as they are typed. Raises ConfigError."""
     try:
         config.check_flags(settings)
     except config.ConfigError as error:

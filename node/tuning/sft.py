@@ -1,4 +1,4 @@
-"""Supervised fine-tuning of a Hugging Face model, from the settings to the folder that can be used.
+"""Supervised fine-tuning of a Hugging Face model, from the settings to the folder of the trained model.
 
 outcome = run(SftSettings(model="hf:models/small-llama", out=Path("runs/first"), lora=LoraSettings(on=True)))
 outcome["use"]  # 'hf:models/small-llama+runs/first/model'
@@ -26,21 +26,22 @@ from node.tuning.sft_trainer import SftWatch, arguments, held_out_loss, trainer
 from node.tuning.stepping import Stop
 
 HELD_OUT = "held_out_loss"
-"""In the curves."""
+"""Name of the held-out loss in the curves."""
 
 
 def run(settings: SftSettings) -> dict[str, Any]:
-    """Train, or go on with what the folder holds; returns what summary.json says. A finished run is not repeated.
+    """Trains, or resumes the run in the folder, and returns the contents of summary.json. A finished run is not
+    repeated.
 
     Raises InputError, TrainingError (NotFinite, Interrupted).
     """
     base = base_of(settings.model)
     chosen_templates(base, settings)
     folder = RunFolder(settings.out)
-    folder.check({}, fresh=True)  # before anything is loaded
+    folder.check({}, fresh=True)  # before the slow loading of the model
     if settings.place.device != "cpu" and torch.cuda.device_count() > 1:
-        # transformers' Trainer would spread the batch over all of them, which TRL refuses.
-        raise InputError("several GPUs are visible, and one is trained on: name it, as in CUDA_VISIBLE_DEVICES=0")
+        # transformers' Trainer would split the batch over all GPUs, which TRL does not support.
+        raise InputError("several GPUs are visible, but training uses one: choose it with CUDA_VISIBLE_DEVICES=0")
     set_seed(settings.seed)
     model = loaded(base, settings.place, settings.lora)
     prepared = prepare(base, model, settings)
@@ -55,7 +56,7 @@ def run(settings: SftSettings) -> dict[str, Any]:
 
 
 def identity_of(base: Base, settings: SftSettings, prepared: Prepared, steps: int) -> dict[str, Any]:
-    """What decides the result: a run goes on only where all of it is the same. Raises InputError."""
+    """All that determines the result: a run is resumed only if all of it is equal. Raises InputError."""
     return {
         "kind": "hf-sft",
         "model": str(base.address),
@@ -94,7 +95,7 @@ def _train(
         )
         with explained(
             folder,
-            not_finite="begin anew with a smaller --rate, or with --dtype float32",
+            not_finite="add --fresh and a smaller --rate, or --dtype float32",
             memory="use a smaller --micro-batch or --max-tokens, --recompute, or --lora",
         ):
             last = part.train(made, wants_end)
@@ -123,7 +124,7 @@ def _train(
 
 
 def _measure(model: Loaded, prepared: Prepared, journal: StageJournal, settings: SftSettings, step: int) -> None:
-    """Write the loss on what is held out."""
+    """Writes the loss on the held-out examples."""
     if prepared.held_out.rows:
         batch = settings.micro_batch or settings.batch
         journal.write(step, {HELD_OUT: held_out_loss(model, prepared.held_out.rows, batch)})

@@ -4,8 +4,8 @@
     proofmesh train hf-sft deepseek-ai/DeepSeek-Prover-V1.5-SFT --lora --data trace/ --kind proofs
     proofmesh train hf-sft models/small-llama --data bank trace/ --dry-run
 
-The same command goes on where it was when it was stopped.
-Exit code: 0 trained, 1 training could not go on, 2 wrong arguments or data, 130 interrupted.
+The same command resumes an interrupted training. Exit code: 0 trained, 1 training could not go on, 2 wrong arguments or
+data, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ def _run(settings: SftSettings) -> None:
         return
     from node.tuning.sft import run
 
-    found = run(settings)
+    result = run(settings)
     loss = ""
-    if found["held_out_loss"] is not None:
-        loss = f"; held-out loss {found['held_out_loss_before']} before, {found['held_out_loss']} after (nats a token)"
+    if result["held_out_loss"] is not None:
+        loss = (
+            f"; held-out loss {result['held_out_loss_before']} before, {result['held_out_loss']} after (nats a token)"
+        )
     print(
-        f"{found['parameters_trained']:,} of {found['parameters']:,} parameters trained: {found['steps']:,} steps, "
-        f"{found['examples']:,} examples, {found['tokens']:,} tokens in {found['seconds']:,.0f} s{loss}"
-        f"{commands.left_out(found['left_out'])}"
+        f"{result['parameters_trained']:,} of {result['parameters']:,} parameters trained: {result['steps']:,} steps, "
+        f"{result['examples']:,} examples, {result['tokens']:,} tokens in {result['seconds']:,.0f} s{loss}"
+        f"{commands.left_out(result['left_out'])}"
     )
-    print(f"use it as {found['use']}")
+    print(f"use it as {result['use']}")

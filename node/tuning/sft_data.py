@@ -1,4 +1,4 @@
-"""What a supervised fine-tuning trains on, from the sources to tokens."""
+"""Prepares the data of a supervised fine-tuning, from the sources to tokens."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from node.tuning.sources import read_all
 from node.tuning.tokens import Encoded, Encoder
 
 MOST_HELD_OUT = 2000
-"""Examples that the loss is measured on: enough for three digits."""
+"""Most held-out examples: enough to measure the loss to three digits."""
 
 
 @dataclass
 class Prepared:
-    """Examples as tokens."""
+    """Tokenized examples, split into training and held-out data."""
 
     train: Encoded = field(default_factory=Encoded)
     held_out: Encoded = field(default_factory=Encoded)
     left_out: Counter[str] = field(default_factory=Counter)
-    """Of all of them, by the reason."""
+    """Number of all left-out examples, by reason."""
 
 
 def chosen_templates(base: Base, settings: SftSettings) -> dict[str, Template]:
-    """`tactic` and `whole-proof`, as far as they are trained, to their templates. Raises InputError."""
+    """The templates of the trained modes, `tactic` and `whole-proof`, by mode. Raises InputError."""
     own = base.template
-    found: dict[str, Template] = {own.mode: own}
+    templates_by_mode: dict[str, Template] = {own.mode: own}
     if settings.other_template:
         try:
             other = templates.load(settings.other_template)
@@ -44,30 +44,32 @@ def chosen_templates(base: Base, settings: SftSettings) -> dict[str, Template]:
             raise InputError(f"--other-template: {error}") from error
         if other.mode == own.mode:
             raise InputError(
-                f"--other-template {other.name}: it is for {other.mode}, as the model's own `{own.name}` is"
+                f"--other-template {other.name}: is for {other.mode}, like the model's own `{own.name}`; name one "
+                "for the other kind"
             )
-        found[other.mode] = other
+        templates_by_mode[other.mode] = other
     by_kind: dict[str, list[str]] = {
         "auto": [own.mode],
         "steps": ["tactic"],
         "proofs": ["whole-proof"],
         "both": ["tactic", "whole-proof"],
     }
-    wanted = by_kind[settings.kind]
-    for mode in wanted:
-        if mode not in found:
+    modes = by_kind[settings.kind]
+    for mode in modes:
+        if mode not in templates_by_mode:
             raise InputError(
                 f"--kind {settings.kind}: the model's template `{own.name}` is for {own.mode}; name one for {mode} "
                 "with --other-template (`proofmesh models list` shows them)"
             )
-    return {mode: found[mode] for mode in wanted}
+    return {mode: templates_by_mode[mode] for mode in modes}
 
 
 def prepare(base: Base, loaded: Loaded, settings: SftSettings) -> Prepared:
-    """Raises InputError: nothing is left to train on, or the template does not fit the tokenizer."""
+    """The tokenized examples of all sources. Raises InputError if none remain, or the template does not fit the
+    tokenizer."""
     by_mode = chosen_templates(base, settings)
     if loaded.encodes:
-        raise InputError(f"hf:{base.address.model}: an encoder-decoder model: only causal language models are trained")
+        raise InputError(f"hf:{base.address.model}: is an encoder-decoder model; name a causal language model")
     name = f"hf:{base.address.model}"
     encoders = {mode: Encoder(name, loaded, template, most=settings.max_tokens) for mode, template in by_mode.items()}
     data = read_all(settings.data, settings.keep_out)
@@ -96,7 +98,7 @@ def prepare(base: Base, loaded: Loaded, settings: SftSettings) -> Prepared:
 
 
 def as_examples(template: Template, pairs: Sequence[Pair]) -> list[Example]:
-    """Texts as they are. Raises InputError: the template is a conversation."""
+    """Examples of prepared texts. Raises InputError if the template is a chat."""
     if pairs and template.kind != "raw":
         raise InputError(
             f"--data {PAIRS}: texts as they are need a raw template, and `{template.name}` is a conversation: name one "
@@ -106,7 +108,8 @@ def as_examples(template: Template, pairs: Sequence[Pair]) -> list[Example]:
 
 
 def split(examples: Iterable[Example], share: int) -> tuple[list[Example], list[Example]]:
-    """(trained on, held out): of `share` theorems one is held out, the same one whatever it is trained as; 0: none."""
+    """Splits examples into (training, held out). One in `share` theorems is held out, with its steps and whole proofs;
+    0: none."""
     train: list[Example] = []
     held_out: list[Example] = []
     for example in examples:

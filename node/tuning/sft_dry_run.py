@@ -1,4 +1,4 @@
-"""What a supervised fine-tuning would do, without weights in memory."""
+"""A dry run of a supervised fine-tuning: reports data, steps and memory without loading the weights."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from node.tuning.sft_data import chosen_templates, prepare
 from node.tuning.sft_settings import SftSettings
 
 OPTIMIZER_BYTES = 12
-"""Of a trained weight: a gradient and AdamW's two moments, in float32."""
+"""Bytes for each trained weight: gradient and AdamW's two moments, in float32."""
 
 
 def dry_run(settings: SftSettings) -> list[str]:
-    """Lines for people. Raises InputError."""
+    """The lines of the report. Raises InputError."""
     base = base_of(settings.model)
     templates = chosen_templates(base, settings)
     shape = shape_of(base, settings.place, settings.lora)

@@ -14,51 +14,51 @@ from node.tuning.settings import KEPT_OUT, TuningSettings
 
 @dataclass(kw_only=True)
 class SftSettings(TuningSettings):
-    """Fine-tune a language model on steps or whole proofs: prompts and answers as it is asked, and as it is read."""
+    """Fine-tune a language model on steps or whole proofs, with the same prompts and completions as at inference."""
 
     model: Annotated[str, tyro.conf.Positional]
-    """A folder or an id of the hub; MODEL+ADAPTER with a LoRA adapter of it (with --lora it is trained on, without it
-    is merged); MODEL@TEMPLATE where the model's name or folder does not say how it is asked."""
+    """A folder or an id of the hub; MODEL+ADAPTER with a LoRA adapter (with --lora the adapter is trained further,
+    otherwise it is merged); MODEL@TEMPLATE if the model's name or folder does not determine the prompt template."""
 
     out: Path = Path("runs/hf-sft")
-    """Folder of the training: checkpoints, curves, and at the end OUT/model."""
+    """Folder of the training: checkpoints, curves, and at the end the trained model in OUT/model."""
 
     data: tuple[str, ...] = ("bank",)
-    """What to train on: `bank`, `bank-all`, `bank:FOLDER`, folders of `proofmesh trace`, of LeanDojo (train.json), of
-    runs and evaluations, files of LeanDojo (.json), of transitions or proofs (.jsonl, .jsonl.gz), proofs.sqlite;
-    `pairs:FILE.jsonl`: rows of {prompt, completion, weight} as they are."""
+    """Sources of training data: `bank`, `bank-all`, `bank:FOLDER`, folders of `proofmesh trace`, of LeanDojo
+    (train.json), of runs and evaluations, files of LeanDojo (.json), of transitions or proofs (.jsonl, .jsonl.gz),
+    proofs.sqlite; `pairs:FILE.jsonl`: rows of {prompt, completion, weight} that are used unchanged."""
 
     kind: Literal["auto", "steps", "proofs", "both"] = "auto"
-    """Steps (a state, answered by a tactic), whole proofs, or both; `auto`: what the model's template is for."""
+    """Train on steps (a tactic for a proof state), whole proofs, or both; `auto`: the kind of the model's template."""
 
     other_template: str = ""
-    """With --kind both: the template of the kind that the model's own is not for."""
+    """With --kind both: the template for the kind that the model's own template does not cover."""
 
     keep_out: tuple[str, ...] = KEPT_OUT
     """Benchmarks whose statements are never trained on, named as for `proofmesh eval`."""
 
     held_out: Natural = 10
-    """Of so many theorems one is held out, and the loss on it measured before and after; 0: none."""
+    """One in this many theorems is held out, and the loss on them is measured before and after; 0: none."""
 
     batch: Positive = 16
-    """Examples of a step."""
+    """Examples in a training step."""
 
     micro_batch: Natural = 0
-    """Of these, how many at once; 0: all. Less takes less memory, and gives the same result."""
+    """Examples of a step that are computed at once; 0: all. Fewer need less memory and give the same result."""
 
     max_tokens: Natural = 0
-    """Leave out examples with more tokens, prompt and answer together; 0: those that the model cannot read."""
+    """Leave out examples with more tokens, prompt and completion together; 0: the model's own limit."""
 
     seed: Natural = 0
-    """Equal seeds give equal models, where --minutes does not end the training."""
+    """Equal seeds give equal models, unless --minutes ends the training."""
 
     dry_run: bool = False
-    """Say what would be trained on, how much memory it takes, and end."""
+    """Only report the training data and the memory that the training needs."""
 
     fresh: bool = False
-    """Begin anew where a run was begun or finished."""
+    """Start from scratch, also if the folder has a run."""
 
     def check(self) -> None:
-        """What concerns several settings. Raises ValueError."""
+        """Checks conditions on several settings. Raises ValueError."""
         if self.micro_batch and self.batch % self.micro_batch:
-            raise ValueError(f"batch {self.batch} is no multiple of --micro-batch {self.micro_batch}")
+            raise ValueError(f"batch {self.batch}: must be a multiple of --micro-batch {self.micro_batch}")

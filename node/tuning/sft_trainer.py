@@ -1,4 +1,4 @@
-"""TRL's SFTTrainer with weights of examples."""
+"""TRL's SFTTrainer with a loss weight for each example."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from node.tuning.tokens import Tokens
 
 
 def dataset(rows: Sequence[Tokens]) -> Dataset:
-    """Columns `input_ids`, `labels` and `weight`. TRL leaves rows that are tokens already as they are: its own cutting
-    would join prompt and answer first, and put other tokens at their border than the model sees when it is asked."""
+    """Columns `input_ids`, `labels` and `weight`. TRL does not tokenize rows that have tokens already. Its own
+    tokenization would join prompt and completion first, which gives other tokens at their boundary than at
+    inference."""
     return Dataset.from_dict(
         {
             "input_ids": [list(row.ids) for row in rows],
@@ -34,27 +35,27 @@ def dataset(rows: Sequence[Tokens]) -> Dataset:
 
 
 class Collator(DataCollatorForLanguageModeling):
-    """TRL's, with `weight`, float32 of shape (batch,)."""
+    """TRL's collator, with an additional `weight`: float32 of shape (batch,)."""
 
     def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
         weights = torch.tensor([example.get("weight", 1.0) for example in examples], dtype=torch.float32)
-        found: dict[str, Any] = super().torch_call(examples)
-        return {**found, "weight": weights}
+        inputs_and_labels: dict[str, Any] = super().torch_call(examples)
+        return {**inputs_and_labels, "weight": weights}
 
 
 class WeightedTrainer(FixedOrder, SFTTrainer):
-    """TRL's trainer. The loss of a step is the sum over its answers' tokens of weight * -log p(token), divided by the
-    number of these tokens."""
+    """TRL's trainer. The loss of a step is the sum of weight * -log p(token) over the tokens of its completions,
+    divided by the number of these tokens."""
 
     def __init__(self, examples: np.ndarray, **arguments: Any) -> None:
-        """`examples`: which are trained on, in their order."""
+        """`examples`: numbers of the examples, in the order of the training."""
         self.order = examples.ravel().tolist()
         super().__init__(**arguments)
-        # Its loss divides by the tokens of the step, whatever the model's own forward pass takes.
+        # The Trainer must divide by the tokens of the whole step, even if the model's forward pass does not support it.
         self.model_accepts_loss_kwargs = True
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *others: Any, **more: Any) -> Any:
-        """Raises NotFinite: the step is not taken."""
+        """The weighted loss. Raises NotFinite before the step changes any weight."""
         weight = inputs.pop("weight")[:, None]
 
         def weighted(**arguments: Any) -> Any:
@@ -66,10 +67,10 @@ class WeightedTrainer(FixedOrder, SFTTrainer):
 
 
 class SftWatch(Watch):
-    """Curves of a supervised fine-tuning."""
+    """Writes the curves of a supervised fine-tuning."""
 
     def __init__(self, folder: RunFolder, journal: StageJournal, clock: Clock, tokens: np.ndarray, stop: Stop) -> None:
-        """`tokens`: of each step, prompts included."""
+        """`tokens`: number of tokens in each step, including prompts."""
         super().__init__(folder, journal, clock, stop)
         self._seen = np.concatenate([[0], np.cumsum(tokens)])
         self._mark = (0, 0.0)
@@ -106,10 +107,10 @@ def arguments(folder: RunFolder, settings: SftSettings, steps: int, device: torc
         per_device_train_batch_size=micro,
         gradient_accumulation_steps=settings.batch // micro,
         bf16=stepping.half_precision(settings, on_gpu=on_gpu),
-        max_length=None,  # nothing is cut: what is too long was left out
+        max_length=None,  # no truncation: examples that are too long were left out
         packing=False,
         shuffle_dataset=False,
-        remove_unused_columns=False,  # `weight` is one to TRL
+        remove_unused_columns=False,  # TRL would remove `weight`
         average_tokens_across_devices=False,
     )
 
@@ -123,7 +124,7 @@ def trainer(
     clock: Clock,
     watch: SftWatch,
 ) -> WeightedTrainer:
-    """Ready to train `examples` (shape (steps, batch)) of `rows`."""
+    """The trainer, ready to train on `examples` (shape (steps, batch)) of `rows`."""
     made = WeightedTrainer(
         examples,
         model=loaded.model,
@@ -139,7 +140,7 @@ def trainer(
 
 
 def held_out_loss(loaded: Loaded, rows: Sequence[Tokens], batch: int) -> float:
-    """Mean of -log p over the answers' tokens, in nats, every token with the same weight."""
+    """Mean of -log p over the tokens of the completions, in nats, with equal weight for all tokens."""
     model, total, count = loaded.model, 0.0, 0
     model.eval()
     order = sorted(range(len(rows)), key=lambda place: len(rows[place].ids))

@@ -1,11 +1,11 @@
-"""Where training data comes from, as a person names it, and what must never be trained on.
+"""Reads the sources of training data that the command line names, and removes statements of benchmarks.
 
-- `bank`, `bank-all`: the warm start of the bank that comes with proofmesh, or all of its transitions and proofs;
-  `bank:FOLDER`, `bank-all:FOLDER`: those of another bank.
+- `bank`, `bank-all`: the warm start of the built-in bank, or all its transitions and proofs;
+  `bank:FOLDER`, `bank-all:FOLDER`: the same of another bank.
 - A folder: of `proofmesh trace` (steps.jsonl, theorems.jsonl), of LeanDojo (train.json, val.json: the latter is held
   out, test.json is left alone), of a run (proofs.sqlite), of an evaluation, a theorem bank.
-- `pairs:FILE.jsonl`: texts as they are, rows of {prompt, completion, weight}, for raw templates of whole proofs.
-- A file: .json of LeanDojo's, .jsonl or .jsonl.gz of transitions or whole proofs, proofs.sqlite.
+- `pairs:FILE.jsonl`: prepared texts, rows of {prompt, completion, weight}, for raw templates of whole proofs.
+- A file: .json of LeanDojo, .jsonl or .jsonl.gz of transitions or whole proofs, proofs.sqlite.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ BENCHMARK = "statements of a benchmark"
 
 
 def read_all(specs: Sequence[str], keep_out: Sequence[str]) -> Data:
-    """What these sources hold together, without the statements of the benchmarks `keep_out` (as `proofmesh eval` names
-    them). Raises InputError: one cannot be read, or all of them are empty."""
+    """The data of all sources, without the statements of the benchmarks `keep_out` (named as for `proofmesh eval`).
+    Raises InputError if a source cannot be read, or all of them are empty."""
     if not specs:
-        raise InputError(f"--data: name what to train on: {FORMS}")
+        raise InputError(f"--data: no sources; name {FORMS}")
     kept_out = benchmarks(keep_out)
     data = Data()
     for spec in specs:
@@ -56,7 +56,7 @@ def read_all(specs: Sequence[str], keep_out: Sequence[str]) -> Data:
 
 
 def read(spec: str) -> Data:
-    """What a source holds. Raises InputError."""
+    """The data of a source. Raises InputError."""
     kind, _, where = spec.partition(":")
     if kind in (BANK, ALL):
         return _bank(Path(where) if where else bank.DIRECTORY, warm_start=kind == BANK)
@@ -67,7 +67,7 @@ def read(spec: str) -> Data:
         return _folder(path)
     if path.is_file():
         return _file(path)
-    raise InputError(f"--data {spec}: there is no such file or folder; write {FORMS}")
+    raise InputError(f"--data {spec}: no such file or folder; name {FORMS}")
 
 
 def _folder(path: Path) -> Data:
@@ -93,11 +93,11 @@ def _folder(path: Path) -> Data:
     for name in ("transitions.jsonl.gz", "transitions.jsonl"):
         if (path / name).is_file():
             return traces.rows_file(path / name)
-    raise InputError(f"--data {path}: nothing to train on in this folder; write {FORMS}")
+    raise InputError(f"--data {path}: nothing to train on in this folder; name {FORMS}")
 
 
 def _splits(folder: Path) -> Data:
-    """LeanDojo's splits. Raises InputError."""
+    """The splits of a LeanDojo folder. Raises InputError."""
     data = without_sorry(traces.leandojo(folder / "train.json"))
     if (folder / "val.json").is_file():
         held_out = without_sorry(traces.leandojo(folder / "val.json"))
@@ -113,7 +113,7 @@ def _file(path: Path) -> Data:
         return without_sorry(traces.leandojo(path))
     if path.suffix in (".sqlite", ".db"):
         return runs.run(path)
-    raise InputError(f"--data {path}: what format is it? Write {FORMS}")
+    raise InputError(f"--data {path}: unknown format; name {FORMS}")
 
 
 def _bank(folder: Path, *, warm_start: bool) -> Data:
@@ -127,7 +127,7 @@ def _bank(folder: Path, *, warm_start: bool) -> Data:
 
 
 def bank_steps(folder: Path, *, warm_start: bool) -> list[Step]:
-    """The transitions of a bank's train split, with the steps that remain. Raises InputError."""
+    """The transitions of a bank's train split, with their remaining steps. Raises InputError."""
     try:
         if not bank.splits(folder):
             raise bank.BankError(f"--data bank:{folder}: no theorem bank; `proofmesh bank list` lists those at hand")
@@ -142,15 +142,15 @@ def bank_steps(folder: Path, *, warm_start: bool) -> list[Step]:
 
 @dataclass(frozen=True)
 class Benchmarks:
-    """The statements that nothing may be trained on."""
+    """The statements of benchmarks, which must not be trained on."""
 
     statements: frozenset[str]
-    """As `stated_as` has them."""
+    """The statements as `stated_as` writes them."""
     names: frozenset[str]
 
 
 def benchmarks(specs: Sequence[str]) -> Benchmarks:
-    """Raises InputError: one cannot be read."""
+    """The statements of these benchmarks. Raises InputError if one cannot be read."""
     try:
         theorems = [each.theorem for spec in specs for each in load_benchmark(spec).statements]
     except BenchmarkError as error:
@@ -159,7 +159,7 @@ def benchmarks(specs: Sequence[str]) -> Benchmarks:
 
 
 def without(data: Data, kept_out: Benchmarks) -> Data:
-    """The data without the benchmarks' statements: by what is stated where that is known, and by name."""
+    """The data without the benchmarks' statements. They are compared by statement if it is known, and by name."""
 
     def is_step_free(step: Step) -> bool:
         return step.statement not in kept_out.statements and step.theorem.rpartition(":")[2] not in kept_out.names
@@ -167,7 +167,7 @@ def without(data: Data, kept_out: Benchmarks) -> Data:
     def is_proof_free(proof: Proof) -> bool:
         return stated_as(proof.theorem) not in kept_out.statements and proof.theorem.name not in kept_out.names
 
-    found = Data(
+    remaining_data = Data(
         steps=[step for step in data.steps if is_step_free(step)],
         proofs=[proof for proof in data.proofs if is_proof_free(proof)],
         held_out_steps=data.held_out_steps,
@@ -175,8 +175,8 @@ def without(data: Data, kept_out: Benchmarks) -> Data:
         steps_left_out=Counter(data.steps_left_out),
         proofs_left_out=Counter(data.proofs_left_out),
     )
-    if lost := len(data.steps) - len(found.steps):
-        found.steps_left_out[BENCHMARK] += lost
-    if lost := len(data.proofs) - len(found.proofs):
-        found.proofs_left_out[BENCHMARK] += lost
-    return found
+    if lost := len(data.steps) - len(remaining_data.steps):
+        remaining_data.steps_left_out[BENCHMARK] += lost
+    if lost := len(data.proofs) - len(remaining_data.proofs):
+        remaining_data.proofs_left_out[BENCHMARK] += lost
+    return remaining_data

@@ -1,5 +1,8 @@
-"""What the trainers of Hugging Face models do at each step, all on transformers' Trainer: a fixed order, AdamW with one
-schedule, an end where the loss is no number, checkpoints that count once they are whole."""
+"""Shared steps of the trainers of Hugging Face models, on transformers' Trainer.
+
+A fixed order of examples, AdamW with one schedule, a stop if the loss is not finite, and checkpoints that count only
+when they are complete.
+"""
 
 from __future__ import annotations
 
@@ -20,26 +23,26 @@ from node.tuning.run_folder import RunFolder
 from node.tuning.settings import OptimizerSettings, TuningSettings
 
 BETAS = (0.9, 0.98)
-"""Of AdamW: with 0.999 the first steps of a short training see gradients that are long gone."""
+"""Betas of AdamW. With 0.999 a short training would still average over the large gradients of its first steps."""
 
 
 Stop = Callable[[], bool]
-"""Whether the training is to end after the step in hand."""
+"""Returns True when the training should end after the current step."""
 
 
 @dataclass
 class Clock:
-    """How much of the training is done: by steps, or by time where that runs out first."""
+    """The progress of a training, by steps or by time, whichever is further."""
 
     steps: int
     seconds: float
-    """Most; inf: no limit."""
+    """Most seconds; inf: no limit."""
     before: float = 0.0
     """Seconds of training before this process."""
     started: float = 0.0
 
     def start(self) -> None:
-        """Begin to count, before the optimizer is made: its first learning rate depends on the clock."""
+        """Starts the clock. Call it before the optimizer is created: its first learning rate depends on the clock."""
         self.started = time.monotonic()
 
     @property
@@ -50,22 +53,18 @@ class Clock:
         return max(step / self.steps, self.spent / self.seconds)
 
 
-class FixedOrder:
-    """Mixed into a Trainer: takes its data in a given order, and takes no step that is no number."""
+class FiniteSteps:
+    """A mixin for a Trainer: stops before a step that is not finite."""
 
     state: Any
-    order: Sequence[int]
-    """Rows of the data set, as long as the training; set before the Trainer's own `__init__`."""
-
-    def _get_train_sampler(self, train_dataset: Any = None) -> Fixed:
-        return Fixed(self.order)
 
     def compute_loss(self, *arguments: Any, **more: Any) -> Any:
-        """Raises NotFinite: the step is not taken."""
-        loss = super().compute_loss(*arguments, **more)  # type: ignore[misc]
+        """The loss. Raises NotFinite before the step changes any weight."""
+        result = super().compute_loss(*arguments, **more)  # type: ignore[misc]
+        loss = result[0] if isinstance(result, tuple) else result
         if not torch.isfinite(loss).all():
             raise NotFinite(f"the loss of step {self.state.global_step + 1} is not a number")
-        return loss
+        return result
 
     def _clip_grad_norm(self, model: Any) -> Any:
         norm = super()._clip_grad_norm(model)  # type: ignore[misc]
@@ -74,12 +73,22 @@ class FixedOrder:
         return norm
 
     def create_model_card(self, *arguments: Any, **more: Any) -> None:
-        """The trained model gets a card of ours."""
+        """Writes nothing: proofmesh writes model cards itself."""
+
+
+class FixedOrder(FiniteSteps):
+    """A mixin for a Trainer: fixes the order of the data, and stops before a step that is not finite."""
+
+    order: Sequence[int]
+    """Rows of the data set for the whole training; must be set before the Trainer's `__init__`."""
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Fixed:
+        return Fixed(self.order)
 
 
 class Watch(TrainerCallback):
-    """Marks checkpoints as whole, and ends the training when its time is over or somebody wants it. Who derives from it
-    writes the curves (`on_log`)."""
+    """Marks checkpoints as complete, and ends the training at its time limit or when the user stops it. Subclasses
+    write the curves (`on_log`)."""
 
     def __init__(self, folder: RunFolder, journal: StageJournal, clock: Clock, wants_end: Stop) -> None:
         self._folder, self._journal, self._clock, self._wants_end = folder, journal, clock, wants_end
@@ -93,7 +102,7 @@ class Watch(TrainerCallback):
 
 
 def optimizers(model: Any, settings: OptimizerSettings, clock: Clock) -> tuple[AdamW, LambdaLR]:
-    """AdamW of the parameters that are trained. The learning rate rises, stays, and falls to 0."""
+    """AdamW of the trainable parameters. The learning rate rises, stays constant, and falls to 0."""
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = AdamW(trained, lr=settings.rate, betas=BETAS, weight_decay=settings.weight_decay)
 
@@ -106,7 +115,7 @@ def optimizers(model: Any, settings: OptimizerSettings, clock: Clock) -> tuple[A
 
 
 def arguments(folder: RunFolder, settings: TuningSettings, steps: int, seed: int, *, on_gpu: bool) -> dict[str, Any]:
-    """What all of them tell transformers (`TrainingArguments`)."""
+    """The `TrainingArguments` that all trainers share."""
     return {
         "output_dir": str(folder.checkpoints),
         "max_steps": steps,
@@ -114,7 +123,7 @@ def arguments(folder: RunFolder, settings: TuningSettings, steps: int, seed: int
         "logging_steps": settings.keeping.log_every,
         "logging_nan_inf_filter": False,
         "save_steps": settings.keeping.save_every,
-        "save_total_limit": 2,  # the newest does not count until it is whole
+        "save_total_limit": 2,  # the newest one may be incomplete
         "gradient_checkpointing": settings.place.recompute,
         "use_cpu": not on_gpu,
         "dataloader_pin_memory": False,
@@ -125,5 +134,5 @@ def arguments(folder: RunFolder, settings: TuningSettings, steps: int, seed: int
 
 
 def half_precision(settings: TuningSettings, *, on_gpu: bool) -> bool:
-    """Whether steps are computed in bfloat16."""
+    """Whether the steps are computed in bfloat16."""
     return on_gpu and settings.place.dtype != "float32" and torch.cuda.is_bf16_supported()

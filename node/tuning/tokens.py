@@ -1,4 +1,4 @@
-"""Examples as tokens. The prompt is cut by the reader that cuts it when the model is asked, apart from its answer."""
+"""Tokenizes examples. Prompt and completion are tokenized separately; the prompt by the same code as at inference."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from node.training.errors import InputError
 from node.tuning.examples import Example
 
 IGNORED = -100
-"""Label of a token that does not count in the loss, in transformers."""
+"""transformers' label of tokens that do not count in the loss."""
 
 TOO_LONG = "longer than the model reads"
 
 _QUESTION, _ANSWER = "question", "answer"
-"""A conversation that shows what stands behind an answer."""
+"""A conversation that shows which tokens follow an answer."""
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """An example as the model reads it."""
+    """A tokenized example."""
 
     ids: tuple[int, ...]
     prompt: int
-    """How many at the start are not predicted."""
+    """Number of tokens of the prompt, which are not predicted."""
     weight: float
     theorem: str
 
@@ -43,7 +43,7 @@ class Tokens:
 
 @dataclass
 class Encoded:
-    """Examples as tokens, and why others are none."""
+    """Tokenized examples, and the number of those that were left out by reason."""
 
     rows: list[Tokens] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -57,20 +57,20 @@ class Encoded:
         return sum(len(row.ids) - row.prompt for row in self.rows)
 
     def digest(self) -> str:
-        """Names the tokens and weights, in their order."""
-        found = hashlib.blake2b(digest_size=16)
+        """A digest of tokens and weights in their order."""
+        hasher = hashlib.blake2b(digest_size=16)
         for row in self.rows:
-            found.update(f"{row.ids} {row.prompt} {row.weight}\n".encode())
-        return found.hexdigest()
+            hasher.update(f"{row.ids} {row.prompt} {row.weight}\n".encode())
+        return hasher.hexdigest()
 
 
 class Encoder:
-    """Cuts examples of one template into tokens."""
+    """Tokenizes the examples of one template."""
 
     def __init__(self, name: str, loaded: Loaded, template: Template, *, most: int = 0) -> None:
-        """`name`: of the model, for messages. `most`: tokens of an example, prompt and answer; 0: what the model reads.
+        """`name`: the model's name for messages. `most`: most tokens of an example; 0: the model's limit.
 
-        Raises InputError: the template is a chat, and the tokenizer has no chat template; nothing ends an answer.
+        Raises InputError if the template is a chat and the tokenizer has no chat template, or if there is no end token.
         """
         self._template = template
         self._tokenizer = loaded.tokenizer
@@ -81,21 +81,22 @@ class Encoder:
         self.ending = self._ending(loaded)
 
     def encoded(self, examples: Iterable[Example]) -> Encoded:
-        """Those that are too long are counted, and never cut. Raises InputError: the chat template fails."""
-        found = Encoded()
+        """Tokenizes examples. Those that are too long are left out, never truncated. Raises InputError if the chat
+        template fails."""
+        result = Encoded()
         for example in examples:
             row = self.one(example)
             if row is None:
-                found.left_out[TOO_LONG] += 1
+                result.left_out[TOO_LONG] += 1
             else:
-                found.rows.append(row)
-        return found
+                result.rows.append(row)
+        return result
 
     def one(self, example: Example) -> Tokens | None:
-        """None: too long. Raises InputError."""
+        """Tokenizes an example; returns None if it is too long. Raises InputError."""
         try:
             prompt = self._reader.ids(example.prompt)
-            # The length at which the model would not be asked at all, or could not finish the answer.
+            # At inference the model gets no longer prompt, and cannot write a longer completion.
             room = self._reader.room(len(prompt), self._template.decoding.max_tokens)
         except ContextExceeded:
             return None
@@ -111,31 +112,31 @@ class Encoder:
         return ids
 
     def _ending(self, loaded: Loaded) -> tuple[int, ...]:
-        """The tokens that end an answer: what the chat template writes behind one up to a token that ends a sample, or
-        a special token that the template stops at, or the tokenizer's own end. Raises InputError."""
+        """The tokens that end an answer. With a chat template: the tokens after an answer up to the first stop token.
+        Otherwise a special token at which the template stops, or the tokenizer's end token. Raises InputError."""
         if self._template.kind == "chat":
             behind = self._text(self._behind_an_answer())
             at = next((at for at, token in enumerate(behind) if token in loaded.ends), None)
             if at is not None:
                 return tuple(behind[: at + 1])
         elif stops := self._reader.stop_tokens(self._template.output.stops):
-            return (min(stops),)  # a conversation that the template writes out
+            return (min(stops),)  # the template writes the conversation as text, without a chat template
         own: Any = self._tokenizer.eos_token_id
         if own is None and not loaded.ends:
             raise InputError(
-                f"{self._name}: neither the model nor its tokenizer has an end token: answers would never end"
+                f"{self._name}: neither the model nor its tokenizer has an end token: add `eos_token_id` to config.json"
             )
         return (own if own is not None else min(loaded.ends),)
 
     def _behind_an_answer(self) -> str:
-        """What a conversation has behind an answer. Raises InputError."""
+        """The text that a conversation has after an answer. Raises InputError."""
         messages = (ChatMessage("user", _QUESTION), ChatMessage("assistant", _ANSWER))
         if self._tokenizer.chat_template:
             try:
                 text = self._tokenizer.apply_chat_template(
                     [{"role": each.role, "content": each.content} for each in messages], tokenize=False
                 )
-            except Exception as error:  # a template is a program that may refuse anything
+            except Exception as error:  # a chat template is a program that can raise any error
                 raise InputError(
                     f"{self._name}: its chat template fails: {' '.join(str(error).split())[:300]}"
                 ) from error

@@ -1,7 +1,7 @@
-"""Training data from traced proofs: what `proofmesh trace` writes, LeanDojo's JSON, and lines of transitions or proofs.
+"""Training data from traced proofs: files of `proofmesh trace`, LeanDojo's JSON, and lines of transitions or proofs.
 
-LeanDojo's theorems come as {full_name, traced_tactics: [{tactic, state_before, state_after}], ...}, in version 1
-(Benchmark 4, arXiv 2306.15626) and 2 alike; version 2 adds `theorem_statement`.
+A theorem of LeanDojo is {full_name, traced_tactics: [{tactic, state_before, state_after}], ...}, both in version 1
+(Benchmark 4, arXiv 2306.15626) and in version 2, which adds `theorem_statement`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Tactic(msgspec.Struct):
 
 
 class _DojoTheorem(msgspec.Struct):
-    """A theorem of LeanDojo's; other fields are passed over."""
+    """A theorem of LeanDojo; other fields are ignored."""
 
     full_name: str
     traced_tactics: list[_Tactic] = []
@@ -55,7 +55,7 @@ class _Block(msgspec.Struct):
 
 
 class _TracedTheorem(msgspec.Struct):
-    """A theorem of theorems.jsonl; other fields are passed over."""
+    """A theorem of theorems.jsonl; other fields are ignored."""
 
     name: str
     kind: str
@@ -67,12 +67,12 @@ class _TracedTheorem(msgspec.Struct):
 
 
 def leandojo(path: Path) -> list[Step]:
-    """The steps of a LeanDojo file, theorems without tactics passed over. Raises InputError."""
+    """The steps of a LeanDojo file. Theorems without tactics are skipped. Raises InputError."""
     try:
         theorems = msgspec.json.decode(path.read_bytes(), type=list[_DojoTheorem])
     except msgspec.DecodeError as error:
         raise InputError(
-            f"{path}: no list of LeanDojo's theorems ({error}); expected [{{full_name, traced_tactics: [{{tactic, "
+            f"{path}: not a list of LeanDojo's theorems ({error}); expected [{{full_name, traced_tactics: [{{tactic, "
             "state_before}, ...]}, ...]"
         ) from error
     return [step for theorem in theorems for step in _dojo_steps(theorem)]
@@ -88,15 +88,15 @@ def _dojo_steps(theorem: _DojoTheorem) -> Iterator[Step]:
 
 
 def steps_file(path: Path) -> list[Step]:
-    """The atomic steps of a trace's steps.jsonl, or lines of transitions in any form that `proofmesh train` reads.
-    Raises InputError."""
-    found: list[Step] = []
+    """The atomic steps of a trace's steps.jsonl, or transitions in any form that `proofmesh train` reads. Raises
+    InputError."""
+    steps: list[Step] = []
     for where, row in lines(path):
         statement = stated(str(row.get("statement") or ""))
         prefix = f"{row.get('file', '')}:" if "file" in row else ""
         try:
-            # A trace's rows say the state as the policy reads it, and so do ours of transitions.
-            found += [
+            # In traces and in lines of transitions, states have the text that the policy reads.
+            steps += [
                 Step(
                     prefix + each.theorem,
                     each.transition.state,
@@ -108,18 +108,18 @@ def steps_file(path: Path) -> list[Step]:
             ]
         except BadRow as error:
             raise InputError(f"{where}: {error}") from error
-    return found
+    return steps
 
 
 def theorems_file(path: Path) -> Data:
-    """Whole proofs, as written, of a trace's theorems.jsonl: of theorems and lemmas whose proof is one block of
-    tactics. Raises InputError."""
+    """Whole proofs of a trace's theorems.jsonl, as written: of theorems and lemmas whose proof is one tactic block.
+    Raises InputError."""
     data = Data()
     for where, row in lines(path):
         try:
             theorem = msgspec.convert(row, _TracedTheorem)
         except msgspec.ValidationError as error:
-            raise InputError(f"{where}: no theorem of a trace: {error}") from error
+            raise InputError(f"{where}: not a theorem of a trace: {error}") from error
         proof = _traced_proof(theorem)
         if isinstance(proof, Proof):
             data.proofs.append(proof)
@@ -129,7 +129,7 @@ def theorems_file(path: Path) -> Data:
 
 
 def _traced_proof(theorem: _TracedTheorem) -> Proof | str:
-    """The whole proof of a traced theorem, or why there is none."""
+    """The whole proof of a traced theorem, or the reason why there is none."""
     if theorem.error:
         return SORRY if "sorry" in theorem.error else "of theorems that Lean does not accept"
     if theorem.kind not in ("theorem", "lemma"):
@@ -140,7 +140,7 @@ def _traced_proof(theorem: _TracedTheorem) -> Proof | str:
         stated = parse_statement(theorem.statement)
     except StatementError:
         return "statements that cannot be read"
-    header = "\n".join(theorem.context)  # its namespace is opened there, so the name is the short one
+    header = "\n".join(theorem.context)  # the header opens the namespace, so the short name is used
     script = "\n".join(each.tactic for each in _outermost(theorem.blocks[0].tactics))
     if leaves_something_out(script) or not script:
         return SORRY
@@ -150,7 +150,7 @@ def _traced_proof(theorem: _TracedTheorem) -> Proof | str:
 
 
 def _outermost(tactics: Iterable[_Place]) -> Iterator[_Place]:
-    """Those that stand inside no other one."""
+    """The tactics that are not inside another tactic."""
     end = (0, 0)
     for each in sorted(tactics, key=lambda each: (each.start, (-each.end[0], -each.end[1]))):
         if each.start >= end:
@@ -159,7 +159,7 @@ def _outermost(tactics: Iterable[_Place]) -> Iterator[_Place]:
 
 
 def proofs_file(path: Path) -> Data:
-    """Whole proofs from lines with `statement` (or `formal_statement`), `proof` (or `formal_proof`), and perhaps
+    """Whole proofs from lines with `statement` (or `formal_statement`), `proof` (or `formal_proof`), and optionally
     `name`, `header`, `weight`. Raises InputError."""
     data = Data()
     for where, row in lines(path):
@@ -191,10 +191,10 @@ def _row_proof(row: Row, where: str) -> Proof | str:
 
 
 def rows_file(path: Path) -> Data:
-    """A file of lines whose first one says what they are: transitions, or whole proofs. Raises InputError."""
+    """The data of a file of transitions or of whole proofs; the first line decides which. Raises InputError."""
     first = next(lines(path), None)
     if first is None:
-        raise InputError(f"{path}: there is nothing in it")
+        raise InputError(f"{path}: is empty")
     _, row = first
     if "blocks" in row and "statement" in row:
         return theorems_file(path)
@@ -204,7 +204,7 @@ def rows_file(path: Path) -> Data:
 
 
 def stated(text: str) -> str:
-    """`stated_as` of a statement's text; empty where it cannot be read."""
+    """`stated_as` of a statement's text; empty if the text cannot be parsed."""
     if not text:
         return ""
     try:
@@ -214,7 +214,7 @@ def stated(text: str) -> str:
 
 
 def lines(path: Path) -> Iterator[tuple[str, Row]]:
-    """The rows of a .jsonl or .jsonl.gz file, each with its place for messages. Raises InputError."""
+    """The rows of a .jsonl or .jsonl.gz file, each with its file and line for messages. Raises InputError."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -228,4 +228,4 @@ def _object(where: str, line: bytes) -> Row:
     try:
         return msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise InputError(f"{where}: no JSON object ({error}): {line[:60]!r}") from error
+        raise InputError(f"{where}: not a JSON object ({error}): {line[:60]!r}") from error

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "node.training": {"common", "node.bank", "node.lean", "node.model"},
     "node.rewards": {"common", "node.lean", "node.llm"},
     "node.tuning": {"common", "node.bank", "node.lean", "node.llm", "node.model", "node.rewards", "node.training"},
-    "node.retrieval": {"common", "node.bank", "node.lean", "node.llm", "node.tuning"},
+    "node.retrieval": {"common", "node.bank", "node.lean", "node.llm", "node.training", "node.tuning"},
     "node.progress": {"common", "node.bank", "node.lean", "node.llm", "node.model", "node.training", "node.tuning"},
     # Roles.
     "node.learner": {"common", "node.bank", "node.lean", "node.model", "node.training"},

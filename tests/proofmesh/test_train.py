@@ -24,7 +24,7 @@ def test_keyword_arguments_are_the_flags_of_the_command():
 
 
 def test_a_reward_is_named_so_that_another_process_finds_it():
-    with pytest.raises(proofmesh.BadInput, match="put it into a file"):
+    with pytest.raises(proofmesh.BadInput, match="move it into a file"):
         train.grpo("model", reward=lambda **_: [], out="runs/x")
 
 

@@ -73,7 +73,7 @@ def test_the_patch_with_most_proofs_is_the_best_one_and_files_are_written_once(s
     assert write_patches(repository, [best]) == []
     file.write_text("somebody's")
     (problem,) = write_patches(repository, [best])
-    assert "it has changed since" in problem and file.read_text() == "somebody's"
+    assert "has changed since" in problem and file.read_text() == "somebody's"
 
 
 def test_forgetting_and_backward_transfer_follow_from_the_accuracies():
@@ -87,7 +87,7 @@ def test_forgetting_and_backward_transfer_follow_from_the_accuracies():
 
 
 def test_files_that_are_no_agents_are_told(tmp_path):
-    with pytest.raises(AgentError, match="holds no agent"):
+    with pytest.raises(AgentError, match="has no agent"):
         AgentStore(tmp_path, read_only=True)
     (tmp_path / "agent.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(AgentError, match="damaged"):

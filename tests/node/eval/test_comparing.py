@@ -188,7 +188,7 @@ def test_the_same_words_behind_another_header_are_another_statement(tmp_path):
     )
     with pytest.raises(
         ComparisonError,
-        match=r"a and b have no statement in common: one is of pocket:test, .* FILE.jsonl \(1 say the same, and",
+        match=r"a and b have no statement in common: one evaluates pocket:test, .* FILE.jsonl \(1 statements are equal",
     ):
         compared(first, second)
 
@@ -196,7 +196,7 @@ def test_the_same_words_behind_another_header_are_another_statement(tmp_path):
 def test_nothing_decided_on_both_sides_is_an_error(tmp_path):
     first = write(tmp_path / "a", [undecided("t1"), *outcomes({"t2": 1})])
     second = write(tmp_path / "b", [undecided("t2"), *outcomes({"t1": 1})])
-    with pytest.raises(ComparisonError, match="share 2 statements, and none of them is solved or unsolved in all"):
+    with pytest.raises(ComparisonError, match="share 2 statements, but none of them is solved or unsolved in all"):
         compared(first, second)
 
 
@@ -236,7 +236,7 @@ def test_an_unfinished_evaluation_and_attempts_that_ended_by_time_are_told(tmp_p
     first = write(tmp_path / "a", outcomes({"t1": 3, "t2": 0}))
     second = write(tmp_path / "b", [unsolved("t1", ended=Ended.SECONDS)], [statement("t1"), statement("t2")])
     warnings = compared(first, second).warnings
-    assert "b: is not finished: 1 attempt missing" in warnings
+    assert "b: not finished: 1 attempt missing" in warnings
     assert any(each.startswith("b: 1 attempt had no more time") for each in warnings)
 
 
@@ -244,7 +244,7 @@ def test_seeds_that_are_not_alike_are_told(tmp_path):
     first = [write(tmp_path / "a0", outcomes({"t1": 3})), write(tmp_path / "a1", outcomes({"t1": 3}), method="random")]
     second = write(tmp_path / "b", outcomes({"t1": 3}), seed=5)
     warnings = compared(first, second).warnings
-    assert any("are not alike: method (mcts / random)" in each for each in warnings)
+    assert any("they also differ in method (mcts / random)" in each for each in warnings)
     assert any("two of its evaluations have the same seed and the same weights" in each for each in warnings)
 
 
@@ -271,7 +271,7 @@ def test_who_solves_more_spends_less_so_what_was_given_shows_where_neither_solve
 
 def test_an_evaluation_is_not_compared_with_itself_or_with_nothing(tmp_path):
     only = write(tmp_path / "a", outcomes({"t1": 3}))
-    with pytest.raises(ComparisonError, match="is named twice"):
+    with pytest.raises(ComparisonError, match="named twice"):
         compared(only, only)
     with pytest.raises(ComparisonError, match="one side is no comparison"):
         compared([only])

@@ -102,7 +102,7 @@ def test_more_passes_may_be_asked_for_later(tmp_path):
 
 
 def test_one_process_works_on_a_folder(tmp_path):
-    with EvaluationFolder(tmp_path), pytest.raises(FolderError, match="another evaluation is at work in this folder"):
+    with EvaluationFolder(tmp_path), pytest.raises(FolderError, match="another evaluation is running in this folder"):
         EvaluationFolder(tmp_path)
     with EvaluationFolder(tmp_path):
         pass
@@ -123,7 +123,7 @@ def test_a_damaged_line_is_named(tmp_path):
 
 
 def test_a_folder_without_an_evaluation_says_so(tmp_path):
-    with pytest.raises(FolderError, match="no evaluation is there"):
+    with pytest.raises(FolderError, match="has no evaluation"):
         read(tmp_path)
 
 

@@ -145,7 +145,7 @@ def test_after_a_kill_in_training_the_agent_goes_on_learns_fills_writes_and_repo
     assert "seed was 0, is 3. Go on as it was" in capsys.readouterr().err
     (tmp_path / "easy" / "Easy.lean").write_text("-- somebody's\n")
     assert main(agent()) == 1
-    assert "skipped: " in (told := capsys.readouterr().err) and "not as in its commit: Easy.lean" in told
+    assert "skipped: " in (told := capsys.readouterr().err) and "has uncommitted changes (Easy.lean" in told
 
 
 @pytest.mark.lean
@@ -190,12 +190,12 @@ def test_bad_input_gets_a_line_and_code_2(calling, tmp_path, monkeypatch):
         ("pinned",): "no `lake` is to be found",
         ("origin", "--start", "nowhere"): "no checkpoint under nowhere",
         ("origin", "--policy", "own:nowhere"): "--policy own:nowhere: ",
-        ("origin", "--start-data", "text:bank"): "the agent learns from transitions",
-        ("status", "nothing"): "holds no agent",
+        ("origin", "--start-data", "text:bank"): "name transitions:WHERE",
+        ("status", "nothing"): "has no agent",
     }
     for asked, reason in refused.items():
         code, _, said = run(*asked, *(() if asked[:1] == ("status",) else ("--out", "out")))
         assert code == 2 and reason in said, (asked, said)
         assert all(line.startswith(("proofmesh agent:", "skipped:")) for line in said.splitlines())
-    with pytest.raises(ConfigError, match="less than one row"):
+    with pytest.raises(ConfigError, match="must be at least --length"):
         run("origin", "--length", "512", "--batch-tokens", "256")

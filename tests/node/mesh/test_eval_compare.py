@@ -149,9 +149,9 @@ def test_names_that_a_terminal_would_obey_are_shown_as_text(tmp_path, capsys):
     [
         (["list"], "one side is no comparison: name two or more folders"),
         ([], "one side is no comparison: name two or more folders"),
-        (["list", "list"], "list: is named twice; an evaluation cannot be compared with itself"),
-        (["list", "nowhere"], "nowhere: no evaluation is there (no evaluation.json)"),
-        (["list", "other"], "list and other have no statement in common: one is of pocket:test, the other of x.jsonl"),
+        (["list", "list"], "list: named twice; name two different evaluations"),
+        (["list", "nowhere"], "nowhere: has no evaluation (no evaluation.json)"),
+        (["list", "other"], "list and other have no statement in common: one evaluates pocket:test, the other x.jsonl"),
         (["list", "damaged"], "attempts.jsonl, line 1: cannot be read"),
         (["list", "foreign"], "evaluation.json: cannot be read"),
         (["list", "network", "--picture", "x.gif"], "--picture x.gif: name a .png or .svg file"),

@@ -125,9 +125,9 @@ def test_a_row_that_is_wrong_is_one_line_and_code_2(changes, message, tmp_path, 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--data", "nowhere"], "--data nowhere: there is no such file or folder"),
-        (["--seed", "0", "some/model"], "--from-scratch: name a model to begin with or say this, one of the two"),
-        (["--shape.heads", "3"], "--shape.width 32 is no multiple of --shape.heads 3"),
+        (["--data", "nowhere"], "--data nowhere: no such file or folder"),
+        (["--seed", "0", "some/model"], "--from-scratch: give either this flag or the name of a model"),
+        (["--shape.heads", "3"], "--shape.width 32: must be a multiple of --shape.heads 3"),
         (["--held-out", "1"], "all theorems are held out"),
         (["--rate", "0"], "--rate: expected `float` > 0.0"),
     ],
@@ -142,7 +142,7 @@ def test_an_empty_file_is_refused(tmp_path, capsys):
     empty = tmp_path / "empty.jsonl"
     empty.touch()
     assert command.main(flags(empty, tmp_path / "out")) == 2
-    assert "there is nothing in it" in capsys.readouterr().err
+    assert "is empty" in capsys.readouterr().err
 
 
 @pytest.mark.compute

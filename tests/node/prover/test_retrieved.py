@@ -135,7 +135,7 @@ def test_no_premises_give_no_tactics():
 
 
 def test_a_prover_whose_index_is_not_there_says_so_before_it_starts():
-    with pytest.raises(ValueError, match=r"policy: premises: nowhere: no index of premises is there"):
+    with pytest.raises(ValueError, match=r"policy: premises: nowhere: has no index of premises"):
         ProverSettings(policy="tactics", premises="nowhere").check()
     ProverSettings(policy="tactics").check()
 
@@ -144,5 +144,5 @@ def test_commands_that_ask_a_mesh_refuse_an_index_of_this_machine():
     with pytest.raises(eval.UsageProblem, match=r"\[prover\] premises"):
         eval.check(eval.EvalSettings(bench="pocket:test", url="nats://127.0.0.1:1", premises="premises"))
     proving = ProvingSettings(premises="nowhere", policy="tactics")
-    with pytest.raises(BadPolicy, match="premises: nowhere: no index"):
+    with pytest.raises(BadPolicy, match="premises: nowhere: has no index"):
         SoloProver(None, proving)

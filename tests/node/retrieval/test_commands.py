@@ -12,10 +12,11 @@ from node.retrieval.corpus import read_corpus
 from node.retrieval.errors import RetrievalError
 from node.retrieval.index import PremiseIndex
 from node.retrieval.queries import read_queries
-from node.retrieval.run_folder import RunFolder
 from node.retrieval.scratch import Shape
 from node.retrieval.settings import RetrieverSettings
 from node.retrieval.training import begin_model, train
+from node.training.errors import NotFinite
+from node.tuning.run_folder import RunFolder
 from tests.node.retrieval.conftest import SHAPE
 
 pytestmark = pytest.mark.compute
@@ -34,23 +35,22 @@ def test_a_training_that_has_ended_does_nothing_again(library_folder, retriever,
     before = (retriever / "model" / "model.safetensors").read_bytes()
     arguments = ["--data", str(library_folder), "--out", str(retriever), *SHAPE, "--batch", "16", "--rate", "0.05"]
     assert train_command.main([*arguments, "--steps", "60"]) == 0
-    assert "is there already" in capfd.readouterr().err
     assert (retriever / "model" / "model.safetensors").read_bytes() == before
     assert train_command.main([*arguments, "--steps", "50"]) == 2
-    assert "holds a training that differs in steps" in capfd.readouterr().err
+    assert "holds a run with other settings (steps was 60, is 50)" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ([], "--data is missing"),
-        (["--data", "X"], "name either --base MODEL or --from-scratch"),
+        (["--data", "X"], "--from-scratch: give either this flag or --base MODEL"),
         (["--data", "nowhere", "--from-scratch"], "nowhere/corpus.jsonl: cannot be read"),
         (["--data", "LIBRARY", "--base", "./nowhere"], "./nowhere: no such folder"),
-        (["--data", "LIBRARY", "--base", "LIBRARY"], "no model is there"),
-        (["--data", "LIBRARY", "--from-scratch", "--negatives", "500"], "0 training examples are left"),
+        (["--data", "LIBRARY", "--base", "LIBRARY"], "has no model"),
+        (["--data", "LIBRARY", "--from-scratch", "--negatives", "500"], "0 training examples remain"),
         (["--data", "LIBRARY", "--from-scratch", "--held-out", "1"], "no state to train on"),
-        (["--data", "X", "--from-scratch", "--shape.width", "30"], "no multiple of --shape.heads"),
+        (["--data", "X", "--from-scratch", "--shape.width", "30"], "must be a multiple of --shape.heads"),
         (["--data", "X", "--from-scratch", "--batch", "0"], "--batch"),
     ],
 )
@@ -67,12 +67,14 @@ def test_a_loss_that_is_no_number_ends_the_training_and_is_in_no_checkpoint(libr
     corpus = read_corpus(library_folder)
     queries = read_queries(settings.data, corpus, held_out=10)
     folder = RunFolder(tmp_path / "out")
-    folder.begin(settings, corpus, queries)
+    folder.begin({"kind": "retriever"})
     model = begin_model(settings, corpus, queries.train)
     next(model.parameters()).data[:] = float("nan")
-    with pytest.raises(RetrievalError, match="the loss is nan at step 0: lower --rate"):
+    with pytest.raises(
+        NotFinite, match=r"the loss of step 1 is not a number; there is no checkpoint yet.*smaller --rate"
+    ):
         train(model, queries.train, corpus, folder, settings)
-    assert folder.last_checkpoint() is None and not folder.model.exists()
+    assert folder.last() is None and not folder.model.exists()
 
 
 def test_search_finds_what_was_trained_and_only_what_may_be_used(premise_index, capsys, monkeypatch):
@@ -100,16 +102,16 @@ def test_eval_tells_recall_beside_bm25(library_folder, premise_index, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["find"], "no `find`; there are index, search, eval"),
-        (["search", "⊢ p", "--index", "nowhere"], "nowhere: no index of premises is there"),
+        (["find"], "no command `find`; name one of index, search, eval"),
+        (["search", "⊢ p", "--index", "nowhere"], "nowhere: has no index of premises"),
         (["search", " ", "--index", "INDEX"], "the state is empty"),
-        (["search", "⊢ p", "--index", "INDEX", "--line", "3"], "--line is of a file"),
+        (["search", "⊢ p", "--index", "INDEX", "--line", "3"], "--line needs a file"),
         (["search", "⊢ p", "--index", "INDEX", "--file", "Gone.lean"], "no file `Gone.lean`"),
         (["eval", "--index", "INDEX"], "--data is missing"),
         (["index", "--corpus", "nowhere", "--model", "m"], "nowhere/corpus.jsonl: cannot be read"),
         (
             ["index", "--corpus", "LIBRARY", "--model", "MODEL", "--out", "LIBRARY"],
-            "holds something else than an index",
+            "holds something else (no index.json)",
         ),
     ],
 )

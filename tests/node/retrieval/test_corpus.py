@@ -71,12 +71,12 @@ def test_what_is_no_corpus_is_told_in_one_line(tmp_path):
     with pytest.raises(RetrievalError, match=r"cannot be read .*; `proofmesh trace --format leandojo` writes"):
         read_corpus(tmp_path)
     (tmp_path / "corpus.jsonl").write_text('{"path": "A.lean"}\n')
-    with pytest.raises(RetrievalError, match=r"line 1 is no file of a corpus: .*`imports`"):
+    with pytest.raises(RetrievalError, match=r"line 1: not a file of a corpus: .*`imports`"):
         read_corpus(tmp_path)
     (tmp_path / "corpus.jsonl").write_text(json.dumps({"path": "A.lean", "imports": [], "premises": []}))
     with pytest.raises(RetrievalError, match="has no premises"):
         read_corpus(tmp_path)
-    with pytest.raises(RetrievalError, match=r"`A.lean` stands there twice"):
+    with pytest.raises(RetrievalError, match=r"`A.lean` occurs twice"):
         corpus_of([file_row("A.lean", (), (1, "a")), file_row("A.lean", (), (1, "b"))], "x")
     with pytest.raises(RetrievalError, match=r"no file `Nowhere.lean`; name one as the corpus does"):
         CORPUS.file("Nowhere")

@@ -1,4 +1,4 @@
-"""A training of a retriever that is killed goes on from its last checkpoint, and ends where it would have ended."""
+"""A retriever's training that is killed resumes from its last checkpoint, and ends with the same weights."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ async def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(libra
     child = await asyncio.create_subprocess_exec(*command_line(library_folder, tmp_path / "killed"), stderr=DEVNULL)
     checkpoints = tmp_path / "killed" / "checkpoints"
     try:
-        await eventually(lambda: len(list(checkpoints.glob("*/trainer_state.json"))) >= 2, timeout=120)
+        await eventually(lambda: len(list(checkpoints.glob("*/complete.json"))) >= 2, timeout=120)
     finally:
         child.kill()
         await child.wait()

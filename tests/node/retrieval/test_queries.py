@@ -51,5 +51,5 @@ def test_what_is_no_list_of_theorems_is_told(tmp_path, corpus):
     with pytest.raises(RetrievalError, match=r"has neither theorems.json nor random/train.json"):
         read_queries([tmp_path], corpus, held_out=0)
     (tmp_path / "theorems.json").write_text('{"no": "list"}')
-    with pytest.raises(RetrievalError, match="no list of theorems as LeanDojo writes it"):
+    with pytest.raises(RetrievalError, match="not a list of LeanDojo's theorems"):
         read_queries([tmp_path], corpus, held_out=0)

@@ -103,16 +103,16 @@ def test_what_cannot_be_reached_is_none_and_says_so():
 
 def test_a_statement_that_lean_refuses_says_nothing_about_the_proof():
     (judged,) = LeanReward(at_once=2, seconds=3).judge(["rfl"], theorem=["theorem t : Nope.nope 1 = 2"])
-    assert judged.verdict is Verdict.UNKNOWN and "refuses the statement" in judged.reason
+    assert judged.verdict is Verdict.UNKNOWN and "rejects the statement" in judged.reason
 
 
 def test_columns_that_are_wrong_are_named():
     reward = LeanReward()
     for columns, words in (
         ({}, "no column `theorem`"),
-        ({"theorem": [FOUR, FOUR]}, "one value for each of the 1"),
+        ({"theorem": [FOUR, FOUR]}, "needs one value for each of the 1"),
         ({"theorem": ["theorem t (x : Nat"]}, "never closed"),
-        ({"theorem": [3]}, "no text of a statement"),
+        ({"theorem": [3]}, "must be the text of a statement"),
     ):
         with pytest.raises(BadRow, match=words):
             reward(completions=["rfl"], **columns)

@@ -44,11 +44,11 @@ def test_a_function_of_the_current_folder_is_found(module):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nowhere_rewards:f", "there is no module `nowhere_rewards`"),
+        ("nowhere_rewards:f", "no module `nowhere_rewards`"),
         ("missing_rewards:f", "no module `no_such_package_here`, which `missing_rewards` imports"),
-        ("broken_rewards:f", "`broken_rewards` fails: "),
+        ("broken_rewards:f", "`broken_rewards` cannot be imported: ZeroDivisionError"),
         ("own_rewards:no", "has no `no`"),
-        ("own_rewards:THREE", "is no function, but int"),
+        ("own_rewards:THREE", "is not a function but int"),
         ("own_rewards:narrow", "cannot be called as TRL calls it"),
     ],
 )
@@ -65,8 +65,8 @@ def test_what_is_no_reward_is_refused(module, name, words):
         ([1.0, float("nan")], "nan for completion 1"),
         ([float("inf"), 1.0], "inf for completion 0"),
         (["high", 1.0], "'high' for completion 0"),
-        (0.5, "float, and not a list"),
-        (None, "NoneType, and not a list"),
+        (0.5, "float; return a list"),
+        (None, "NoneType; return a list"),
     ],
 )
 def test_answers_that_are_no_rewards_are_refused(found, words):
@@ -79,5 +79,5 @@ def test_a_reward_that_fails_is_told_in_one_line():
     def failing(completions, **kwargs):
         raise KeyError("theorem")
 
-    with pytest.raises(InputError, match="--reward m:failing: fails: KeyError: 'theorem'"):
+    with pytest.raises(InputError, match="--reward m:failing: raised KeyError: 'theorem'"):
         checked(failing, "m:failing")(completions=["a"])

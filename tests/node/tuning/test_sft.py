@@ -149,7 +149,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_end(
 def test_a_finished_run_is_not_repeated_and_another_one_is_refused(tiny: Path, steps: Path, tmp_path: Path) -> None:
     first = run(settings(tiny, steps, tmp_path / "out", steps=1))
     assert run(settings(tiny, steps, tmp_path / "out", steps=1)) == first
-    with pytest.raises(InputError, match=r"other settings is there \(seed was 0, is 1\).*--fresh"):
+    with pytest.raises(InputError, match=r"holds a run with other settings \(seed was 0, is 1\).*--fresh"):
         run(settings(tiny, steps, tmp_path / "out", steps=1, seed=1))
     assert run(settings(tiny, steps, tmp_path / "out", steps=2, fresh=True))["steps"] == 2
     (tmp_path / "mine").mkdir()
@@ -160,7 +160,10 @@ def test_a_finished_run_is_not_repeated_and_another_one_is_refused(tiny: Path, s
 
 def test_two_processes_do_not_train_in_one_folder(tiny: Path, steps: Path, tmp_path: Path) -> None:
     run(settings(tiny, steps, tmp_path / "out", steps=1))
-    with FileLock(tmp_path / "out" / LOCK), pytest.raises(InputError, match="another process is training there"):
+    with (
+        FileLock(tmp_path / "out" / LOCK),
+        pytest.raises(InputError, match="another process is training"),
+    ):
         run(settings(tiny, steps, tmp_path / "out", steps=1, fresh=True))
     assert (tmp_path / "out" / "model" / "config.json").exists()
 
@@ -223,7 +226,7 @@ def test_ctrl_c_keeps_a_checkpoint(tiny: Path, steps: Path, tmp_path: Path, monk
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(RunFolder, "completed", interrupt)
-    with pytest.raises(Interrupted, match="stopped at step 3 of 6; the same command goes on") as stopped:
+    with pytest.raises(Interrupted, match="stopped at step 3 of 6; the same command resumes it") as stopped:
         run(settings(tiny, steps, tmp_path / "out", steps=6))
     assert stopped.value.code == 130
     last = RunFolder(tmp_path / "out").last()
@@ -241,10 +244,10 @@ def test_held_out_theorems_are_measured_before_and_after(tiny: Path, steps: Path
     ("change", "message"),
     [
         ({"lora": LoraSettings(on=True, targets=("query",))}, "no such layer; it has down_proj, "),
-        ({"lora": LoraSettings(on=True, targets=("lm_head",))}, "an adapter of the output layer"),
+        ({"lora": LoraSettings(on=True, targets=("lm_head",))}, "an adapter on the output layer"),
         ({"kind": "proofs"}, "is for tactic; name one for whole-proof"),
         ({"kind": "both", "other_template": "stp"}, None),
-        ({"other_template": "bfs-prover-v2"}, "it is for tactic, as the model's own"),
+        ({"other_template": "bfs-prover-v2"}, "is for tactic, like the model's own"),
         ({"max_tokens": 3}, r"there are no steps to train on \(left out: 6 longer than the model reads\)"),
     ],
 )

@@ -37,10 +37,10 @@ def flags(model: Path, data: Path, out: Path, *more: str) -> list[str]:
     ("more", "message"),
     [
         (["--rate", "0"], "--rate: expected `float` > 0.0"),
-        (["--batch", "6", "--micro-batch", "4"], "--batch 6 is no multiple of --micro-batch 4"),
-        (["--data", "nowhere"], "--data nowhere: there is no such file or folder"),
+        (["--batch", "6", "--micro-batch", "4"], "--batch 6: must be a multiple of --micro-batch 4"),
+        (["--data", "nowhere"], "--data nowhere: no such file or folder"),
         (["--other-template", "no-such"], "--other-template: no template `no-such`"),
-        (["--device", "gpu9"], "there is no such device"),
+        (["--device", "gpu9"], "no such device"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_code_2(
@@ -62,7 +62,7 @@ def test_an_encoder_decoder_is_refused(steps: Path, tmp_path: Path, capsys: pyte
 
     folder = saved(t5(), tmp_path / "t5")
     assert sft_command.main(flags(Path(f"{folder}@reprover"), steps, tmp_path / "out")) == 2
-    assert "an encoder-decoder model: only causal language models are trained" in capsys.readouterr().err
+    assert "is an encoder-decoder model; name a causal language model" in capsys.readouterr().err
 
 
 @pytest.mark.compute

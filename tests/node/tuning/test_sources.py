@@ -146,12 +146,12 @@ def test_statements_of_benchmarks_are_never_trained_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", "{}", "no list of LeanDojo's theorems"),
+        ("a.json", "{}", "not a list of LeanDojo's theorems"),
         ("a.jsonl", '{"state": 1}', "line 1: no transitions"),
-        ("a.jsonl", "[1]", "line 1: no JSON object"),
-        ("a.jsonl", "", "there is nothing in it"),
-        ("a.sqlite", "x" * 5000, "no records of a run"),
-        ("a.txt", "x", "what format is it"),
+        ("a.jsonl", "[1]", "line 1: not a JSON object"),
+        ("a.jsonl", "", "is empty"),
+        ("a.sqlite", "x" * 5000, "not the database of a run"),
+        ("a.txt", "x", "unknown format"),
         ("a.jsonl", '{"state": "⊢ p", "tactic": "sorry", "remaining_steps": 1}', "nothing to train on.*1 of theorems"),
         ("a.jsonl", '{"state": "⊢ p", "tactic": "x", "remaining_steps": 1, "weight": 0}', "`weight` is 0"),
     ],
@@ -169,5 +169,5 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
         read(str(tmp_path))
     with pytest.raises(InputError, match="--keep-out: "):
         read_all(["bank"], ("no-such-benchmark",))
-    with pytest.raises(InputError, match="name what to train on"):
+    with pytest.raises(InputError, match="no sources; name"):
         read_all([], ())
