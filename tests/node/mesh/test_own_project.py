@@ -83,7 +83,7 @@ def test_verify_uses_the_project(project, config, tmp_path):
     result = run("verify", own)
     assert result.returncode == 2 and "Demo" in result.stderr, "pocket Lean knows no such module"
     result = run("verify", file, "--lean.project", tmp_path)
-    assert result.returncode == 2 and "is no Lake project" in result.stderr
+    assert result.returncode == 2 and "is not a Lake project" in result.stderr
 
 
 def test_a_sorry_of_a_projects_file_is_proved_with_the_projects_lean_and_modules(project):
