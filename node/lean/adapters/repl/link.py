@@ -214,7 +214,7 @@ def outcome_of(goals: Sequence[str]) -> Outcome:
     """The outcome of a tactic that left goals."""
     size = sum(map(len, goals))
     if size > MAX_GOALS:
-        message = f"it leaves {len(goals)} goals of {size} characters; at most {MAX_GOALS} are passed on"
+        message = f"it leaves {len(goals)} goals of {size} characters; the limit is {MAX_GOALS} characters"
         return Outcome(OutcomeKind.ERROR, message=message)
     return Outcome(OutcomeKind.GOALS, factorise(goals))
 
