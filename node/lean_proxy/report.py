@@ -1,4 +1,4 @@
-"""What a lean-proxy shows of itself: gauges for `/metrics`, values for its heartbeat, its health."""
+"""Reports on a lean-proxy: gauges for `/metrics`, values for its heartbeat, its health."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from node.lean.requests import Counts, Requests
 from node.lean_proxy.handlers import Handlers
 
 REPORT_SECONDS = 0.5
-"""Between two updates; heartbeats are about one second apart."""
+"""Seconds between two updates. Heartbeats are about one second apart."""
 
 
 async def report(ctx: NodeContext, requests: Requests, handlers: Handlers) -> None:
