@@ -101,7 +101,7 @@ def _file(path: Path) -> Iterator[Row]:
     elif path.suffix in TEXTS:
         yield from _text(path)
     elif not path.name.endswith(SUFFIXES):
-        raise SourceProblem(f"{path}: unknown format; use one of {', '.join((*SUFFIXES, *TEXTS))}")
+        raise SourceProblem(f"{path}: unknown format; known are {', '.join((*SUFFIXES, *TEXTS))}")
     elif ".jsonl" in path.name:
         yield from _lines(path)
     else:

@@ -40,14 +40,16 @@ class Handlers:
         """Rejected proofs."""
         self.checks = 0
         """Checks, each of one proof or of a batch of proofs."""
-        self._run_seconds = metrics.histogram("lean_run_seconds", "Time of a lean.run request, queueing included")
+        self._run_seconds = metrics.histogram("lean_run_seconds", "Time of a lean.run request, with queueing")
         self._verify_seconds = metrics.histogram("lean_verify_seconds", "Time of a verification")
         self._verified = metrics.counter("lean_verified", "Proofs verified", ["verdict"])
-        self._batches = metrics.histogram("lean_verify_batch", "Proofs of a check", buckets=BATCH_SIZES)
+        self._batches = metrics.histogram("lean_verify_batch", "Number of proofs in a check", buckets=BATCH_SIZES)
         self._proof_seconds = metrics.histogram(
-            "lean_verify_proof_seconds", "Time of a check for each verdict that came of it: queueing is not counted"
+            "lean_verify_proof_seconds", "Time of a check divided by its verdicts, without queueing"
         )
-        self._unsettled = metrics.counter("lean_verify_again", "Proofs that a batch left to smaller ones")
+        self._unsettled = metrics.counter(
+            "lean_verify_again", "Proofs without a verdict in a batch, which are checked again in smaller ones"
+        )
         verifier.statements.on_checked = self._checked
 
     async def run(self, request: LeanRunRequest) -> Message:
