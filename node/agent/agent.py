@@ -271,7 +271,9 @@ class Agent:
 
         measured_before = {each.repository for each in self.store.evaluations() if each.training == training}
         files = {each.number: self._data(each) for each in self.store.repositories() if each.place is not None}
-        missing = {number: each for number, each in {AGENT: start_files, **files}.items() if number not in measured_before}
+        missing = {
+            number: each for number, each in {AGENT: start_files, **files}.items() if number not in measured_before
+        }
         if not any(each.has_valid for each in missing.values()):
             return
         measured = measure(self.settings, self.folder / NETWORKS, network, missing)

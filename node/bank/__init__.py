@@ -1,1 +1,1 @@
-"""Theorem banks: reading one, and making one from other people's datasets."""
+"""Theorem banks: reads them, and imports them from public data sets."""

@@ -1,6 +1,7 @@
-"""Answers that a benchmark's statement leaves open: PutnamBench writes `abbrev ANSWER : T := sorry`, and the answer in
-a comment behind it. A prover is asked for the proof only, so the answer is put in its place in the statement, as
-PutnamBench's own script does (lean4/scripts/rewrite_solutions.py). Pure.
+"""Fills in the answers that a benchmark's statements leave open. Pure.
+
+PutnamBench writes `abbrev ANSWER : T := sorry`, followed by a comment with the answer. A prover should find only the
+proof, so the answer replaces ANSWER in the statement, as in PutnamBench's script lean4/scripts/rewrite_solutions.py.
 """
 
 from __future__ import annotations
@@ -15,23 +16,22 @@ _OPEN = re.compile(
 
 
 def filled(header: str, text: str) -> tuple[str, str]:
-    """A statement's header and text with `((ANSWER) : T)` for each answer that stands in a comment.
+    """A statement's header and text, with `((ANSWER) : T)` for each answer in a comment.
 
-    An answer without such a comment stays open, and so does one that has arguments; then the statement depends on
-    `sorry`, and is refused for it.
+    An answer without a comment, or with arguments, stays open. The statement then depends on `sorry` and is refused.
     """
-    for found in [*_OPEN.finditer(header), *_OPEN.finditer(text)]:
-        kind, answer = found["type"].strip(), _answer(found["comment"])
+    for match in [*_OPEN.finditer(header), *_OPEN.finditer(text)]:
+        kind, answer = match["type"].strip(), _answer(match["comment"])
         if not kind.startswith(":") or not answer:
             continue
-        header, text = header.replace(found.group(), ""), text.replace(found.group(), "")
+        header, text = header.replace(match.group(), ""), text.replace(match.group(), "")
         value = f"(({answer}) : {kind.removeprefix(':').strip()})"
-        header, text = (_replaced(found["name"], value, each) for each in (header, text))
+        header, text = (_replaced(match["name"], value, each) for each in (header, text))
     return header, text
 
 
 def _replaced(name: str, value: str, text: str) -> str:
-    """The text with a value for each occurrence of a name, but not of longer names."""
+    """The text with a name replaced by a value. Longer names that contain the name stay."""
     return re.sub(rf"(?<![\w.']){re.escape(name)}(?![\w'])", lambda _: value, text)
 
 

@@ -1,7 +1,7 @@
-"""Loads the theorem bank: statements by split, supervised transitions, a digest of all of it.
+"""Loads a theorem bank: statements by split, supervised transitions, a digest of its content.
 
-The truth about statements (which are false, and the proofs) lies beside them in a file that nothing here opens: only
-the scoring of the bank may look at it (`scripts/bank/score.py`).
+Another file of the bank says which statements are false, and has the proofs. Nothing here opens it: only the scoring
+of the bank may read it (`scripts/bank/score.py`).
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from node.bank.manifest import Manifest
 
 DIRECTORY = bundled_bank()
 BUNDLED = {name: bundled_bank(name) for name in ("pocket", "witness", "textbook")}
-"""Banks that come with proofmesh, by name: `pocket` and `witness` for learning, `textbook` for evaluations only."""
+"""The banks of proofmesh by name: `pocket` and `witness` for training, `textbook` only for evaluation."""
 
-MADE_BY = {"pocket": "build", "witness": "build --profile witness", "textbook": "textbook"}
-"""The module of `scripts.bank`, with its flags, that writes each of them."""
+BUILT_BY = {"pocket": "build", "witness": "build --profile witness", "textbook": "textbook"}
+"""The module of `scripts.bank`, with its flags, that builds each of them."""
 
 SPLITS = ("train", "valid", "test")
 TRANSITIONS = "transitions"
 CONTEXTS = "contexts"
 
 SAMPLE_SEED = 0
-"""Of the samples of a split that evaluations use: fixed, so that all of them are of the same statements."""
+"""Seed of the samples of a split in evaluations. It is fixed, so that all evaluations use the same statements."""
 
 PART = 1 << 20
-"""Bytes of a file that are held at a time."""
+"""Bytes of a file that are read at a time."""
 
 T = TypeVar("T")
 
 
 class Grouped(Protocol):
-    """What has a family and a level."""
+    """An object with a family and a level."""
 
     @property
     def family(self) -> str: ...
@@ -58,21 +58,21 @@ G = TypeVar("G", bound=Grouped)
 
 
 class BankError(ValueError):
-    """A file of the bank is missing or corrupt; the message names the file and the line, and says what to do."""
+    """A file of the bank is missing or damaged. The message names the file and the line, and says what to do."""
 
 
 class BankTheorem(msgspec.Struct, frozen=True):
-    """A statement of the bank. `family` and `level` (1-4) are for tables and samples; they say nothing of its truth."""
+    """A statement of the bank. `family` and `level` (1-4) are for tables and samples, and independent of its truth."""
 
     theorem: Theorem
     family: str
     level: int
     flaw: str = ""
-    """What is known to be wrong with it, and who says so; empty where nothing is."""
+    """A known flaw of the statement, with its source; empty if none is known."""
 
 
 class BankTransition(msgspec.Struct, frozen=True):
-    """One step of a proof that Lean accepted: state as the policy reads it, tactic, steps left (this one included)."""
+    """One step of an accepted proof: the state in the policy's form, the tactic, the remaining steps with this one."""
 
     theorem: str
     level: int
@@ -100,19 +100,19 @@ class _Statement(msgspec.Struct, frozen=True):
     family: str
     level: int
     header: str = ""
-    """Of imported statements (`proofmesh bank import`): imports, opens, definitions."""
+    """For imported statements (`proofmesh bank import`): imports, opens, definitions."""
     flaw: str = ""
     context: str = ""
-    """Of a theorem in a file: names the text above its command, which stands in CONTEXTS once."""
+    """For a theorem in a file: digest of the text above its command. The text itself is in CONTEXTS."""
     place: _Gap | None = None
-    """Its command around the gap (`common.places`)."""
+    """For a theorem in a file: its command around the gap (`common.places`)."""
 
 
 def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem]:
     """The statements of `train`, `valid` or `test`. Raises BankError."""
     if split not in SPLITS:
         raise BankError(f"no split {split!r}; there are {', '.join(SPLITS)}")
-    repeated: dict[str, str] = {}  # one text for all rows that have it: headers are long, and few
+    repeated: dict[str, str] = {}  # equal texts share memory: headers are long, and few different ones exist
     contexts: dict[str, Context] | None = None
     statements = []
     for row in decode(_file(directory, split), _Statement):
@@ -127,7 +127,7 @@ def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem
 
 
 def _contexts(directory: Path) -> dict[str, Context]:
-    """The texts that stand above theorems in files. Raises BankError."""
+    """The texts above theorems in files, by digest. Raises BankError."""
     return {row.digest: Context.of(row.text) for row in decode(_file(directory, CONTEXTS), _Context)}
 
 
@@ -136,20 +136,20 @@ def _placed(theorem: Theorem, row: _Statement, contexts: Mapping[str, Context], 
     assert row.place is not None
     if row.context not in contexts:
         path = _file(directory, CONTEXTS)
-        raise BankError(f"{path}: no context {row.context}, which {row.name} of {split} has; {_remedy(directory)}")
+        raise BankError(f"{path}: no context {row.context}, which {row.name} of {split} needs; {_remedy(directory)}")
     place = Place(contexts[row.context], row.place.before, row.place.after, row.place.tactic)
     return msgspec.structs.replace(theorem, place=place)
 
 
 def splits(directory: Path = DIRECTORY) -> tuple[str, ...]:
-    """The splits that a bank has: an imported one may have some of them only."""
+    """The splits of a bank. An imported bank may not have all of them."""
     return tuple(split for split in SPLITS if _file(directory, split).exists())
 
 
 def load_transitions(directory: Path = DIRECTORY, *, warm_start: bool = False) -> list[BankTransition]:
-    """Supervised transitions of the train split; for the warm start, those that the bank's manifest allows it.
+    """Supervised transitions of the train split. `warm_start`: only those that the bank's manifest allows for it.
 
-    Empty for a bank that has none. Raises BankError.
+    Empty for a bank without transitions. Raises BankError.
     """
     path = _file(directory, TRANSITIONS)
     if not path.exists() and directory.resolve() != DIRECTORY.resolve():
@@ -159,7 +159,7 @@ def load_transitions(directory: Path = DIRECTORY, *, warm_start: bool = False) -
 
 
 def manifest_of(directory: Path = DIRECTORY) -> Manifest:
-    """What the bank says of itself. Raises BankError."""
+    """The bank's manifest. Raises BankError."""
     try:
         return manifest.read(directory)
     except manifest.ManifestError as error:
@@ -167,9 +167,12 @@ def manifest_of(directory: Path = DIRECTORY) -> Manifest:
 
 
 def stratified(statements: Sequence[G], n: int, seed: int = SAMPLE_SEED) -> list[G]:
-    """n statements, spread over (family, level) in proportion, in the order of `statements`; fixed by the seed."""
+    """A sample of n statements, in proportion to the groups of (family, level), in the order of `statements`.
+
+    Equal seeds give equal samples.
+    """
     if n > len(statements):
-        raise ValueError(f"{n} statements wanted, {len(statements)} there")
+        raise ValueError(f"cannot sample {n} of {len(statements)} statements")
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
     for index, statement in enumerate(statements):
         groups[statement.family, statement.level].append(index)
@@ -177,15 +180,15 @@ def stratified(statements: Sequence[G], n: int, seed: int = SAMPLE_SEED) -> list
     ranked: list[tuple[float, int]] = []
     for key in sorted(groups):
         rng.shuffle(groups[key])
-        # The j-th of m has rank (j + u) / m: any prefix of the ranking takes an even share of every group.
+        # The j-th of m in a group has rank (j + u) / m, so any prefix of the ranking has an even share of all groups.
         ranked += [((place + rng.random()) / len(groups[key]), index) for place, index in enumerate(groups[key])]
     return [statements[index] for index in sorted(index for _, index in sorted(ranked)[:n])]
 
 
 def digest(directory: Path = DIRECTORY) -> str:
-    """Names the content of the bank and the choice of the warm start: a key for what is trained on it.
+    """A digest of the bank's content and of its warm start's rule: a key for networks trained on it.
 
-    Equal content gives equal digests, wherever the bank lies and whatever made it. Raises BankError.
+    Equal content gives equal digests, in any folder and from any source. Raises BankError.
     """
     total = hashlib.blake2b(digest_size=16)
     for name in (*SPLITS, TRANSITIONS, CONTEXTS):
@@ -203,34 +206,34 @@ def _file(directory: Path, name: str) -> Path:
 
 
 def _remedy(directory: Path) -> str:
-    """What to do about a file that is missing or damaged."""
-    for name, script in MADE_BY.items():
+    """What the user can do about a missing or damaged file."""
+    for name, script in BUILT_BY.items():
         if directory.resolve() == BUNDLED[name].resolve():
-            anew = f"make it anew with `python -m scripts.bank.{script}`"
-            return f"restore it with `git checkout -- data/{name}`, or {anew}"
+            build = f"build it again with `python -m scripts.bank.{script}`"
+            return f"restore it with `git checkout -- data/{name}`, or {build}"
     try:
         commands = list(manifest.read(directory).commands.values())
     except manifest.ManifestError:
         commands = []
-    anew = "; ".join(f"`{command}`" for command in commands)
-    return f"make the bank anew with {anew}" if anew else "restore it, or make a bank with `proofmesh bank import`"
+    imports = "; ".join(f"`{command}`" for command in commands)
+    return f"import the bank again with {imports}" if imports else "restore it, or run `proofmesh bank import`"
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[gzip.GzipFile]:
-    """The unpacked content of a file. Raises BankError, also for what is found in the middle of it."""
+    """The decompressed content of a file. Raises BankError, also while the content is read."""
     try:
         with gzip.open(path) as file:
             yield file
     except FileNotFoundError:
-        there = ", ".join(splits(path.parent)) or "none"
-        raise BankError(f"{path}: no such file (splits in this bank: {there}); {_remedy(path.parent)}") from None
+        available = ", ".join(splits(path.parent)) or "none"
+        raise BankError(f"{path}: no such file (splits in this bank: {available}); {_remedy(path.parent)}") from None
     except (OSError, EOFError, zlib.error) as error:
         raise BankError(f"{path}: cannot be read ({error}); {_remedy(path.parent)}") from error
 
 
 def decode(path: Path, kind: type[T]) -> Iterator[T]:
-    """The rows of a file of a bank, one after the other. Raises BankError."""
+    """Yields the rows of a bank's file. Raises BankError."""
     decoder = msgspec.json.Decoder(kind)
     with _opened(path) as file:
         for number, line in enumerate(file, start=1):
@@ -243,7 +246,7 @@ def decode(path: Path, kind: type[T]) -> Iterator[T]:
 
 
 def _content_digest(path: Path) -> bytes:
-    """Of what a file holds unpacked."""
+    """The digest of a file's decompressed content."""
     state = hashlib.blake2b()
     with _opened(path) as file:
         while part := file.read(PART):

@@ -1,5 +1,5 @@
-"""Reads what `proofmesh eval` is evaluated on: `pocket:test`, `textbook`, `bank:FOLDER`, `minif2f:test` and other known
-data sets, or files. Every row is accounted for: a statement, or one that could not be read, with the reason."""
+"""Reads the benchmarks of `proofmesh eval`: `pocket:test`, `textbook`, `bank:FOLDER`, `minif2f:test` and other known
+data sets, or files. Each row is counted: as a statement, or as unreadable with the reason."""
 
 from __future__ import annotations
 
@@ -29,58 +29,58 @@ TEST = "test"
 
 
 class BenchmarkError(ValueError):
-    """A benchmark cannot be used; the message says which, why, and what to do."""
+    """A benchmark cannot be used. The message says which one, why, and what to do."""
 
 
 @dataclass(frozen=True)
 class BenchmarkStatement:
-    """A statement to be proved. Its theorem's name is its id: no two of a benchmark have the same."""
+    """A statement to be proved. Its theorem's name is its id, which is unique in the benchmark."""
 
     theorem: Theorem
     family: str
     level: int
     flaw: str = ""
-    """What is known to be wrong with it, and who says so; empty where nothing is."""
+    """A known flaw of the statement, with its source; empty if none is known."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """The other fields of its row."""
+    """The remaining fields of its row."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What is evaluated on, and where it is from."""
+    """The statements of an evaluation, and their source."""
 
     spec: str
-    """As it was asked for."""
+    """The benchmark as the user named it."""
     name: str
     split: str
-    """Empty for files, of which all rows are taken."""
+    """Empty for files, whose rows are all used."""
     statements: tuple[BenchmarkStatement, ...]
     unread: tuple[Refusal, ...] = ()
-    """Rows that are no statements: neither solved nor unsolved, but counted."""
+    """Rows that are not statements. They count neither as solved nor as unsolved."""
     source: str = ""
     """Files, a folder, or an id of the hub."""
     revision: str = ""
-    """Of the hub's copy: its commit."""
+    """The commit of the hub's copy."""
     licence: str = ""
     homepage: str = ""
     paper: str = ""
     notes: tuple[str, ...] = ()
-    """What a reader of the results has to know."""
+    """Remarks that a reader of the results needs."""
 
     @property
     def rows(self) -> int:
-        """Rows in all."""
+        """The number of all rows."""
         return len(self.statements) + len(self.unread)
 
     @property
     def flawed(self) -> tuple[BenchmarkStatement, ...]:
-        """Statements that are known to be flawed: results are reported with and without them."""
+        """Statements with a known flaw. Results are reported with and without them."""
         return tuple(each for each in self.statements if each.flaw)
 
     @property
     def digest(self) -> str:
-        """Names the content: statements with their names and headers, in order, and the rows that were not read. Equal
-        content has equal digests, whatever file or copy it came from."""
+        """A digest of the content: the statements with names and headers, in order, and the unread rows. Equal content
+        has equal digests, from any file or copy."""
         total = hashlib.blake2b(digest_size=16)
         for each in self.statements:
             total.update(repr((each.theorem.name, each.theorem.header, *each.theorem.stated)).encode())
@@ -94,8 +94,8 @@ def load_benchmark(
     """Read a benchmark: `pocket[:SPLIT]`, `witness[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a
     known data set, or `FILE[,FILE]`.
 
-    SPLIT is `test` where none is given. `data`: folders with local copies of data sets; `revision`: of the hub's copy.
-    With a toolchain, a bank whose statements were tried under another Lean is refused. Raises BenchmarkError.
+    The default of SPLIT is `test`. `data`: folders with local copies of data sets. `revision`: revision of the hub's
+    copy. `toolchain`: refuse a bank whose statements were tried under another Lean. Raises BenchmarkError.
     """
     try:
         benchmark = _load(spec.strip(), data, toolchain, revision)
@@ -103,7 +103,9 @@ def load_benchmark(
         raise BenchmarkError(str(error)) from error
     if not benchmark.statements:
         first = f": {benchmark.unread[0].name}: {benchmark.unread[0].reason}" if benchmark.unread else ""
-        raise BenchmarkError(f"{spec}: there is no statement in it ({benchmark.rows} rows{first})")
+        raise BenchmarkError(
+            f"{spec}: there is no statement in it ({benchmark.rows} rows{first}); check the file or the split"
+        )
     return benchmark
 
 
@@ -132,10 +134,10 @@ def _load(spec: str, data: Sequence[Path], toolchain: LeanToolchain | None, revi
 
 
 def _unknown(spec: str, files: Sequence[str]) -> str:
-    """Why nothing is meant by a benchmark's name, and what it may have been."""
+    """The error for an unknown benchmark, with a similar name."""
     missing = [file for file in files if not Path(file).exists()]
     if any(file.endswith((*SUFFIXES, *TEXTS)) or "/" in file for file in missing):
-        return f"{missing[0]}: no such file"
+        return f"{missing[0]}: no such file; check the path"
     near = difflib.get_close_matches(spec.partition(":")[0].lower(), [*bank.BUNDLED, *KNOWN], n=1)
     meant = f" (did you mean `{near[0]}`?)" if near else ""
     endings = ", ".join((*SUFFIXES, *TEXTS))
@@ -144,7 +146,7 @@ def _unknown(spec: str, files: Sequence[str]) -> str:
 
 
 def _folder_and_split(text: str) -> tuple[Path, str]:
-    """A bank's folder, and the split behind it, if one is named."""
+    """A bank's folder and the split after it; the default split is `test`."""
     folder, _, split = text.rpartition(":")
     if folder and split in bank.SPLITS and not Path(text).exists():
         return Path(folder), split
@@ -154,12 +156,13 @@ def _folder_and_split(text: str) -> tuple[Path, str]:
 def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | None) -> Benchmark:
     """A split of a theorem bank. Raises BankError, BenchmarkError."""
     if not folder.is_dir():
-        how = f"`proofmesh bank import SOURCE --out {folder}` makes a bank there"
-        raise BenchmarkError(f"{folder}: no such folder; {how}")
+        raise BenchmarkError(
+            f"{folder}: no such folder; make a bank there with `proofmesh bank import SOURCE --out {folder}`"
+        )
     manifest = bank.manifest_of(folder)
     for name, record in manifest.sources.items():
         if toolchain is not None and (problem := difference(record, toolchain)):
-            raise BenchmarkError(f"{folder}, {name}: {problem}; import it again with the Lean at hand")
+            raise BenchmarkError(f"{folder}, {name}: {problem}; import it again with this Lean")
     statements = bank.load_statements(split, folder)
     sources = list(manifest.sources.values())
     only = sources[0] if len(sources) == 1 else None
@@ -177,14 +180,14 @@ def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | Non
     )
 
 
-def _notes_of_bank(folder: Path, said: Manifest) -> tuple[str, ...]:
-    """What a reader of results on a bank has to know. Raises BankError."""
+def _notes_of_bank(folder: Path, record_of_bank: Manifest) -> tuple[str, ...]:
+    """Remarks for the results on a bank. Raises BankError."""
     notes = []
-    if said.digest and bank.digest(folder) != said.digest:
+    if record_of_bank.digest and bank.digest(folder) != record_of_bank.digest:
         notes.append("its content is not what was written (`proofmesh bank check` says more)")
-    if said.sources:
+    if record_of_bank.sources:
         in_bank = sum(len(bank.load_statements(split, folder)) for split in bank.splits(folder))
-        if (left_out := sum(record.statements for record in said.sources.values()) - in_bank) > 0:
+        if (left_out := sum(record.statements for record in record_of_bank.sources.values()) - in_bank) > 0:
             notes.append(f"{left_out} statements of its sources are not in the bank, in any split (see import.json)")
     return tuple(notes)
 
@@ -196,7 +199,7 @@ def _of_data_set(spec: str, source: Source, data_set: DataSet, split: str) -> Be
     if unsorted := [each.theorem.name for each in reading.statements if not each.split]:
         raise BenchmarkError(
             f"{source.origin}: {len(unsorted)} rows do not say which split of {data_set.name} they are of, first "
-            f"{unsorted[0]}; give the file itself to evaluate on all of it"
+            f"{unsorted[0]}; name the file itself to evaluate on all its rows"
         )
     return Benchmark(
         spec=spec,

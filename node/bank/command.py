@@ -1,8 +1,8 @@
-"""`proofmesh bank import SOURCE`: statements of a dataset into a theorem bank, those that elaborate under this Lean.
+"""`proofmesh bank import SOURCE`: imports the statements of a data set that elaborate under this Lean into a bank.
 
 SOURCE: the name of a known data set (`proofmesh bank list`), a .json, .jsonl, .parquet, .txt or .lean file, a folder of
-these, or a Hugging Face id. Train on it with `[learner] bank = "OUT"`; it has no proofs to begin with, so
-`[learner.warm_start] checkpoint` names a network.
+these, or a Hugging Face id. Train on the bank with `[learner] bank = "OUT"`. It has no proofs for a warm start, so name
+a network in `[learner.warm_start] checkpoint`.
 
 Exit code: 0 statements were imported, 1 none of them elaborates, 2 the source or the Lean cannot be used.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 IMPORTED, NOTHING, UNUSABLE = 0, 1, 2
 
 FIRST_ERRORS = 5
-"""Shown of each kind; all are in OUT/import.json."""
+"""Errors of each kind that are shown. All are in OUT/import.json."""
 
 ERROR_CHARACTERS = 200
 
@@ -48,34 +48,34 @@ class ImportSettings:
     Hugging Face id (OWNER/NAME)."""
 
     out: Path = Path("bank")
-    """Folder of the bank. What it holds of other sources stays."""
+    """Folder of the bank. Statements of other sources in it stay."""
 
     name: str = ""
-    """What the source is called in the bank; by default, the file's name or the id."""
+    """Name of the source in the bank; by default, the file's name or the id."""
 
     split: Literal["", "train", "valid", "test"] = ""
-    """For statements of which the dataset says nothing; by default what is known of it, or `train`."""
+    """Split of statements whose row names none; by default the split of a known data set, or `train`."""
 
     header: str = ""
-    """Header for statements that come without one (Lean-Workbook's; by default its own, with Mathlib)."""
+    """Header of statements without one (such as Lean-Workbook's, whose default is its own header with Mathlib)."""
 
     data: list[Path] = field(default_factory=list)
-    """Folders with local copies of known data sets; $PROOFMESH_DATA names one, too. Else the hub's copy is taken."""
+    """Folders with local copies of known data sets, besides $PROOFMESH_DATA. Without a copy, the hub's is used."""
 
     licence: str = ""
-    """Licence to record for the source; by default what is known of it."""
+    """Licence to record for the source; by default that of a known data set."""
 
     check: bool = True
     """Leave out statements that do not elaborate under this Lean."""
 
     limit: Natural = 0
-    """Read so many rows at most; 0: all."""
+    """Most rows to read; 0 means all."""
 
     jobs: Natural = 0
-    """Lean processes at once; 0: as many as cores and memory allow."""
+    """Lean processes that run at the same time; 0 means as many as cores and memory allow."""
 
     seconds: Timeout = 600.0
-    """Time limit for Lean on a batch of 100 statements, import of the library included."""
+    """Time limit of Lean for a batch of 100 statements, including the import of the library."""
 
     memory_mb: Positive = 8192
     """Memory limit for each Lean process."""
@@ -87,18 +87,18 @@ class ImportSettings:
     """Revision of a Hugging Face dataset."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
-    """Which Lean: statements of these datasets need a Lake project with Mathlib (--lean.project)."""
+    """Which Lean. Statements of public data sets need a Lake project with Mathlib (--lean.project)."""
 
 
-USAGE = """proofmesh bank import SOURCE [OPTIONS]    statements of a data set into a theorem bank
-proofmesh bank list [FOLDER ...]          data sets that are known by name, and theorem banks
-proofmesh bank stats BANK                 what a bank holds: splits, families, sources, licences
-proofmesh bank check BANK [OPTIONS]       is it whole, and does it belong to the Lean at hand?
-Each says more with --help."""
+USAGE = """proofmesh bank import SOURCE [OPTIONS]    import statements of a data set into a theorem bank
+proofmesh bank list [FOLDER ...]          list known data sets and theorem banks
+proofmesh bank stats BANK                 show the content of a bank: splits, families, sources, licences
+proofmesh bank check BANK [OPTIONS]       check that a bank is complete and made for this Lean
+--help after a command shows its options."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Entry point of `proofmesh bank`; returns the exit code."""
+    """Entry point of `proofmesh bank`. Returns the exit code."""
     if not argv or argv[0] in ("-h", "--help"):
         print(USAGE)
         return IMPORTED if argv else UNUSABLE
@@ -113,7 +113,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def import_source(settings: ImportSettings, command: str) -> int:
-    """Read, check, write, tell. Returns the exit code. `command`: the command line, for the bank's manifest."""
+    """Run an import. Returns the exit code. `command`: the command line, for the bank's manifest."""
     from node.bank.bank import BankError
     from node.bank.importing import write
     from node.bank.problems import SourceProblem
@@ -124,7 +124,7 @@ def import_source(settings: ImportSettings, command: str) -> int:
 
     source = find_source(settings.source, settings.data, config=settings.config, revision=settings.revision)
     if source.is_bank:
-        return unusable(f"{source.origin} is a theorem bank already: learn from it with [learner] bank")
+        return unusable(f"{source.origin} is already a theorem bank; train on it with [learner] bank")
     try:
         reading = _read(settings, source)
         toolchain = find(settings.lean) if settings.check else None
@@ -141,12 +141,12 @@ def import_source(settings: ImportSettings, command: str) -> int:
     except BankError as error:
         return unusable(str(error))
     except OSError as error:
-        return unusable(f"{settings.out}: cannot be written ({error.strerror})")
+        return unusable(f"{settings.out}: cannot be written ({error.strerror}); use another folder with --out")
     return IMPORTED if good else NOTHING
 
 
 def _read(settings: ImportSettings, source: Source) -> SourceReading:
-    """The statements of the source. Raises SourceProblem, also when it has no rows."""
+    """The statements of the source. Raises SourceProblem, also if it has no rows."""
     from node.bank.problems import SourceProblem
     from node.bank.reading import Reader
 
@@ -157,15 +157,15 @@ def _read(settings: ImportSettings, source: Source) -> SourceReading:
     if not reading.rows:
         raise SourceProblem(f"{source.origin}: there is nothing in it; check path and split")
     if unsorted := [each.theorem.name for each in reading.statements if not each.split]:
-        what = f"{len(unsorted)} rows do not say which split they are of, first {unsorted[0]}"
-        raise SourceProblem(f"{source.origin}: {what}; name it with --split")
+        problem = f"{len(unsorted)} rows do not say which split they are of, first {unsorted[0]}"
+        raise SourceProblem(f"{source.origin}: {problem}; name it with --split")
     return reading
 
 
 def _record(
     settings: ImportSettings, source: Source, reading: SourceReading, toolchain: LeanToolchain | None
 ) -> SourceRecord:
-    """What the bank's manifest says of the source. Raises SourceProblem."""
+    """The source's record in the bank's manifest. Raises SourceProblem."""
     from node.bank.library import library
     from node.bank.manifest import SourceRecord
 
@@ -207,7 +207,7 @@ def _failed(settings: ImportSettings, toolchain: LeanToolchain, reading: SourceR
 
 
 def cache() -> Path:
-    """Where whitelists are kept."""
+    """The folder of the whitelists."""
     from node.bank.elaboration import whitelists
 
     return whitelists()
@@ -220,7 +220,7 @@ def _report(
     toolchain: LeanToolchain | None,
     written: Written | None,
 ) -> None:
-    """Tell what became of the rows; all of it goes to OUT/import.json."""
+    """Print a summary of the import, and write all details to OUT/import.json."""
     from common.words import number_of
     from node.bank.reading import Names
 
@@ -235,7 +235,7 @@ def _report(
     if written is not None:
         print(f"{settings.out}: " + ", ".join(f"{count} {split}" for split, count in written.counts.items()))
         if written.scored:
-            print(f"{written.scored} left out of train: valid or test has them, too")
+            print(f"{written.scored} left out of train, because valid or test has them too")
     flawed = [(each.theorem.name, each.flaw) for each in reading.statements if each.flaw]
     _show("are known to be flawed, and marked", flawed)
     settings.out.mkdir(parents=True, exist_ok=True)
@@ -269,7 +269,7 @@ def _show(title: str, problems: Sequence[tuple[str, str]]) -> None:
 
 
 def unusable(message: str) -> int:
-    """Say why nothing can be done; returns the exit code."""
+    """Print an error to standard error. Returns the exit code."""
     print(f"proofmesh bank: {message}", file=sys.stderr)
     return UNUSABLE
 

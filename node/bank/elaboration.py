@@ -1,5 +1,5 @@
-"""Which of some statements the Lean at hand does not take, with its errors: what is imported leaves them out, and what
-is evaluated counts them apart, as neither solved nor unsolved."""
+"""Finds statements that do not elaborate under this Lean, with the errors. An import leaves them out. An evaluation
+counts them separately, neither as solved nor as unsolved."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 JOB_MB = 6000
-"""Memory to count on for each Lean that has Mathlib loaded, if the machine is to choose how many there are."""
+"""Expected memory of a Lean with Mathlib loaded, for the default number of processes."""
 
 LIMITS = Limits(seconds=600.0, memory_mb=8192)
-"""For a batch of 100 statements, the import of the library included."""
+"""Limits of a batch of 100 statements, including the import of the library."""
 
 
 def whitelists() -> Path:
-    """Where it is kept which statements elaborate."""
+    """The folder of the whitelists, which record which statements elaborate."""
     return cache_directory() / "whitelists"
 
 
-def jobs_of(wanted: int) -> int:
-    """Lean processes at once; for 0, as many as cores and memory allow."""
+def jobs_of(requested: int) -> int:
+    """Lean processes that run at the same time; for 0, as many as cores and memory allow."""
     machine = read_machine()
-    return wanted or max(1, min(machine.cores, machine.memory_mb // JOB_MB))
+    return requested or max(1, min(machine.cores, machine.memory_mb // JOB_MB))
 
 
 async def elaboration_errors(
@@ -41,10 +41,10 @@ async def elaboration_errors(
     begin: Callable[[int], None] = lambda count: None,
     report: Callable[[int], None] = lambda count: None,
 ) -> dict[str, str]:
-    """Names of the theorems that do not elaborate, each with Lean's error; names must be unique.
+    """Lean's errors by the names of theorems that do not elaborate. Names must be unique.
 
-    Lean is asked once for each statement, header and version of it: `folder` keeps the answers, by default
-    `whitelists`. `begin` gets the number of statements, `report` the number that are settled.
+    Each statement runs once for each header and version of Lean. `folder` stores the results, by default `whitelists`.
+    `begin` gets the number of statements to elaborate, `report` the number of those that are done.
     """
     whitelist = Whitelist.open(folder if folder is not None else whitelists(), toolchain)
     keys = [key(toolchain, theorem) for theorem in theorems]

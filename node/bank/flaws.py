@@ -1,7 +1,7 @@
-"""Statements of public benchmarks that are known to be false, empty or not what was meant, each with its source.
+"""A list of flawed statements of public benchmarks, each with its source: false, vacuous, or not what was intended.
 
-Copies of a benchmark differ: some mend what others have. So a flaw is known by the statement's name and by a piece of
-its text that only the flawed form has. Results are reported with these statements and without them.
+Some copies of a benchmark have corrected statements. So a flawed statement is recognised by its name and by a piece of
+text that only the flawed version has. Results are reported with and without these statements.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Flaw:
 
     name: str
     sign: str
-    """What the flawed form has in its text, white space left out and `in` for `∈`; the mended form does not."""
+    """A piece of text that only the flawed version has, without white space and with `in` for `∈`."""
     reason: str
     source: str
 
     def found_in(self, theorem: Theorem) -> bool:
-        """Whether this theorem is the flawed statement."""
+        """True when the theorem is the flawed version of the statement."""
         # Some copies put the book before a name: Artin_exercise_13_4_10.
         named = theorem.name == self.name or theorem.name.endswith(f"_{self.name}")
         return named and self.sign in _squeezed(theorem)
@@ -79,14 +79,14 @@ FLAWS: dict[str, tuple[Flaw, ...]] = {
         ),
     ),
 }
-"""By data set (`node.bank.known`)."""
+"""Flawed statements by data set (`node.bank.known`)."""
 
 _SAME = {"minif2f-numina": "minif2f"}
-"""Data sets that share statements with another."""
+"""Data sets that share statements with another one."""
 
 
 def flaw_of(data_set: str, theorem: Theorem) -> str:
-    """What is wrong with a statement of a data set, and who says so; empty where nothing is known."""
+    """The known flaw of a data set's statement, with its source; empty if none is known."""
     flaws = FLAWS.get(_SAME.get(data_set, data_set), ())
     return next((f"{each.reason} ({each.source})" for each in flaws if each.found_in(theorem)), "")
 

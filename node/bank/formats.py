@@ -1,4 +1,4 @@
-"""Which fields of a dataset's rows are what, by the form of its rows. Pure."""
+"""Recognises the format of a data set's rows, and reads name, header, statement and split from their fields. Pure."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from node.bank.known import MINIF2F_HEADER
 from node.bank.texts import Row
 
 SPLITS = {"train": "train", "valid": "valid", "validation": "valid", "dev": "valid", "test": "test"}
-"""Names of splits, and the bank's."""
+"""The bank's names of splits, by the names in data sets."""
 
 _NO_NAME = re.compile(r"[^\w.']+")
-"""What no name of a theorem holds, as in ProofNet#'s `Artin|exercise_2_3_2`."""
+"""Characters that cannot be in a theorem's name, as in ProofNet#'s `Artin|exercise_2_3_2`."""
 
 
 class NoFormat(ValueError):
-    """Rows of an unknown form; the message names their fields."""
+    """The format of a row is unknown; the message names its fields."""
 
 
 @dataclass(frozen=True)
 class Raw:
-    """A statement as its dataset has it."""
+    """A statement in the form of its data set."""
 
     name: str
-    """Empty: the name that the statement itself gives."""
+    """Empty: the name in the statement's text."""
     header: str
     text: str
     split: str
-    """`train`, `valid`, `test`; empty where the dataset does not say."""
+    """`train`, `valid`, `test`; empty if the row names none."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """How one family of datasets names its fields."""
+    """The fields of one family of data sets."""
 
     name: str
     fields: frozenset[str]
     """A row that has all of these is of this format."""
     read: Callable[[Row], Raw]
     header: str = ""
-    """What its statements are written under, if their rows do not say."""
+    """The header of its statements, if their rows have none."""
 
 
 def _benchmark(row: Row) -> Raw:
@@ -61,22 +61,22 @@ def _sharp(row: Row) -> Raw:
 
 
 def _formalmath(row: Row) -> Raw:
-    """FormalMATH: theorem_names, autoformalization with imports and all; no splits."""
+    """FormalMATH: theorem_names, autoformalization with its imports; no splits."""
     return Raw(_name(row, "theorem_names"), "", _text(row, "autoformalization"), split_of(row))
 
 
 def _numina(row: Row) -> Raw:
-    """NuminaMath-LEAN: uuid, formal_statement with imports and all; no splits. The statement's name is the name."""
+    """NuminaMath-LEAN: uuid, formal_statement with its imports; no splits. The name is the one in the statement."""
     return Raw("", "", _text(row, "formal_statement"), split_of(row))
 
 
 def _workbook(row: Row) -> Raw:
-    """Lean-Workbook: id, formal_statement without header; `split` says which of its parts it is of."""
+    """Lean-Workbook: id, formal_statement without header; `split` is a part of the data set."""
     return Raw(_name(row, "id", "problem_id"), "", _text(row, "formal_statement"), split_of(row))
 
 
 def _plain(row: Row) -> Raw:
-    """A file of one's own: statement, and perhaps name, header and split."""
+    """A user's own file: statement, with optional name, header and split."""
     return Raw(_name(row, "name", "id"), _text(row, "header"), _text(row, "statement"), split_of(row))
 
 
@@ -94,7 +94,7 @@ FORMATS = (
     Format("plain", frozenset({"statement"}), _plain),
     Format("plain benchmark", frozenset({"name", _STATED}), _benchmark),
 )
-"""The first that fits is taken."""
+"""All formats. A row has the first one that fits."""
 
 
 def format_of(row: Row) -> Format:
@@ -103,11 +103,11 @@ def format_of(row: Row) -> Format:
         if each.fields <= row.keys():
             return each
     known = "; ".join(f"{each.name}: {', '.join(sorted(each.fields))}" for each in FORMATS)
-    raise NoFormat(f"a row with the fields {', '.join(sorted(row))} is of no known format ({known})")
+    raise NoFormat(f"a row with the fields {', '.join(sorted(row))} has no known format; known are {known}")
 
 
 def _name(row: Row, *fields: str) -> str:
-    """The first of these fields that says something, as the name of a theorem."""
+    """The first of these fields that is not empty, as the name of a theorem."""
     name = next((text for field in fields if (text := _text(row, field))), "")
     return _NO_NAME.sub("_", name).strip("_.")
 
@@ -118,5 +118,5 @@ def _text(row: Row, field: str) -> str:
 
 
 def split_of(row: Row) -> str:
-    """The bank's name of the split that a row says; empty where it says none."""
+    """The bank's name of a row's split; empty if the row names none."""
     return SPLITS.get(_text(row, "split").lower(), "")

@@ -1,4 +1,4 @@
-"""Where the proof begins that a dataset gives with a statement: `:= by ...`, `:= term`, `| n => term`. Pure."""
+"""Finds the start of the proof that a data set gives after a statement: `:= by ...`, `:= term`, `| n => term`. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ _BINDS = frozenset({"let", "have", "letI", "haveI"})
 _HAS_ALTERNATIVES = frozenset({"match", "fun", "λ"})
 
 _ALTERNATIVE = re.compile(r"\|\s[\w\s.,'@«»+:()\[\]⟨⟩|-]*=>")
-"""The first case of a proof. Its patterns hold no relation: `| x | = fun y => y` is an absolute value."""
+"""The first case of a proof. Its patterns contain no relation, because `| x | = fun y => y` is an absolute value."""
 
 
 def given_proof(code: str) -> int | None:
-    """Where the proof begins behind a statement; None: no proof is there. `code`: comments and strings are blanked.
+    """The position where the proof after a statement starts; None without a proof. `code`: text with comments and
+    strings blanked.
 
-    The `:=` of a `let` or `have` in the statement is its own, and so are the cases of a `match` or `fun`.
+    The `:=` of a `let` or `have` and the cases of a `match` or `fun` belong to the statement.
     """
     outside = set(outside_brackets(code))
     bound, alternatives = 0, False

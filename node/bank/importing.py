@@ -1,4 +1,4 @@
-"""From statements to a bank: sorted into splits, each name once, and none to train on that is scored."""
+"""Writes statements into a bank: by split, with unique names, and with no train statement that valid or test has."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from node.bank.reading import Imported, Names
 
 @dataclass(frozen=True)
 class Written:
-    """What a bank holds after an import."""
+    """The content of a bank after an import."""
 
     counts: dict[str, int]
-    """Statements by split."""
+    """Number of statements by split."""
     scored: int
-    """Statements left out of `train` because `valid` or `test` has them, too: what is scored is never trained on."""
+    """Number of statements left out of `train` because `valid` or `test` has them too: a network must not be trained on
+    statements that evaluate it."""
 
 
 def write(statements: Sequence[Imported], out: Path, command: str = "", record: SourceRecord | None = None) -> Written:
-    """Write a bank's files. Statements of other sources that are there stay; those of these sources are replaced.
+    """Write a bank's files. Earlier statements of the same sources are replaced; those of other sources stay.
 
-    No name is there twice, in whatever splits: learners know statements by name. `command`, what makes this part of the
-    bank anew, and `record`, where it is from, are for the manifest. Raises BankError, OSError.
+    Names are unique over all splits, because learners identify statements by name. For the manifest: `command`, which
+    imports these statements again, and `record`, which describes their source. Raises BankError, OSError.
     """
     out.mkdir(parents=True, exist_ok=True)
     before = bank.manifest_of(out)
@@ -54,23 +55,23 @@ def write(statements: Sequence[Imported], out: Path, command: str = "", record: 
         _write(out / "transitions.jsonl.gz", [])
     commands = before.commands | (dict.fromkeys(sources, command) if command else {})
     records = before.sources | (dict.fromkeys(sources, record) if record is not None else {})
-    # The manifest is written last: a bank that is cut off before does not have the digest that it says.
+    # The manifest is written last: if an import is interrupted before, the digest in the manifest does not match.
     digest = bank.digest(out)
     manifest.write(out, msgspec.structs.replace(before, commands=commands, sources=records, digest=digest))
     return Written({split: len(each) for split, each in rows.items()}, left_out)
 
 
 def _write_contexts(path: Path, theorems: Iterable[Theorem], rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
-    """The texts above theorems in files, each once; those that no row of the bank names any more go."""
+    """Write the texts above theorems in files, each once. Texts that no row of the bank uses are removed."""
     texts = {str(row["digest"]): str(row["text"]) for row in _rows(path)}
     texts |= {each.place.context.digest: each.place.context.text for each in theorems if each.place is not None}
-    named = {str(row["context"]) for each in rows.values() for row in each if row.get("context")}
-    if named or path.exists():
-        _write(path, ({"digest": digest, "text": text} for digest, text in texts.items() if digest in named))
+    used = {str(row["context"]) for each in rows.values() for row in each if row.get("context")}
+    if used or path.exists():
+        _write(path, ({"digest": digest, "text": text} for digest, text in texts.items() if digest in used))
 
 
 def _stated(row: Mapping[str, Any]) -> tuple[object, ...]:
-    """What a row states, as `Theorem.stated` has it."""
+    """The statement of a row, in the form of `Theorem.stated`."""
     place = row.get("place")
     if place:
         return row["context"], place["before"], place["after"], place["tactic"]
@@ -78,7 +79,7 @@ def _stated(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """The lines of a bank's file, as they are. Raises BankError."""
+    """The rows of a bank's file as dictionaries; empty if there is no file. Raises BankError."""
     if not path.exists():
         return []
     return list(bank.decode(path, dict[str, Any]))

@@ -1,7 +1,7 @@
-"""Data sets that researchers evaluate and train on: where they are to be had, and what is known of them. Only data.
+"""A table of public data sets for evaluation and training: their sources, licences and formats. Only data.
 
-What a card or a repository does not say is left empty, never guessed. A data set's statements are other people's: none
-is kept here.
+A fact that a data set's card or repository does not state is left empty, never guessed. The statements belong to their
+authors, so none is stored here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MINIF2F_HEADER = """import Mathlib
 import Aesop
 set_option maxHeartbeats 400000
 open BigOperators Real Nat Topology Rat"""
-"""What miniF2F's and Lean-Workbook's statements are written under, where their rows have no header."""
+"""The header of miniF2F's and Lean-Workbook's statements whose rows have none."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Hub:
 
     id: str
     files: str = ""
-    """The file to read, of a repository that holds several of different forms."""
+    """The file to read, if a repository has files of several forms."""
 
 
 @dataclass(frozen=True)
@@ -30,26 +30,26 @@ class DataSet:
     """One data set."""
 
     name: str
-    """What commands call it."""
+    """Its name in commands."""
     title: str
     statements: int
-    """How many its authors count."""
+    """Number of statements according to its authors."""
     splits: tuple[str, ...]
-    """The bank's names of its splits. Of one alone, all rows belong to it, whatever a copy calls it."""
+    """The bank's names of its splits. If there is only one, all rows belong to it, whatever split a copy names."""
     hub: Hub
     licence: str
-    """As its card or repository states it; empty where they state none."""
+    """The licence in its card or repository; empty if they state none."""
     source: str
-    """Where the licence and the fields were looked up."""
+    """The page with the licence and the fields."""
     paper: str
     files: tuple[str, ...] = ()
-    """What local copies are called, besides `name`: files, or folders of files."""
+    """Names of local copies, in addition to `name`: files, or folders of files."""
     header: str = ""
-    """What statements are written under whose row has no header."""
+    """The header of statements whose rows have none."""
     open_answers: bool = False
-    """Whether statements leave an answer open, with the answer in a comment (`node.bank.answers`)."""
+    """True when statements leave an answer open, with the answer in a comment (`node.bank.answers`)."""
     family: str = ""
-    """The field of a row that says what it is about."""
+    """The field of a row with the topic of its statement."""
     note: str = ""
 
 
@@ -68,11 +68,11 @@ _ALL = (
         paper=_MINIF2F_PAPER,
         files=("miniF2F", "MiniF2F"),
         header=MINIF2F_HEADER,
-        note="holds flawed statements, which are marked",
+        note="has flawed statements, which are marked",
     ),
     DataSet(
         name="minif2f-numina",
-        title="miniF2F's test split with nine statements mended",
+        title="miniF2F's test split with nine corrected statements",
         statements=244,
         splits=("test",),
         hub=Hub("AI-MO/minif2f_test"),
@@ -84,7 +84,7 @@ _ALL = (
     ),
     DataSet(
         name="proofnet",
-        title="ProofNet: undergraduate mathematics; the hub's copy is ProofNet#, which mends statements",
+        title="ProofNet: undergraduate mathematics; the hub's copy is ProofNet#, which corrects statements",
         statements=371,
         splits=("valid", "test"),
         hub=Hub("PAug/ProofNetSharp"),
@@ -105,7 +105,7 @@ _ALL = (
         files=("PutnamBench/lean4/src", "PutnamBench", "putnam_bench"),
         header="import Mathlib\nopen BigOperators",
         open_answers=True,
-        note="answers that a statement leaves open are put in their place, from its comments",
+        note="answers that statements leave open are filled in from the comments",
     ),
     DataSet(
         name="proverbench",
@@ -170,11 +170,11 @@ _ALL = (
 )
 
 KNOWN: dict[str, DataSet] = {each.name: each for each in _ALL}
-"""By name."""
+"""All data sets by name."""
 
 
 def known(source: str) -> DataSet | None:
-    """The data set that a name, a hub id or the name of a local copy stands for; None where none is known."""
+    """The data set with a name, a hub id or a local copy's name; None if it is unknown."""
     lower_name = source.lower()
     if lower_name in KNOWN:
         return KNOWN[lower_name]
@@ -188,5 +188,5 @@ def known(source: str) -> DataSet | None:
 
 
 def _stems(each: DataSet) -> set[str]:
-    """What files and folders with a copy of a data set may be called, in small letters."""
+    """Names of files and folders with a copy of a data set, in lower case and without endings."""
     return {each.name, *(name.rpartition("/")[2].lower() for name in each.files)} - {"src"}

@@ -1,4 +1,4 @@
-"""Which Lean a bank's statements elaborate under, as its manifest says it, compared with the Lean at hand."""
+"""Compares the Lean of a bank's manifest, under which its statements elaborate, with the configured Lean."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from node.bank.manifest import SourceRecord
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 PROJECT = "project"
-"""In place of a package's name: the project itself, such as a clone of Mathlib."""
+"""Key of the project itself, such as a clone of Mathlib, among the names of packages."""
 
 SHOWN = 12
-"""Characters of a commit in messages."""
+"""Number of characters of a commit in messages."""
 
 
 class _Package(msgspec.Struct):
@@ -26,7 +26,7 @@ class _Packages(msgspec.Struct):
 
 
 def library(toolchain: LeanToolchain) -> dict[str, str]:
-    """The commits of a project and of its packages, by name; empty without a project, or where they are not known."""
+    """The commits of a project and its packages, by name; empty without a project or if they are unknown."""
     if not toolchain.project:
         return {}
     project = Path(toolchain.project)
@@ -41,8 +41,8 @@ def library(toolchain: LeanToolchain) -> dict[str, str]:
 
 
 def difference(record: SourceRecord, toolchain: LeanToolchain) -> str:
-    """How the Lean at hand is another than the one that a bank's statements were tried under; empty where it is not, or
-    where they were not tried at all."""
+    """The difference between this Lean and the Lean under which a source's statements were tried. Empty if there is
+    none, or if the statements were not tried."""
     if not record.lean:
         return ""
     if record.lean != toolchain.version:
@@ -51,16 +51,16 @@ def difference(record: SourceRecord, toolchain: LeanToolchain) -> str:
     for name in sorted(record.library.keys() | here.keys()):
         there, now = record.library.get(name, ""), here.get(name, "")
         if there != now:
-            return f"{name} was {_said(there)} when its statements were tried, and is {_said(now)} now"
+            return f"{name} was {_shown(there)} when its statements were tried, and is {_shown(now)} now"
     return ""
 
 
-def _said(commit: str) -> str:
+def _shown(commit: str) -> str:
     return f"at {commit[:SHOWN]}" if commit else "absent"
 
 
 def _head(git: Path) -> str:
-    """The commit that a working tree is at; empty where that is not to be seen."""
+    """The commit of a working tree; empty if it cannot be read."""
     try:
         head = (git / "HEAD").read_text(encoding="utf-8").strip()
         if not head.startswith("ref: "):

@@ -1,6 +1,6 @@
-"""`proofmesh bank list`, `stats` and `check`: which data sets are known, what a bank holds, and whether it is whole.
+"""`proofmesh bank list`, `stats` and `check`: lists known data sets and banks, shows a bank's content, checks a bank.
 
-Exit code: 0 all is well, 1 `check` found something, 2 there is no such bank, or it cannot be read.
+Exit code: 0 no problems, 1 `check` found problems, 2 there is no such bank, or it cannot be read.
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ FINE, FOUND = 0, 1
 
 @dataclass
 class ListSettings:
-    """List the data sets that are known by name, and theorem banks."""
+    """List known data sets and theorem banks."""
 
     folders: Annotated[list[Path], tyro.conf.Positional] = field(default_factory=lambda: [Path()])
-    """Where to look for banks: folders that are one, or hold some. By default the folder that you are in."""
+    """Banks, or folders of banks. By default the current folder."""
 
     data: list[Path] = field(default_factory=list)
-    """Folders with local copies of known data sets; $PROOFMESH_DATA names one, too."""
+    """Folders with local copies of known data sets, besides $PROOFMESH_DATA."""
 
 
 @dataclass
 class StatsSettings:
-    """Say what a theorem bank holds."""
+    """Show the content of a theorem bank."""
 
     bank: Annotated[str, tyro.conf.Positional]
-    """Its folder, or `pocket`, `witness` or `textbook`, which come with proofmesh."""
+    """Its folder, or `pocket`, `witness` or `textbook`, which are part of proofmesh."""
 
 
 @dataclass
 class CheckSettings:
-    """Check that a theorem bank is whole, and belongs to the Lean at hand."""
+    """Check that a theorem bank is complete, and that it was made for this Lean."""
 
     bank: Annotated[str, tyro.conf.Positional]
-    """Its folder, or `pocket`, `witness` or `textbook`, which come with proofmesh."""
+    """Its folder, or `pocket`, `witness` or `textbook`, which are part of proofmesh."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
     """The Lean to compare with the one under which its statements were tried (--lean.project)."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one of these commands; returns the exit code."""
-    name, rest = argv[0], list(argv[1:])
+    """Run one of these commands. Returns the exit code."""
+    name, arguments = argv[0], list(argv[1:])
     prog = f"proofmesh bank {name}"
     if name == "list":
-        return list_all(tyro.cli(ListSettings, args=rest, prog=prog))
+        return list_all(tyro.cli(ListSettings, args=arguments, prog=prog))
     if name == "stats":
-        return show_stats(tyro.cli(StatsSettings, args=rest, prog=prog))
-    return check(tyro.cli(CheckSettings, args=rest, prog=prog))
+        return show_stats(tyro.cli(StatsSettings, args=arguments, prog=prog))
+    return check(tyro.cli(CheckSettings, args=arguments, prog=prog))
 
 
 def list_all(settings: ListSettings) -> int:
@@ -73,7 +73,7 @@ def list_all(settings: ListSettings) -> int:
     from node.bank.known import KNOWN
     from node.bank.sources import is_bank, local_copy
 
-    known = Table("name", "statements", "splits", "licence", "to be had from", title="known data sets", expand=False)
+    known = Table("name", "statements", "splits", "licence", "source", title="known data sets", expand=False)
     for each in KNOWN.values():
         copy = local_copy(each, settings.data)
         where = str(copy) if copy is not None else f"hub: {each.hub.id}"
@@ -96,20 +96,20 @@ def list_all(settings: ListSettings) -> int:
 
 
 def folder_of(name: str) -> Path:
-    """A bank's folder. Raises BankError where there is none."""
+    """A bank's folder. Raises BankError if it is not a bank."""
     from node.bank import bank
 
     folder = bank.BUNDLED.get(name) or Path(name)
     if not bank.splits(folder):
         raise bank.BankError(
             f"{folder}: no theorem bank (no {', '.join(f'{split}.jsonl.gz' for split in bank.SPLITS)} in it); "
-            "`proofmesh bank import SOURCE` makes one, `proofmesh bank list` lists those that are there"
+            "make one with `proofmesh bank import SOURCE`, or list banks with `proofmesh bank list`"
         )
     return folder
 
 
 def show_stats(settings: StatsSettings) -> int:
-    """Print what a bank holds."""
+    """Print the content of a bank. Returns the exit code."""
     from node.bank import bank
 
     try:
@@ -147,7 +147,7 @@ def _show_split(split: str, statements: Sequence[BankTheorem]) -> None:
 
 
 def check(settings: CheckSettings) -> int:
-    """Compare a bank with what its manifest says of it, and with the Lean at hand."""
+    """Compare a bank with its manifest and with this Lean. Returns the exit code."""
     from node.bank import bank
     from node.bank.library import difference
     from node.lean.toolchain.find import find
@@ -173,13 +173,13 @@ def check(settings: CheckSettings) -> int:
         print(
             f"{settings.bank}: whole{under}"
             if manifest.digest
-            else f"{settings.bank}: readable; nobody noted its digest"
+            else f"{settings.bank}: readable; its manifest has no digest to compare with"
         )
     return FOUND if problems else FINE
 
 
-def _content_problems(folder: Path, said: Manifest) -> list[str]:
-    """What is wrong with a bank's content. Raises BankError for a file that cannot be read."""
+def _content_problems(folder: Path, manifest: Manifest) -> list[str]:
+    """The problems of a bank's content. Raises BankError for a file that cannot be read."""
     from node.bank import bank
 
     problems = []
@@ -191,11 +191,11 @@ def _content_problems(folder: Path, said: Manifest) -> list[str]:
         stated[split] = {each.theorem.stated for each in statements}
     bank.load_transitions(folder)
     digest = bank.digest(folder)
-    if said.digest and digest != said.digest:
-        problems.append(f"its content is not what was written: its digest is {digest}, and was {said.digest}")
+    if manifest.digest and digest != manifest.digest:
+        problems.append(f"its content is not what was written: its digest is {digest}, and was {manifest.digest}")
     if repeated := [name for name, count in names.items() if count > 1]:
         problems.append(f"{len(repeated)} names stand for several statements, first {repeated[0]}")
     scored = stated.get("valid", set()) | stated.get("test", set())
     if leaked := stated.get("train", set()) & scored:
-        problems.append(f"{len(leaked)} train statements are valid or test statements, too")
+        problems.append(f"{len(leaked)} train statements are valid or test statements too")
     return problems

@@ -1,4 +1,4 @@
-"""`bank.json`, what a bank says of itself: what makes it anew, and which of its transitions a warm start may see."""
+"""A bank's manifest `bank.json`: its sources, the commands that import it again, the transitions for a warm start."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ class ManifestError(ValueError):
 
 
 class WarmStartRule(msgspec.Struct, frozen=True):
-    """Which transitions belong to the warm start: those of some levels, without some of the vocabulary."""
+    """Selects the transitions of the warm start: those of some levels, without some tactics."""
 
     levels: tuple[int, ...]
     held_out: tuple[str, ...] = ()
-    """Transitions with one of these texts in their tactic are left out."""
+    """Transitions whose tactic contains one of these texts are left out."""
 
     def takes(self, level: int, tactic: str) -> bool:
-        """Whether a transition of this level with this tactic belongs to the warm start."""
+        """True when a transition of this level with this tactic belongs to the warm start."""
         return level in self.levels and not any(text in tactic for text in self.held_out)
 
 
 class SourceRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where statements of a bank are from, and under which Lean they elaborate."""
+    """A source of a bank's statements, and the Lean under which they elaborate."""
 
     origin: str
     """The file, the folder or the id on the Hugging Face hub."""
     revision: str = ""
-    """Of the hub's copy: its commit."""
+    """The commit of the hub's copy."""
     licence: str = ""
-    """As the data set states it; empty where nobody knows."""
+    """The licence that the data set states; empty if it is unknown."""
     homepage: str = ""
     paper: str = ""
     digest: str = ""
-    """Names the statements that were read of it."""
+    """A digest of the statements that were read from it."""
     rows: int = 0
     statements: int = 0
-    """Of the rows: those that were read, whether they elaborate or not."""
+    """Number of rows that were read as statements, with those that do not elaborate."""
     lean: str = ""
-    """Version of the Lean under which the bank's statements elaborate; empty: it was not tried."""
+    """Version of the Lean under which the bank's statements elaborate; empty if this was not tried."""
     library: dict[str, str] = {}
-    """Commits of the packages that this Lean found, and of its project (`node.bank.library`)."""
+    """Commits of that Lean's project and its packages (`node.bank.library`)."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a bank says of itself. A bank without the file has an empty one."""
+    """The description of a bank. For a bank without the file it is empty."""
 
     commands: dict[str, str] = {}
-    """What makes the bank anew: a command for each source."""
+    """The command that imports a source again, by source."""
     warm_start: WarmStartRule | None = None
     """None: all transitions belong to the warm start."""
     sources: dict[str, SourceRecord] = {}
-    """By the name that statements have as their source."""
+    """Sources by the name in the rows of statements."""
     digest: str = ""
-    """`node.bank.bank.digest` of the bank as it was written; empty: nobody noted it."""
+    """`node.bank.bank.digest` of the written bank; empty if it was not recorded."""
 
 
 def read(directory: Path) -> Manifest:
@@ -74,5 +74,5 @@ def read(directory: Path) -> Manifest:
 
 
 def write(directory: Path, manifest: Manifest) -> None:
-    """Raises OSError."""
+    """Write a bank's manifest. Raises OSError."""
     write_whole(directory / FILE, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")

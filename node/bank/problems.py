@@ -1,4 +1,4 @@
-"""What can be wrong with a source of statements."""
+"""The error for a source of statements that cannot be used."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Whole proofs of the bank's train split, put together from its transitions. Nothing here opens the file of truths.
+"""Reconstructs whole proofs of the bank's train split from its transitions, without the file that has the proofs.
 
-The transitions of a theorem are those of its proof in pre-order, and each says how many tactics are left on its longest
-branch. For nine theorems in ten one tree alone has these numbers. Of the others that tree is taken whose tactics leave
-as many goals as tactics of the same form do where there is no doubt.
+The transitions of a theorem are those of its proof in pre-order. Each has the number of remaining tactics on its
+longest branch. For nine of ten theorems, only one tree fits these numbers. For the others, the number of goals that
+each tactic leaves is compared with tactics of the same form in the unambiguous proofs, and the tree that agrees most is
+taken.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from node.bank.bank import DIRECTORY, BankTransition, load_statements, load_tran
 from node.lean.text.script import proof_lines
 
 NEGATION = "_neg"
-"""Behind the name of a theorem whose negation is proved."""
+"""Suffix of a theorem's name if its negation is proved."""
 
 MOST_TREES = 64
-"""A proof that can be read in more ways is left out."""
+"""Most trees for the transitions of one proof. A proof with more is left out."""
 
 _SIGNS = re.compile(r"\?_|\|")
-"""What tells how many goals a tactic leaves: its holes and its alternatives."""
+"""Holes and alternatives of a tactic, which indicate the number of goals that it leaves."""
 
 Forms = Counter[tuple[str, int]]
-"""How often a tactic of a form leaves so many goals."""
+"""Counts of (form of a tactic, number of goals that it leaves)."""
 
 
 class BankProof(msgspec.Struct, frozen=True):
@@ -39,17 +40,17 @@ class BankProof(msgspec.Struct, frozen=True):
     level: int
     family: str
     script: str
-    """The block of tactics behind `:= by`, from column 0 on."""
+    """The tactic block after `:= by`, starting at column 0."""
 
 
 def load_proofs(directory: Path = DIRECTORY, *, warm_start: bool = False) -> list[BankProof]:
-    """Proofs of the train split, in the order of its transitions; for the warm start those whose transitions all belong
-    to it. Empty for a bank that has no transitions. Raises BankError."""
+    """Proofs of the train split, in the order of its transitions. `warm_start`: only proofs whose transitions all
+    belong to the warm start. Empty for a bank without transitions. Raises BankError."""
     rule = manifest_of(directory).warm_start if warm_start else None
     rows = load_transitions(directory)
     proofs = {name: list(steps) for name, steps in groupby(rows, key=lambda row: row.theorem)}
     trees = {name: list(_trees(steps)) for name, steps in proofs.items()}
-    forms = _forms(found[0] for found in trees.values() if len(found) == 1)
+    forms = _forms(candidates[0] for candidates in trees.values() if len(candidates) == 1)
     theorems = {each.theorem.name: each.theorem for each in load_statements("train", directory)} if rows else {}
     return [
         BankProof(theorem, steps[0].level, steps[0].family, "\n".join(proof_lines(tree, "")))
@@ -68,13 +69,13 @@ def _theorem(name: str, theorems: Mapping[str, Theorem]) -> Theorem | None:
 
 
 def _trees(steps: Sequence[BankTransition]) -> Iterator[ProofTree]:
-    """The proofs that have these steps in pre-order; none for too many."""
+    """The proof trees with these steps in pre-order; none if there are more than MOST_TREES."""
     trees = [tree for end, tree in _from(steps, 0) if end == len(steps)]
     yield from trees if len(trees) <= MOST_TREES else []
 
 
 def _from(steps: Sequence[BankTransition], start: int) -> list[tuple[int, ProofTree]]:
-    """The trees that may begin with a step, and where each ends."""
+    """The trees that can start with a step, each with the index of the step after its end."""
     endings: list[tuple[int, ProofTree]] = []
     step = steps[start]
 
@@ -91,7 +92,7 @@ def _from(steps: Sequence[BankTransition], start: int) -> list[tuple[int, ProofT
 
 
 def _likeliest(trees: Sequence[ProofTree], forms: Forms) -> ProofTree | None:
-    """The tree whose tactics leave as many goals as others of their forms; None where that decides nothing."""
+    """The tree whose tactics leave the usual numbers of goals for their forms; None if there is no single best one."""
     if len(trees) == 1:
         return trees[0]
     scores = [sum(forms[form] > 0 for form in _forms([tree]).elements()) for tree in trees]

@@ -1,4 +1,4 @@
-"""Rows of a dataset as statements: read, named, with what is known of them. Pure."""
+"""Converts the rows of a data set to statements with unique names, splits, topics and known flaws. Pure."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ STATING = frozenset(
     {"name", "header", "formal_statement", "lean4_statement", "lean4_src_header", "lean4_formalization"}
     | {"autoformalization", "statement", "split"}
 )
-"""Fields whose content is in the theorem."""
+"""Fields whose content becomes a part of the theorem."""
 
 LEVEL = 1
-"""Levels tell the bank's own statements by the length of their proofs: nothing is known of these."""
+"""The level of all imported statements. Only the bundled banks have levels, by the length of their proofs."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A statement of a dataset."""
+    """A statement of a data set."""
 
     theorem: Theorem
     split: str
     source: str
     family: str
-    """What it is about, where the dataset says so; else its source."""
+    """Its topic, if the data set states one; otherwise its source."""
     flaw: str = ""
-    """What is known to be wrong with it; empty where nothing is."""
+    """A known flaw; empty if none is known."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """The fields of its row that are not the statement's."""
+    """The remaining fields of its row."""
 
     def row(self) -> dict[str, Any]:
-        """Its line in the bank."""
+        """Its row in the bank."""
         place = self.theorem.place
         gap = {} if place is None else {"before": place.before, "after": place.after, "tactic": place.tactic}
         return {
@@ -66,26 +66,26 @@ class Imported:
 
 
 class Refusal(NamedTuple):
-    """A row that is no statement."""
+    """A row that is not a statement."""
 
     name: str
-    """Or the number of the row."""
+    """The name of the statement, or the number of the row."""
     reason: str
     split: str = ""
 
 
 @dataclass
 class SourceReading:
-    """What was read of a source."""
+    """The statements of a source, and its rows that are not statements."""
 
     statements: list[Imported] = field(default_factory=list)
     rows: int = 0
     repeated: int = 0
-    """Rows that say again what an earlier one said."""
+    """Rows with the same statement as an earlier row."""
     refused: list[Refusal] = field(default_factory=list)
 
     def digest(self) -> str:
-        """Names the statements that were read, in their order, whatever kind of file they came in."""
+        """A digest of the statements in their order. It does not depend on the kind of file."""
         total = hashlib.blake2b(digest_size=16)
         for each in self.statements:
             total.update(repr((each.theorem.name, each.theorem.header, *each.theorem.stated, each.split)).encode())
@@ -94,19 +94,19 @@ class SourceReading:
 
 @dataclass(frozen=True)
 class Reader:
-    """How the rows of one source become statements."""
+    """Converts the rows of one source to statements."""
 
     source: str
     split: str = "train"
-    """For statements of which the dataset says nothing."""
+    """Split of statements whose row names none."""
     header: str = ""
-    """For statements that come without one."""
+    """Header of statements without one."""
     known: DataSet | None = None
-    """What is known of the dataset."""
+    """The data set, if it is a known one."""
     repeats: bool = False
-    """Keep statements that say again what an earlier one said: a benchmark counts them."""
+    """Keep repeated statements, because a benchmark counts them."""
     extra: bool = False
-    """Keep the other fields of rows."""
+    """Keep the remaining fields of rows."""
 
     def collect(self, rows: Iterable[Row], limit: int | None = None) -> SourceReading:
         """Read rows. Raises SourceProblem."""
@@ -123,20 +123,18 @@ class Reader:
                 reading.refused.append(Refusal(name, str(error), self._split(split_of(row))))
                 continue
             place = imported.theorem.place
-            said = (imported.theorem.header, imported.theorem.proposition) if place is None else place.key
-            if said in seen and not self.repeats:
+            statement = (imported.theorem.header, imported.theorem.proposition) if place is None else place.key
+            if statement in seen and not self.repeats:
                 reading.repeated += 1
                 continue
-            seen.add(said)
-            header = headers.setdefault(
-                imported.theorem.header, imported.theorem.header
-            )  # one text for all that have it
+            seen.add(statement)
+            header = headers.setdefault(imported.theorem.header, imported.theorem.header)  # equal headers share memory
             theorem = msgspec.structs.replace(imported.theorem, name=names.free(imported.theorem.name), header=header)
             reading.statements.append(replace(imported, theorem=theorem))
         return reading
 
     def _statement(self, row: Row) -> Imported:
-        """The statement of a row, under its own name. Raises NoFormat, Refused."""
+        """The statement of a row, with the name in the row. Raises NoFormat, Refused."""
         if UNREAD in row:
             raise Refused(str(row[UNREAD]))
         if in_file(row):
@@ -158,49 +156,49 @@ class Reader:
             extra={name: value for name, value in row.items() if name not in STATING} if self.extra else {},
         )
 
-    def _split(self, said: str) -> str:
-        """The split of a statement whose row says this. A dataset with one split has its rows there, whatever a copy
-        says: the hub calls it `train`."""
-        own = "" if self.known is not None and len(self.known.splits) == 1 else said
-        return own or self.split
+    def _split(self, split_of_row: str) -> str:
+        """The split of a statement, given the split that its row names. For a data set with a single split, the row's
+        split is ignored, because the hub calls any single split `train`."""
+        named = "" if self.known is not None and len(self.known.splits) == 1 else split_of_row
+        return named or self.split
 
     def _default_header(self, form: Format, text: str) -> str:
-        """The header of a statement whose row has none. One that imports by itself needs none."""
+        """The header of a statement whose row has none. A statement with imports needs none."""
         if imports(text):
             return ""
         return self.header or (self.known.header if self.known is not None else "") or form.header
 
     def _family(self, row: Row, name: str) -> str:
-        """What a statement is about: as its row says, or as miniF2F's names do (`mathd_algebra_158`)."""
+        """The topic of a statement, from its row or from a name of miniF2F (`mathd_algebra_158`); else its source."""
         known = self.known
-        if known is not None and known.family and isinstance(said := row.get(known.family), str) and said:
-            return said
+        if known is not None and known.family and isinstance(topic := row.get(known.family), str) and topic:
+            return topic
         if known is not None and known.name.startswith("minif2f") and (match := _KIND.match(name)):
             return match.group()
         return self.source
 
 
 def _place(row: Row) -> str:
-    """Where a row of a text stands: its line, and in a folder its file; empty for rows of other files."""
+    """The line of a row in a text file, with the file's name in a folder; empty for rows of other files."""
     if not isinstance(line := row.get("line"), int):
         return ""
     return f"{row['file']}, line {line}" if row.get("file") else f"line {line}"
 
 
 class Names:
-    """Gives each name once. A name that is taken gets its source behind it, or a number."""
+    """Makes names unique: a name that is taken gets its source or a number as a suffix."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
         self._numbers: dict[str, int] = {}
 
     def free(self, name: str, source: str = "") -> str:
-        """The name, or one made from it (and from the source's) that is not taken; it is taken then."""
+        """The name, or the name with a suffix if it is taken. The result is then taken."""
         tail = "".join(char if char.isalnum() else "_" for char in source)
         base = f"{name}_{tail}" if tail else name
         unique = name if name not in self._taken else base
         while unique in self._taken:
-            # Thousands of statements may share a name: the numbers go on where they were.
+            # Thousands of statements may share a name, so continue with the last number instead of starting at 2.
             self._numbers[base] = self._numbers.get(base, 1) + 1
             unique = f"{base}_{self._numbers[base]}"
         self._taken.add(unique)

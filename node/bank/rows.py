@@ -1,4 +1,4 @@
-"""Reads datasets as rows: JSON, JSON lines, parquet, plain text, Lean files, folders of these, or a Hugging Face id."""
+"""Reads data sets as rows: JSON, JSON lines, parquet, plain text, Lean files, folders of these, Hugging Face ids."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from node.bank.texts import Row, statements_of_lean, statements_of_text
 
 SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
 TEXTS = (".txt", ".lean")
-"""Files without fields."""
+"""Endings of files without fields."""
 
 NO_DATA = ("lakefile.lean", "import.json", "bank.json", "lake-manifest.json")
-"""Files that lie beside data, and are none."""
+"""Files in a folder of data that are not data."""
 
 _SPLIT = re.compile(r"(train|valid|validation|dev|test)(?![a-z])")
 _HUGGING_FACE = re.compile(r"[\w.-]+/[\w.-]+")
@@ -31,9 +31,10 @@ _HUGGING_FACE = re.compile(r"[\w.-]+/[\w.-]+")
 def read(
     source: str, *, config: str = "", revision: str = "", files: str = "", every_kind: bool = True
 ) -> Iterator[Row]:
-    """The rows of a source; `split` is filled in from a Hugging Face dataset's splits. Raises SourceProblem.
+    """The rows of a source. For a Hugging Face data set, the field `split` is the split of the row.
 
-    `config`, `revision`, `files`: of a Hugging Face dataset. `every_kind`: of a folder, as `files_of` has it.
+    `config`, `revision`, `files`: for a Hugging Face data set. `every_kind`: for a folder, see `files_of`. Raises
+    SourceProblem.
     """
     path = Path(source)
     if path.is_dir():
@@ -46,18 +47,19 @@ def read(
         yield from hub.rows(source, config, revision, files)
     else:
         raise SourceProblem(
-            f"{source}: no file, no folder, no known data set (`proofmesh bank list`), no hub id (OWNER/NAME)"
+            f"{source}: no file, no folder, no known data set (`proofmesh bank list`), no hub id (OWNER/NAME); check "
+            "the name"
         )
 
 
 def _in_split(path: Path, above: Path) -> Iterator[Row]:
-    """The rows of a file, with the split that its path below a folder says."""
+    """The rows of a file, with the split in its path below the folder `above`."""
     split = split_of(path.relative_to(above))
     yield from ({"split": split, **row} for row in _file(path)) if split else _file(path)
 
 
 def split_of(path: Path) -> str:
-    """The split that a file's name, or its folder's, says: `data/test-00000.parquet`, `MiniF2F/Valid.lean`."""
+    """The split in the name of a file or of its folder: `data/test-00000.parquet`, `MiniF2F/Valid.lean`."""
     for part in reversed(path.parts):
         if match := _SPLIT.match(part.lower()):
             return match.group(1)
@@ -65,21 +67,21 @@ def split_of(path: Path) -> str:
 
 
 def files_of(folder: Path, *, every_kind: bool = True) -> list[Path]:
-    """The files of a folder that are read. Raises SourceProblem for one without any.
+    """The files of a folder that are read. Raises SourceProblem if there are none.
 
-    `every_kind`: all that are known. Else its data files; its Lean files where it has no others: the repository of a
-    known data set may hold the same statements in both.
+    `every_kind`: all kinds of files. Otherwise the data files, or the Lean files if there are no data files, because
+    the repository of a known data set may have the same statements in both.
     """
     visible = _visible(folder)
     kinds = [(*SUFFIXES, *TEXTS)] if every_kind else [SUFFIXES, (".lean",)]
     by_kind = ([each for each in visible if each.name.endswith(kind) and each.name not in NO_DATA] for kind in kinds)
     if files := next((each for each in by_kind if each), []):
         return files
-    raise SourceProblem(f"{folder}: no {', '.join(dict.fromkeys(sum(kinds, ())))} in this folder")
+    raise SourceProblem(f"{folder}: no {', '.join(dict.fromkeys(sum(kinds, ())))} in this folder; check the path")
 
 
 def left_out_of(folder: Path, *, every_kind: bool = True) -> list[str]:
-    """The files of a folder that are not read, by their paths in it; but for those with a dot. Raises SourceProblem."""
+    """Paths of the files in a folder that are not read, without hidden files. Raises SourceProblem."""
     files = set(files_of(folder, every_kind=every_kind))
     return [str(each.relative_to(folder)) for each in _visible(folder) if each not in files]
 
@@ -89,7 +91,7 @@ def _visible(folder: Path) -> list[Path]:
 
 
 def _hidden(path: Path, folder: Path) -> bool:
-    """Whether a path leads through a folder with a dot: `.lake`, `.git`, `.cache`."""
+    """True when a part of a path below a folder starts with a dot: `.lake`, `.git`, `.cache`."""
     return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
@@ -108,12 +110,12 @@ def _file(path: Path) -> Iterator[Row]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """The content of a file, unpacked. Raises SourceProblem, also for what is found in the middle of it."""
+    """The decompressed content of a file. Raises SourceProblem, also while the content is read."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             yield cast(BinaryIO, file)
     except (OSError, EOFError, zlib.error) as error:
-        raise SourceProblem(f"{path}: cannot be read ({error}); is it damaged?") from error
+        raise SourceProblem(f"{path}: cannot be read ({error}); replace the file if it is damaged") from error
 
 
 def _lines(path: Path) -> Iterator[Row]:
@@ -129,7 +131,7 @@ def _text(path: Path) -> Iterator[Row]:
     try:
         text = path.read_text(encoding="utf-8-sig")  # editors of Windows write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
-        raise SourceProblem(f"{path}: cannot be read as UTF-8 text ({error}); save it as UTF-8") from error
+        raise SourceProblem(f"{path}: cannot be read as UTF-8 text ({error}); save the file as UTF-8") from error
     if path.suffix == ".lean":
         yield from ({**row, "file": str(path)} for row in statements_of_lean(text))
     else:
@@ -145,7 +147,7 @@ def _document(path: Path) -> Iterator[Row]:
             yield _row(f"{path}, entry {number}", row)
         return
     if not isinstance(content, dict) or not any(isinstance(value, list) for value in content.values()):
-        raise SourceProblem(f"{path}: a list of statements was expected, or lists of them by split")
+        raise SourceProblem(f"{path}: neither a list of statements nor an object with such lists by split")
     for name, rows in content.items():
         for number, row in enumerate(rows if isinstance(rows, list) else []):
             yield {"split": name, **_row(f"{path}, {name}, entry {number}", row)}
@@ -160,7 +162,9 @@ def _parquet(path: Path) -> Iterator[Row]:
             for batch in file.iter_batches():
                 yield from batch.to_pylist()
     except (OSError, pyarrow.ArrowException) as error:
-        raise SourceProblem(f"{path}: cannot be read as parquet ({error})") from error
+        raise SourceProblem(
+            f"{path}: cannot be read as parquet ({error}); replace the file if it is damaged"
+        ) from error
 
 
 def _decoded(where: str, data: bytes) -> Any:
@@ -169,10 +173,12 @@ def _decoded(where: str, data: bytes) -> Any:
     except msgspec.DecodeError as error:
         raise SourceProblem(f"{where}: {error}") from error
     except UnicodeDecodeError as error:
-        raise SourceProblem(f"{where}: is not UTF-8 text ({error.reason}); save the file as UTF-8") from error
+        raise SourceProblem(f"{where}: not UTF-8 text ({error.reason}); save the file as UTF-8") from error
 
 
-def _row(where: str, found: Any) -> Row:
-    if not isinstance(found, dict):
-        raise SourceProblem(f"{where}: an object was expected, not {type(found).__name__}")
-    return found
+def _row(where: str, value: Any) -> Row:
+    if not isinstance(value, dict):
+        raise SourceProblem(
+            f"{where}: a {type(value).__name__} instead of an object; write one JSON object for each row"
+        )
+    return value

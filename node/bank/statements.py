@@ -1,6 +1,6 @@
-"""Reads the text of a statement as datasets have it into a Theorem: header, statement, and no proof. Pure.
+"""Parses the text of a data set's statement into a Theorem: a header and a statement, without a proof. Pure.
 
-Such a text may come with imports, comments, definitions that it needs, a proof or half of one.
+Such a text may contain imports, comments, definitions that the statement needs, and a complete or incomplete proof.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ _START = re.compile(
 _DATA = re.compile(r"\s*(noncomputable\s+)?(def|abbrev|instance)\b")
 _UNPROVED = re.compile(r"\b(sorry|admit|axiom)\b")
 _ONLY_HERE = re.compile(rf"^[ \t]*(?:{_SCOPES}[^\n]*?\sin(?:\s+|\Z))+\Z", re.MULTILINE)
-"""Commands that hold for the theorem behind them alone: before the only theorem they may as well hold for all."""
+"""Commands that apply only to the next theorem. Before a single theorem, the same commands without `in` do as well."""
 _IN = re.compile(rf"\sin(?:\s+(?={_SCOPES})|\s*\Z)")
 _MUTUAL = re.compile(r"^[ \t]*mutual\b(?!.*^[ \t]*end\b)", re.MULTILINE | re.DOTALL)
 _UNIVERSES = re.compile(rf"((?:theorem|lemma)\s+{NAME})\.\{{([\w\s,]+)\}}")
-"""`theorem t.{u, v}`: universes of this theorem alone."""
+"""`theorem t.{u, v}`: universes of this theorem only."""
 _BLANK_LINES = re.compile(r"\n\s*\n+")
 
 
 class Refused(ValueError):
-    """The text is not a statement that a bank can hold; the message says why."""
+    """The text is not a statement that a bank can store; the message says why."""
 
 
 def theorem(text: str, header: str = "", name: str = "") -> Theorem:
-    """The last theorem of a text; what stands before it belongs to its header. Raises Refused."""
+    """The last theorem of a text. The text before it becomes a part of its header. Raises Refused."""
     code = _without_comments(text)
     starts = list(_START.finditer(code))
     if not starts and _DATA.match(code):
-        raise Refused("it defines data, not a proposition (`def`): there is nothing to be proved")
+        raise Refused("it defines data (`def`), not a proposition, so there is nothing to prove")
     if not starts:
-        raise Refused("no theorem in it: a line that begins with `theorem` was looked for")
+        raise Refused("no theorem in it: no line starts with `theorem`, `lemma` or `example`")
     before, statement = code[: starts[-1].start("own")], code[starts[-1].end() :]
     if _MUTUAL.search(before):
         raise Refused(IN_MUTUAL)
@@ -60,8 +60,8 @@ def theorem(text: str, header: str = "", name: str = "") -> Theorem:
     header = _tidy(f"{_without_comments(header)}\n{before}")
     if problem := header_problem(header):
         raise Refused(problem)
-    if found := _UNPROVED.search(header):
-        raise Refused(f"`{found.group(1)}` stands before the theorem: what is assumed there would count as proved")
+    if unproved := _UNPROVED.search(header):
+        raise Refused(f"`{unproved.group(1)}` stands before the theorem: an assumption there would count as proved")
     try:
         parsed = parse_statement(_without_proof(statement), header)
     except StatementError as error:
@@ -72,7 +72,7 @@ def theorem(text: str, header: str = "", name: str = "") -> Theorem:
 
 
 def _without_comments(text: str) -> str:
-    """The text with its comments blanked. Raises Refused for a text that is not closed in itself."""
+    """The text with its comments blanked. Raises Refused if a bracket, string or comment is not closed."""
     lexed = lex(text)
     if lexed.problem:
         raise Refused(lexed.problem)
@@ -80,38 +80,39 @@ def _without_comments(text: str) -> str:
 
 
 def _without_proof(statement: str) -> str:
-    """The statement without the proof that stands behind it."""
+    """The statement without the proof after it."""
     return statement[: given_proof(blanked(statement))]
 
 
 def _tidy(header: str) -> str:
-    """A header without blank lines at its ends, and with one at most between its commands; imports first, each once."""
+    """The header with its imports first, each once, without blank lines at its ends or repeated blank lines."""
     lines = [line.rstrip() for line in header.split("\n")]
     imports = list(dict.fromkeys(line.strip() for line in lines if line.strip().startswith("import ")))
-    rest = "\n".join(line for line in lines if not line.strip().startswith("import ")).strip("\n")
-    return "\n".join([*imports, *([_BLANK_LINES.sub("\n\n", rest).strip("\n")] if rest.strip() else [])])
+    commands = "\n".join(line for line in lines if not line.strip().startswith("import ")).strip("\n")
+    return "\n".join([*imports, *([_BLANK_LINES.sub("\n\n", commands).strip("\n")] if commands.strip() else [])])
 
 
 def in_file(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a theorem in a file: `statement`, and `context`, the text above it."""
+    """True for a row of a theorem in a file: it has `statement`, and `context`, the text above the statement."""
     return isinstance(row.get("context"), str) and isinstance(row.get("statement"), str)
 
 
 def theorem_in_file(row: Mapping[str, Any]) -> Theorem:
-    """A theorem in a file: `name`, `statement`, `context`. Raises Refused.
+    """The theorem of a row with `name`, `statement`, `context`. Raises Refused.
 
-    With `place` (`before`, `after`, `tactic`) it is the gap between these, and the statement only describes it.
+    If the row has a `place` (`before`, `after`, `tactic`), the theorem is the gap between `before` and `after`, and the
+    statement only describes it.
     """
     context, name = Context.of(row["context"]), str(row.get("name") or "")
     if "place" in row:
         try:
             gap = msgspec.convert(row["place"], _Gap)
         except msgspec.ValidationError as error:
-            raise Refused(f"its place is none: {error}") from error
+            raise Refused(f"its `place` is malformed: {error}") from error
         return Theorem(name or "t", "", row["statement"], place=Place(context, gap.before, gap.after, gap.tactic))
     stated = theorem(row["statement"], name=name)
     if stated.header:
-        raise Refused("something stands before its theorem: that belongs to the context")
+        raise Refused("`statement` has text before its theorem: move that text to `context`")
     return below(context, stated)
 
 

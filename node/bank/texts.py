@@ -1,7 +1,7 @@
-"""Statements in plain files as rows: `.txt`, and `.lean` files with theorems that are left to be proved. Text only.
+"""Reads statements of plain files as rows: `.txt` files, and unproved theorems of `.lean` files. Text only.
 
-A theorem of a `.lean` file is left to be proved when its proof holds `sorry`. All that stands above it is its header,
-but for the theorems there that are left to be proved, too: what is assumed must not count as proved.
+A theorem of a `.lean` file is unproved if its proof contains `sorry`. Its header is the text above it without the other
+unproved theorems, because an assumption must not count as proved.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ _STATEMENT = re.compile(
 _BEFORE_ONE = re.compile(
     r"(?:(?:set_option|open|omit|include|universe|variable|attribute)\b.*\sin|(?:@\[[^\]]*\]\s*)+)\s*"
 )
-"""A line that belongs to the statement in the next one."""
+"""A line that belongs to the statement in the next line."""
 _OTHER = re.compile(
     r"(?:import|open|def|abbrev|instance|structure|class|inductive|axiom|opaque|namespace|section|end|variable|universe"
     r"|set_option|attribute|mutual|noncomputable|local|notation|macro|syntax|#\w+)\b|.*\b(?:theorem|lemma|example)\b"
     r"|(?!fun\b|let\b|have\b|show\b|if\b|forall\b|exists\b)[A-Za-z]+\s+[\w.']+\s*(?:[({\[].*)?:(?!=)"
 )
-"""What no statement goes on with in a line that is not indented; at last, a misspelt `theorem NAME ... :`."""
+"""An unindented line that does not continue a statement. The last alternative is a misspelt `theorem NAME ... :`."""
 _SCOPED = re.compile(r"\sin\s+(?:@\[[^\]]*\]\s*)*(?:(?:private|protected|noncomputable|nonrec)\s+)*(?:theorem|lemma)\b")
-"""Behind `attribute [simp] h in`, and whatever else holds for the next command alone."""
+"""A theorem after `attribute [simp] h in` or another command that applies only to the next command."""
 _END = re.compile(r"^[ \t]*end\b", re.MULTILINE)
 _NAME = re.compile(rf"\b(?:theorem|lemma)\s+({NAME})")
 
 
 UNREAD = "(unread)"
-"""Field of a row that is no statement: the reason."""
+"""Field of a row that is not a statement: the reason."""
 
-IN_MUTUAL = "it stands in a `mutual` block, whose theorems are proved together: state it outside of such a block"
+IN_MUTUAL = "it is in a `mutual` block, whose theorems are proved together: state it outside of the block"
 
-INDENTED = "it is indented: theorems of a .lean file begin at the beginning of a line"
+INDENTED = "it is indented: theorems of a .lean file must start at column 0"
 
 NO_STATEMENT = (
-    "no statement: these begin with `theorem`, `lemma` or `example`, and go on in lines that are indented; "
-    "definitions and headers go into a .lean file"
+    "no statement: a statement starts with `theorem`, `lemma` or `example` and continues in indented lines; put "
+    "definitions and headers into a .lean file"
 )
 
 
 def statements_of_text(text: str) -> Iterator[Row]:
-    """The statements of a text with their lines, and a row with UNREAD for each line that belongs to none.
+    """The statements of a text with their lines, and a row with UNREAD for each line that belongs to no statement.
 
-    A statement ends at a blank line and where the next one begins. What is indented belongs to it, as does every other
-    line before its proof that does not look like something else.
+    A statement ends at a blank line and at the start of the next statement. Indented lines belong to it, and unindented
+    lines before its proof, unless they look like another command.
     """
     lines: list[str] = []
     begin = 0
@@ -83,7 +83,7 @@ def statements_of_text(text: str) -> Iterator[Row]:
 
 
 def _goes_on(lines: Sequence[str], code: str) -> bool:
-    """Whether a line belongs to the statement of the lines above."""
+    """True when a line belongs to the statement of the lines above."""
     if all(_BEFORE_ONE.fullmatch(each) or not each.strip() for each in lines):
         return True
     if _STATEMENT.match(code) or _BEFORE_ONE.fullmatch(code):
@@ -94,7 +94,7 @@ def _goes_on(lines: Sequence[str], code: str) -> bool:
 
 
 def statements_of_lean(text: str) -> Iterator[Row]:
-    """The theorems of a Lean file that are left to be proved, with their name, line, and all that stands above."""
+    """The unproved theorems of a Lean file, with their name, their line, and the text above as header."""
     file = Text(text)
     before: list[Command] = []
     left_out: list[Command] = []
@@ -123,7 +123,7 @@ def statements_of_lean(text: str) -> Iterator[Row]:
 
 
 def _theorems(file: Text, command: Command) -> tuple[Command | None, list[Command]]:
-    """The theorem that a command is, and those that stand within it."""
+    """The theorem that a command declares, and other theorems inside the command's text."""
     starts = [match.start() for match in _NAME.finditer(file.code, command.start, command.end)]
     scopes = command.keyword in SYNTAX or command.keyword.startswith(("attribute", "#"))
     scoped = scopes and _SCOPED.search(file.code, command.start, command.end) is not None
@@ -134,15 +134,15 @@ def _theorems(file: Text, command: Command) -> tuple[Command | None, list[Comman
 
 
 def _mutual(file: Text, begin: Command) -> Command:
-    """The whole block that begins with `mutual`, up to its `end`."""
+    """The whole block from `mutual` to its `end`."""
     end = _END.search(file.code, begin.start)
     return file.command(begin.start, end.end() if end else len(file.text))
 
 
 def _name(code: str, line: int) -> str:
-    """The name of a theorem; of an `example`, one by its line."""
-    named = _NAME.search(code)
-    return named.group(1).rstrip(".") if named else f"example_{line}"
+    """The name of a theorem; for an `example`, a name with its line."""
+    match = _NAME.search(code)
+    return match.group(1).rstrip(".") if match else f"example_{line}"
 
 
 def _without(text: str, commands: list[Command]) -> str:

@@ -1,7 +1,8 @@
-"""Which statements elaborate under a toolchain: computed once, kept on disk, taken up where it was left.
+"""Finds out which statements elaborate under a toolchain, once for each, and stores the results on disk.
 
-Statements with one header go through Lean together: `example BINDERS : (C : Prop) := by sorry`, as the lean-proxy
-states them. What ends Lean (a loop, memory) is found by halving, so one statement never takes others along.
+Statements with the same header go through Lean together, in the form of the lean-proxy: `example BINDERS : (C : Prop)
+:= by sorry`. A statement that exceeds a limit (a loop, memory) is found by halving the batch, so the results of the
+other statements are not lost. An interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 BATCH = 100
-"""Statements that go through one process: enough to hide the import of Mathlib (5-20 s), few enough to lose little when
-one of them ends Lean."""
+"""Statements for one process. These are enough to make the import of Mathlib (5-20 s) a small part of the time, and few
+enough to lose little if one of them ends Lean."""
 
 HEARTBEATS = 200_000
-"""Lean's own default for a declaration: statements of these datasets were checked with it or with more."""
+"""Lean's default for a declaration. Statements of public data sets were checked with this limit or a higher one."""
 
 OPTIONS = ("-Dlinter.all=false", "-DmaxErrors=1000000")
 
 ABOVE = -2
-"""In place of a statement's index: a line of the file above it."""
+"""Instead of a statement's index, for a line of the file above the statement."""
 
 _GUARD = ("section", "end")
-"""Between two statements: what the parser misses at the end of one is reported here, and not of the next."""
+"""Lines between two statements. An error at an unfinished end of a statement is then reported here, not in the next."""
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A line of the kept whitelist."""
+    """A line of a whitelist file."""
 
     key: str
     ok: bool
@@ -49,14 +50,14 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def key(toolchain: LeanToolchain, theorem: Theorem) -> str:
-    """Names a statement under a toolchain: its version, its project's packages, the header, the statement."""
+    """The key of a statement under a toolchain: a digest of version, packages of the project, header and statement."""
     stated = theorem.place.key if theorem.place is not None else (toolchain.header(theorem.header), theorem.proposition)
     parts = (toolchain.version, packages(toolchain), *stated)
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
 def packages(toolchain: LeanToolchain) -> str:
-    """The versions of a project's packages, as Lake has them in its manifest; empty without a project."""
+    """The versions of a project's packages, from Lake's manifest; empty without a project."""
     if not toolchain.project:
         return ""
     manifest = Path(toolchain.project) / "lake-manifest.json"
@@ -65,14 +66,14 @@ def packages(toolchain: LeanToolchain) -> str:
 
 @dataclass
 class Whitelist:
-    """What is known, in a file of lines that is only ever added to."""
+    """The known results, in an append-only file with one line for each statement."""
 
     path: Path
     known: dict[str, Entry] = field(default_factory=dict)
 
     @classmethod
     def open(cls, folder: Path, toolchain: LeanToolchain) -> Whitelist:
-        """The whitelist of a toolchain. A line that a killed run left half written is not counted."""
+        """The whitelist of a toolchain. An incomplete line of a killed run is ignored."""
         version = "".join(char if char.isalnum() or char in ".-" else "-" for char in toolchain.version) or "unknown"
         digest = hashlib.blake2b(packages(toolchain).encode(), digest_size=4).hexdigest()
         whitelist = cls(folder / f"{version}-{digest}.jsonl")
@@ -86,19 +87,19 @@ class Whitelist:
         return whitelist
 
     def add(self, entries: Sequence[Entry], *, keep: bool = True) -> None:
-        """Know entries, and keep them on disk, at once."""
+        """Add entries. `keep`: also write them to the file, at once."""
         self.known |= {entry.key: entry for entry in entries}
         if not keep:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = b"\n".join([b"", *(msgspec.json.encode(entry) for entry in entries), b""])
-        with self.path.open("ab") as file:  # begins with a line break: behind a half-written line, too
+        with self.path.open("ab") as file:  # the text starts with a line break, in case the last line is incomplete
             file.write(text)
 
 
 @dataclass(frozen=True)
 class StatementElaborator:
-    """Elaborates batches of statements, some at once."""
+    """Elaborates batches of statements, `jobs` of them at the same time."""
 
     toolchain: LeanToolchain
     jobs: int
@@ -107,7 +108,7 @@ class StatementElaborator:
     async def run(
         self, theorems: Sequence[Theorem], whitelist: Whitelist, report: Callable[[int], None] = lambda count: None
     ) -> None:
-        """Settle all statements that the whitelist does not have yet; `report` gets the number that are settled."""
+        """Elaborate all statements that are not in the whitelist. `report` gets the number of finished statements."""
         missing = {key(self.toolchain, theorem): theorem for theorem in theorems}
         missing = {each: theorem for each, theorem in missing.items() if each not in whitelist.known}
         batches = list(_batches(missing.values()))
@@ -120,7 +121,7 @@ class StatementElaborator:
                         Entry(key(self.toolchain, theorem), error is None, error or "")
                         for theorem, error in zip(part, errors, strict=True)
                     ]
-                    # That Lean came to no end may be the machine's fault: it is tried again in the next run.
+                    # A timeout may be due to a slow machine, so it is not stored, and the next run tries again.
                     whitelist.add(entries, keep=ended)
                     report(len(entries))
 
@@ -129,19 +130,19 @@ class StatementElaborator:
                 group.create_task(work())
 
     async def _settled(self, batch: list[Theorem]) -> list[tuple[list[Theorem], list[str | None], bool]]:
-        """The batch in parts: statements, the error of each (None: it elaborates), whether Lean came to an end."""
+        """The batch in parts: the statements, the error of each (None: it elaborates), and whether Lean finished."""
         try:
             return [(batch, await self._elaborated(batch), True)]
         except OutOfLimits as error:
             if len(batch) == 1:
-                return [(batch, [f"Lean came to no end with it: {error}"], False)]
+                return [(batch, [f"Lean did not finish it: {error}"], False)]
         half = len(batch) // 2
         return [*await self._settled(batch[:half]), *await self._settled(batch[half:])]
 
     async def _elaborated(self, batch: list[Theorem]) -> list[str | None]:
-        """The error of each statement. Raises OutOfLimits when Lean did not reach the end."""
+        """The error of each statement. Raises OutOfLimits if Lean did not finish."""
         options = [*OPTIONS, "-DautoImplicit=false", f"-DmaxHeartbeats={HEARTBEATS}"]
-        if (place := batch[0].place) is not None:  # a file runs with Lean's own options
+        if (place := batch[0].place) is not None:  # the text of a file needs Lean's default options
             lines, owners = _file(self.toolchain.header(place.context.text), place)
             options = list(OPTIONS)
         else:
@@ -157,12 +158,12 @@ class StatementElaborator:
                 keeper=self.toolchain.protections.keeper(),
             )
         if finished.code not in (0, 1):
-            raise OutOfLimits(f"it ended with code {finished.code}: {finished.errors.strip()[-200:]}")
+            raise OutOfLimits(f"Lean ended with code {finished.code}: {finished.errors.strip()[-200:]}")
         return _errors(finished.output, owners, len(batch))
 
 
 def _batches(theorems: Iterable[Theorem]) -> Iterator[list[Theorem]]:
-    """Statements by header, in batches; theorems in files each alone."""
+    """Batches of statements with the same header. A theorem in a file is a batch alone."""
     by_header: dict[str, list[Theorem]] = defaultdict(list)
     for theorem in theorems:
         if theorem.place is not None:
@@ -175,7 +176,7 @@ def _batches(theorems: Iterable[Theorem]) -> Iterator[list[Theorem]]:
 
 
 def _document(header: str, batch: Sequence[Theorem]) -> tuple[list[str], list[int]]:
-    """The lines of a file, and for each the index of the statement that it belongs to (-1: the header)."""
+    """The lines of a document, and for each line the index of its statement (-1: the header)."""
     lines = header.split("\n") if header else []
     owners = [-1] * len(lines)
     for index, theorem in enumerate(batch):
@@ -187,7 +188,8 @@ def _document(header: str, batch: Sequence[Theorem]) -> tuple[list[str], list[in
 
 
 def _file(context: str, place: Place) -> tuple[list[str], list[int]]:
-    """The lines of a file up to the end of a theorem's command, and whose they are: errors above it are not its own."""
+    """The lines of a file up to the end of a theorem's command. For each line: 0 if it belongs to the command, -1 if it
+    belongs to the imports, ABOVE for the lines between, whose errors do not count."""
     above = context.split("\n")[:-1] if context.endswith("\n") else context.split("\n") if context else []
     command = f"{place.before}sorry{place.after}".split("\n")
     imports = import_lines(context)
@@ -195,7 +197,7 @@ def _file(context: str, place: Place) -> tuple[list[str], list[int]]:
 
 
 def _errors(output: str, owners: Sequence[int], count: int) -> list[str | None]:
-    """The first error of each statement; an error of the header is everybody's."""
+    """The first error of each statement. An error of the header is an error of all statements."""
     errors: list[str | None] = [None] * count
     for line in output.splitlines():
         if not line.startswith("{"):

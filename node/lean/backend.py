@@ -1,16 +1,18 @@
-"""What a Lean backend does for the lean-proxy: run a batch of candidates on one proof state.
+"""The interface of a Lean backend: run a batch of candidate tactics on one proof state.
 
-A state is named by a path from its theorem, never by a handle: a backend that keeps handles (the REPL, LeanTree) maps
-paths to them and replays what it has lost, one that does not (the worker) writes the path down each time. So there is
-no session to open, and none to lose: a theorem is opened by asking for the state of its empty path.
+A request names a state by its theorem and the path of steps from there, never by a handle. A backend with handles (the
+REPL, LeanTree) maps paths to handles and replays a path whose handle is lost. A backend without handles (the worker)
+writes the steps of the path into each document. No session has to be opened, so none can be lost. A request for the
+state of the empty path opens a theorem.
 
-The candidates that a backend gets have passed the text rules, are distinct, and are not in the outcome cache
-(`requests.py` does all three). Its outcomes mean the same whatever ran them (`tests/node/lean/test_conformance.py`):
+Before a backend gets candidates, `requests.py` removes those that break a text rule, duplicates, and those whose
+outcome is in the cache. All backends give the same outcomes (`tests/node/lean/test_conformance.py`):
 
-- outcomes are `common.lean`'s, with goals factorised and printed by `node.lean.text.goals`;
-- PROVED only for a candidate that leaves no goal, no placeholder and no error where it stands in the whole script;
-- a candidate that loops, eats memory or kills its process gets TIMEOUT, MEMORY or CRASHED, and its neighbours their own
-  outcomes all the same; LOST says that the backend failed, and nothing about the candidate.
+- Outcomes are those of `common.lean`. `node.lean.text.goals` factorises and prints their goals.
+- A candidate is PROVED only if it leaves no goal, no placeholder and no error at its place in the whole script.
+- A candidate that loops gets TIMEOUT. One that exceeds the memory limit gets MEMORY, one that kills its process
+  CRASHED. The other candidates of the batch still get their own outcomes.
+- LOST means that the backend failed. It says nothing about the candidate.
 """
 
 from __future__ import annotations
@@ -22,21 +24,21 @@ from common.lean import Outcome, Step, Theorem
 
 
 class BackendFull(Exception):
-    """No process is free for this request: ask again after `retry_after` seconds."""
+    """No process is free for this request: retry after `retry_after` seconds."""
 
     def __init__(self, retry_after: float, waiting: int = 0, *, reason: str = "") -> None:
-        """`waiting`: requests in the queue; `reason`: says something else than that they wait."""
+        """`waiting`: requests in the queue, for the message; `reason`: another message instead."""
         super().__init__(reason or f"{waiting} requests are waiting")
         self.retry_after = retry_after
 
 
 class BackendDown(Exception):
-    """Lean does not start, or its server does not answer; the text says why. Says nothing about the request."""
+    """Lean does not start, or its server does not answer; the text says why. The request itself may be fine."""
 
 
 @dataclass(frozen=True)
 class TacticBatch:
-    """Candidates on the state that `path` leads to. Without candidates: open the theorem, or show the state."""
+    """Candidates to run on the state that `path` leads to. Without candidates: open the theorem, or show the state."""
 
     theorem: Theorem
     path: tuple[Step, ...] = ()
@@ -45,39 +47,39 @@ class TacticBatch:
     timeout: float = 10.0
     """Wall-clock seconds for each candidate when it runs alone."""
     state: str | None = None
-    """The state's text, if it is known already."""
+    """The state's text, if the cache has it."""
     parsed: frozenset[str] = frozenset()
-    """Candidates that are known to parse: a hint."""
+    """A hint: candidates that have parsed before."""
 
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What became of a batch."""
+    """The outcomes of a batch."""
 
     state: str
-    """The text of the state; empty when the path did not replay."""
+    """The text of the state; empty if replaying the path failed."""
     outcomes: tuple[Outcome, ...]
     """One for each candidate, in order."""
     elapsed: float = 0.0
-    """Seconds that Lean worked, queueing excluded."""
+    """Seconds that Lean worked, without the time in the queue."""
 
 
 @runtime_checkable
 class Backend(Protocol):
-    """A way to run Lean. Used from one event loop; `attempt` may be called many times at once."""
+    """Runs Lean. One event loop uses it, and many calls of `attempt` may be open at the same time."""
 
     def start(self) -> None:
         """Get ready; processes may start later, on demand."""
 
     async def stop(self) -> None:
-        """End all processes and connections; attempts that are open end with CancelledError."""
+        """End all processes and connections. Open calls of `attempt` raise CancelledError."""
 
     async def attempt(self, batch: TacticBatch) -> BatchResult:
         """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
 
     @property
     def in_files(self) -> bool:
-        """Whether it can prove what is missing at a place in a file (`Theorem.place`)."""
+        """True when the backend can fill a gap in a file, a theorem with a `place`."""
 
     @property
     def waiting(self) -> int:
@@ -89,7 +91,7 @@ class Backend(Protocol):
 
     @property
     def restarts(self) -> int:
-        """Processes that ended on their own, or were killed by a limit, so far."""
+        """Processes that have crashed or were killed by a limit, so far."""
 
     def resident_mb(self) -> float:
-        """Resident memory of the processes in MB; 0 where they run elsewhere."""
+        """Resident memory of the processes in MB; 0 if they run on another machine."""

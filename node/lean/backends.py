@@ -1,4 +1,4 @@
-"""The backend that is configured."""
+"""Makes the Lean backend that the configuration names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from node.lean.worker.options import WorkerOptions
 
 
 def make_backend(settings: LeanProcessSettings, toolchain: LeanToolchain, options: WorkerOptions) -> Backend:
-    """A backend for these settings, not started yet."""
+    """The backend for these settings; the caller starts it."""
     workers = settings.resolved_workers()
     queue = workers * settings.queue
     if settings.lean.backend == "repl":

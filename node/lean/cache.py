@@ -1,4 +1,7 @@
-"""Small caches of what Lean has answered. Correct for one Lean: the key holds all else that an outcome depends on."""
+"""Caches of tactic outcomes and state texts.
+
+Use one cache for one Lean (version, project, limits). The keys hold everything else that an outcome depends on.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +14,32 @@ from common.lean import Outcome, OutcomeKind, Step, Theorem
 StateKey = tuple[object, tuple[Step, ...]]
 
 IN_FILE = "\0"
-"""Marks the digest of a file's text, so that it is no header."""
+"""Prefix of the digest of a file's text, which keeps it apart from every header."""
 
-_LASTING = (OutcomeKind.PROVED, OutcomeKind.GOALS, OutcomeKind.ERROR)
-"""Outcomes that will be the same again. Time and memory may run out once and not again."""
+_REPEATABLE = (OutcomeKind.PROVED, OutcomeKind.GOALS, OutcomeKind.ERROR)
+"""Outcomes that a second run gives again. A timeout or a memory limit may depend on the machine's load."""
 
 
 class OutcomeCache:
-    """Outcomes of tactics, texts of states, and which tactics are known to parse. The least recently used go first."""
+    """Three LRU caches: outcomes of tactics, texts of states, and tactics that have parsed."""
 
     def __init__(self, entries: int) -> None:
-        """`entries`: most of each kind; 0 remembers nothing. An outcome takes about 1 KB."""
+        """`entries`: capacity of each cache; 0 turns caching off. An outcome takes about 1 KB."""
         self._enabled = entries > 0
         self._outcomes: LRUCache[tuple[StateKey, str], Outcome] = LRUCache(entries)
         self._states: LRUCache[StateKey, str] = LRUCache(entries)
         self._parsed: LRUCache[tuple[str, str], bool] = LRUCache(entries)
 
     def outcome(self, theorem: Theorem, path: Sequence[Step], tactic: str) -> Outcome | None:
-        """The outcome of a tactic on the state at the end of a path, if it is known."""
+        """The cached outcome of a tactic on the state at the end of a path."""
         return self._outcomes.get((state_key(theorem, path), tactic))
 
     def state(self, theorem: Theorem, path: Sequence[Step]) -> str | None:
-        """The text of the state at the end of a path, if it is known."""
+        """The cached text of the state at the end of a path."""
         return self._states.get(state_key(theorem, path))
 
     def parses(self, theorem: Theorem, tactic: str) -> bool:
-        """Whether the tactic is known to parse where the theorem stands."""
+        """True when the tactic has parsed below the same header or file text."""
         return bool(self._parsed.get((grammar_key(theorem), tactic)))
 
     def learn_state(self, theorem: Theorem, path: Sequence[Step], state: str) -> None:
@@ -45,8 +48,8 @@ class OutcomeCache:
             self._states[state_key(theorem, path)] = state
 
     def learn(self, theorem: Theorem, path: Sequence[Step], tactic: str, outcome: Outcome) -> None:
-        """Remember an outcome, and the states that it leads to."""
-        if not self._enabled or outcome.kind not in _LASTING:
+        """Remember an outcome and the states that the tactic leads to."""
+        if not self._enabled or outcome.kind not in _REPEATABLE:
             return
         self._outcomes[state_key(theorem, path), tactic] = outcome
         if outcome.kind is not OutcomeKind.ERROR:
@@ -56,10 +59,10 @@ class OutcomeCache:
 
 
 def state_key(theorem: Theorem, path: Sequence[Step]) -> StateKey:
-    """What a state depends on; the theorem's name is not part of it."""
+    """Everything that a state depends on: header, statement, path. The theorem's name is not part of it."""
     return (theorem.header, *theorem.stated), tuple(path)
 
 
 def grammar_key(theorem: Theorem) -> str:
-    """What decides whether a tactic parses: the commands above the theorem."""
+    """Identifies the commands above the theorem, which decide whether a tactic parses."""
     return theorem.header if theorem.place is None else f"{IN_FILE}{theorem.place.context.digest}"

@@ -1,4 +1,4 @@
-"""Answers a `lean.run` request: text rules and cache first, a backend for the rest."""
+"""Answers a `lean.run` request: text rules and cache first, the backend for the remaining candidates."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from node.lean.text.lexing import lex
 from node.lean.text.rules import statement_problem, tactic_problem
 
 MAX_CANDIDATES = 256
-"""In one request: their outcomes must fit into one message."""
+"""Most candidates in one request: their outcomes must fit into one message."""
 
 LEAST_SECONDS = 0.05
-"""For a candidate: no tactic is to fail because a request left it no time at all."""
+"""Shortest timeout of a candidate, so that a request with a tiny timeout does not make every tactic fail."""
 
 RETRY_SECONDS = 1.0
-"""When to ask again while Lean does not start."""
+"""Seconds before a retry, in the Busy reply while Lean does not start."""
 
 INACCESSIBLE = "✝"
-"""What Lean prints behind the name of a hypothesis that no tactic can name; its parser knows no such character."""
+"""Lean prints this after the name of an inaccessible hypothesis. Lean's parser does not accept it."""
 
 
 @dataclass
 class Counts:
-    """What this proxy has done, for metrics and heartbeats."""
+    """Counters for metrics and heartbeats."""
 
     candidates: int = 0
     cache_hits: int = 0
     failures: int = 0
-    """Requests that Lean or its server could not take: answered `busy`, to be asked again."""
+    """Requests that got Busy because Lean or its server was down."""
     outcomes: dict[OutcomeKind, int] = field(default_factory=lambda: dict.fromkeys(OutcomeKind, 0))
 
 
 @dataclass
 class Requests:
-    """Answers requests with a backend and a cache."""
+    """Answers `lean.run` requests with a backend and a cache."""
 
     backend: Backend
     cache: OutcomeCache
     longest: float
-    """Most seconds for a candidate, whatever a request asks for; the least is LEAST_SECONDS."""
+    """Longest timeout of a candidate in seconds, whatever a request asks for; the shortest is LEAST_SECONDS."""
     contexts: ContextModules | None = None
-    """Makes modules of long texts above gaps; None: workers elaborate these as they stand."""
+    """Compiles long texts above gaps into modules. None: workers elaborate these texts for each batch."""
     counts: Counts = field(default_factory=Counts)
     problem: str | None = None
     """Why Lean does not start; None when it does."""
 
     async def run(self, request: LeanRunRequest) -> Message:
-        """LeanRunReply, Busy, or Failure (BAD_STATEMENT where Lean or the rules refuse the statement)."""
+        """Returns LeanRunReply, Busy, or Failure (BAD_STATEMENT if Lean or a text rule refuses the statement)."""
         theorem = request.theorem
-        # A place holds text of a file: Lean elaborates that as it stands, and no rule of ours is asked.
+        # The text rules are for single statements. A statement at a place in a file is elaborated as the file has it.
         problem = "" if theorem.place is not None else statement_problem(theorem.binders, theorem.conclusion)
         if problem:
             return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
@@ -63,7 +63,7 @@ class Requests:
             return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
         if len(request.tactics) > MAX_CANDIDATES:
             return Failure(reason=f"{len(request.tactics)} candidates; at most {MAX_CANDIDATES} in one request")
-        settled = self._known(request)
+        settled = self._without_lean(request)
         unsettled = [tactic for tactic in dict.fromkeys(request.tactics) if tactic not in settled]
         state = self.cache.state(theorem, request.path)
         elapsed = 0.0
@@ -85,17 +85,17 @@ class Requests:
         self._count(settled, request)
         return LeanRunReply(state=state or "", outcomes=tuple(settled[t] for t in request.tactics), elapsed=elapsed)
 
-    def _known(self, request: LeanRunRequest) -> dict[str, Outcome]:
-        """Outcomes that need no Lean: those of `screen`, and those in the cache."""
-        known: dict[str, Outcome] = {}
+    def _without_lean(self, request: LeanRunRequest) -> dict[str, Outcome]:
+        """The outcomes that `screen` or the cache gives, by tactic."""
+        settled: dict[str, Outcome] = {}
         for tactic in request.tactics:
             outcome = screen(tactic)
             if outcome is None:
                 outcome = self.cache.outcome(request.theorem, request.path, tactic)
                 self.counts.cache_hits += outcome is not None
             if outcome is not None:
-                known[tactic] = outcome
-        return known
+                settled[tactic] = outcome
+        return settled
 
     async def _batch(self, request: LeanRunRequest, tactics: list[str], state: str | None) -> TacticBatch:
         parsed = frozenset(tactic for tactic in tactics if self.cache.parses(request.theorem, tactic))
@@ -116,9 +116,9 @@ class Requests:
 
 
 def screen(tactic: str) -> Outcome | None:
-    """The outcome of a tactic that Lean need not see, from its text alone; None for the others.
+    """The outcome of a tactic that its text alone decides; None if Lean has to run the tactic.
 
-    Unclosed brackets, strings or comments make an ERROR, not a REFUSED: Lean's parser would not accept them either.
+    Unclosed brackets, strings or comments give ERROR, not REFUSED, because Lean's parser would not accept them either.
     """
     problem = tactic_problem(tactic)
     if problem:

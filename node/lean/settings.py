@@ -1,4 +1,4 @@
-"""How Lean runs on this machine: which Lean, how many processes, and their limits."""
+"""Settings of Lean on this machine: which Lean, how many processes, their limits."""
 
 from __future__ import annotations
 
@@ -17,46 +17,48 @@ class LeanProcessSettings:
     """Which Lean, with which project and header: section [lean] of the file."""
 
     workers: Natural = 0
-    """Lean workers; 0 takes one per core but one, at least two, and no more than half of the memory holds."""
+    """Lean workers. 0 means one for each core except one, at least two, and at most as many as half of the memory
+    holds."""
 
     queue: Natural = 16
-    """Requests that may wait for each worker; beyond that the answer is `busy, retry after`."""
+    """Requests that may wait for each worker. When the queue is full, further requests get `busy, retry after`."""
 
     heartbeats: Positive = 40_000
     """Lean's `maxHeartbeats` for a batch or a candidate: about two seconds of elaboration."""
 
     memory_mb: Megabytes = 1024
-    """Memory that a worker may take beyond what its header took; what it was running then gets the outcome `memory`."""
+    """Memory that a worker may use in addition to its header's. A candidate above it gets the outcome `memory`."""
 
     spares: Natural = 2
-    """Lean processes kept beside the workers for headers that come again; the least recently used ends first."""
+    """Idle Lean processes that stay alive with the header that they have loaded, for later requests with it. The least
+    recently used one ends first."""
 
     tactic_seconds: Timeout = 10.0
-    """Most seconds for a candidate, whatever a request asks for."""
+    """Longest timeout of a candidate in seconds, whatever a request asks for."""
 
     verifications: Natural = 0
-    """Proofs verified at once; 0 takes one per two cores."""
+    """Verifications that run at the same time. 0 means one for two cores."""
 
     verify_batch: Positive = 100
-    """Proofs that wait are verified together, at most so many in three processes; 1 verifies each alone. What has no
-    clear verdict there is verified alone: verdicts and reasons are the same."""
+    """Most proofs that one verification checks together, in three processes. 1 verifies each proof alone. A proof
+    without a clear verdict in a batch is verified alone, so verdicts and reasons do not depend on the batch."""
 
     verify_seconds: Timeout = 60.0
     """Time limit of each process of a verification."""
 
     verify_memory_mb: Megabytes = 2048
-    """Memory limit of a verification's processes, each."""
+    """Memory limit of each process of a verification."""
 
     sandbox: bool = True
-    """Confine Lean processes as far as the system allows: no network, files read-only, no processes of their own."""
+    """Confine Lean processes as far as the system allows: no network, read-only files, no child processes."""
 
     cache: Natural = 20_000
-    """Outcomes that are remembered (about 1 KB each)."""
+    """Most outcomes in the cache (about 1 KB each)."""
 
     def resolved_workers(self) -> int:
-        """Workers on this machine. Two even on few cores, so that a slow tactic does not stop everything."""
+        """Workers on this machine. At least two, so that a slow tactic does not block all requests."""
         return self.workers or sizes(read_machine()).lean_workers
 
     def resolved_verifications(self) -> int:
-        """Verifications at once on this machine."""
+        """Verifications that run at the same time on this machine."""
         return self.verifications or sizes(read_machine()).verifications

@@ -1,4 +1,4 @@
-"""`lean.check`: snippets for the verification service, on workers of their own that start with the first snippet."""
+"""Handles `lean.check`: snippets of the verification service, on separate workers that start with the first snippet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from node.lean.snippets.checker import SnippetChecker
 from node.lean.snippets.snippet import Snippet, SnippetResult
 
 RETRY_SECONDS = 0.2
-"""After which whoever found all workers taken may ask again, here or elsewhere."""
+"""Seconds before a retry, at this or another lean-proxy, in the Busy reply while all workers have snippets."""
 
 
 class Checks:
@@ -22,7 +22,7 @@ class Checks:
         self._open: dict[str, asyncio.Task[SnippetResult]] = {}
 
     async def check(self, request: LeanCheckRequest) -> Message:
-        """LeanCheckReply, Busy while a snippet waits for each worker, or Failure when nobody waits for the answer."""
+        """Returns LeanCheckReply, Busy if one snippet waits for each worker, or Failure after LeanCheckGone."""
         if self._checker.waiting >= len(self._checker.workers):
             return Busy(retry_after=RETRY_SECONDS, reason="all workers have snippets")
         snippet = Snippet(request.code, request.seconds, request.infotree, request.fresh)
@@ -33,13 +33,13 @@ class Checks:
         except asyncio.CancelledError:
             if not task.cancelled() or self._leaving():
                 raise
-            return Failure(reason="nobody waits for the answer")
+            return Failure(reason="the client has left")
         finally:
-            task.cancel()  # when this was cancelled itself; else it is done
+            task.cancel()  # matters only if this handler was cancelled
             del self._open[request.check_id]
 
     def gone(self, _: str, message: LeanCheckGone) -> None:
-        """End a check whose answer is of no use: its worker is free at once."""
+        """Cancel a check whose client has left, which frees its worker at once."""
         if (task := self._open.get(message.check_id)) is not None:
             task.cancel()
 
@@ -54,7 +54,7 @@ class Checks:
 
 
 def reply(result: SnippetResult) -> LeanCheckReply:
-    """A result as it crosses the bus."""
+    """Convert a result to a reply for the bus."""
     return LeanCheckReply(
         seconds=result.seconds,
         accepted=result.verdict.accepted,

@@ -1,4 +1,4 @@
-"""What the lean-proxy's subjects are served with: each request is timed, counted, and waited for by the drain."""
+"""Handlers of `lean.run` and `lean.verify`. They time and count each request, and the drain waits for open ones."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from node.lean.requests import Requests
 from node.lean.verify.verifier import VerificationFailed
 
 REASON_CHARACTERS = 300
-"""Of the reason for a rejection, in the log."""
+"""Longest reason of a rejection in the log."""
 
 BATCH_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100, 200, 400)
-"""Buckets of the sizes of batches."""
+"""Buckets of the histogram of batch sizes."""
 
 log = structlog.get_logger("lean-proxy")
 
 
 class Handlers:
-    """Handlers of `lean.run` and `lean.verify`, and what they count."""
+    """Handlers of `lean.run` and `lean.verify`, with their counters."""
 
     def __init__(self, requests: Requests, verifier: ProofVerifier) -> None:
         self._requests = requests
@@ -35,29 +35,31 @@ class Handlers:
         self._none_open = asyncio.Event()
         self._none_open.set()
         self.accepted = 0
-        """Proofs."""
+        """Accepted proofs."""
         self.rejected = 0
-        """Proofs."""
+        """Rejected proofs."""
         self.checks = 0
-        """Of proofs, alone or in batches."""
-        self._run_seconds = metrics.histogram("lean_run_seconds", "Time of a lean.run request, queueing included")
+        """Checks, each of one proof or of a batch of proofs."""
+        self._run_seconds = metrics.histogram("lean_run_seconds", "Time of a lean.run request, with queueing")
         self._verify_seconds = metrics.histogram("lean_verify_seconds", "Time of a verification")
         self._verified = metrics.counter("lean_verified", "Proofs verified", ["verdict"])
-        self._batches = metrics.histogram("lean_verify_batch", "Proofs of a check", buckets=BATCH_SIZES)
+        self._batches = metrics.histogram("lean_verify_batch", "Number of proofs in a check", buckets=BATCH_SIZES)
         self._proof_seconds = metrics.histogram(
-            "lean_verify_proof_seconds", "Time of a check for each verdict that came of it: queueing is not counted"
+            "lean_verify_proof_seconds", "Time of a check divided by its verdicts, without queueing"
         )
-        self._unsettled = metrics.counter("lean_verify_again", "Proofs that a batch left to smaller ones")
+        self._unsettled = metrics.counter(
+            "lean_verify_again", "Proofs without a verdict in a batch, which are checked again in smaller ones"
+        )
         verifier.statements.on_checked = self._checked
 
     async def run(self, request: LeanRunRequest) -> Message:
-        """LeanRunReply, Busy or Failure."""
+        """Returns LeanRunReply, Busy or Failure."""
         with self._counted(self._run_seconds):
             faults.reach("lean-proxy:request-open")
             return await self._requests.run(request)
 
     async def verify(self, request: LeanVerifyRequest) -> Message:
-        """LeanVerifyReply, or Failure when there is no verdict."""
+        """Returns LeanVerifyReply, or Failure if there is no verdict."""
         with self._counted(self._verify_seconds):
             try:
                 verdict = await self._verifier.verify(request.theorem, request.script)
@@ -68,7 +70,7 @@ class Handlers:
 
     @property
     def unverified(self) -> int:
-        """Proofs that no check has begun with."""
+        """Proofs that wait for a check."""
         return self._verifier.statements.waiting
 
     async def drained(self) -> None:
@@ -76,7 +78,7 @@ class Handlers:
         await self._none_open.wait()
 
     def _checked(self, proofs: int, settled: int, seconds: float) -> None:
-        """Count a check of proofs, of which some have their verdict now."""
+        """Count a check of `proofs` proofs, which gave `settled` of them a verdict."""
         self.checks += 1
         self._batches.observe(proofs)
         self._unsettled.inc(proofs - settled)
@@ -92,7 +94,7 @@ class Handlers:
 
     @contextmanager
     def _counted(self, seconds: Histogram) -> Iterator[None]:
-        """A request while it is open."""
+        """Count and time a request while it is open."""
         self._open += 1
         self._none_open.clear()
         started = time.monotonic()

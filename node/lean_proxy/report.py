@@ -1,4 +1,4 @@
-"""What a lean-proxy shows of itself: gauges for `/metrics`, values for its heartbeat, its health."""
+"""Reports on a lean-proxy: gauges for `/metrics`, values for its heartbeat, its health."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from node.lean.requests import Counts, Requests
 from node.lean_proxy.handlers import Handlers
 
 REPORT_SECONDS = 0.5
-"""Between two updates; heartbeats are about one second apart."""
+"""Seconds between two updates. Heartbeats are about one second apart."""
 
 
 async def report(ctx: NodeContext, requests: Requests, handlers: Handlers) -> None:
@@ -45,8 +45,8 @@ def _set_gauges(backend: Backend, counts: Counts, resident_mb: float) -> None:
     metrics.gauge("lean_cache_hits", "Candidates answered from the cache").set(counts.cache_hits)
     metrics.gauge("lean_queue", "Requests that wait for a worker").set(backend.waiting)
     metrics.gauge("lean_workers", "Live Lean workers").set(backend.live)
-    metrics.gauge("lean_worker_restarts", "Workers that died or were killed by a limit").set(backend.restarts)
+    metrics.gauge("lean_worker_restarts", "Workers that crashed or were killed by a limit").set(backend.restarts)
     metrics.gauge("lean_workers_rss_mb", "Resident memory of the workers").set(resident_mb)
-    metrics.gauge("lean_failures", "Requests that Lean or its server could not take").set(counts.failures)
+    metrics.gauge("lean_failures", "Requests that got Busy because Lean or its server was down").set(counts.failures)
     for kind, number in counts.outcomes.items():
         metrics.gauge("lean_outcomes", "Outcomes by kind", ["kind"]).labels(kind).set(number)

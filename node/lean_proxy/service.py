@@ -1,4 +1,4 @@
-"""The lean-proxy's life: find Lean, load its header, answer requests on the bus, drain."""
+"""Runs a lean-proxy: finds Lean, loads its header, answers requests on the bus, drains."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 OPEN_REQUESTS = 4096
-"""Handlers at once. The backend's own queue is far shorter and answers Busy; this only bounds those answers."""
+"""Most open handlers. The backend's queue is far shorter, so most of these requests only get Busy."""
 
 QUEUE_GROUP = "lean-proxy"
-"""Each request goes to one of all lean-proxies."""
+"""The queue group of all lean-proxies: each request goes to one of them."""
 
 
 def main(settings: LeanProxySettings, node: NodeSettings) -> int:
-    """Run a lean-proxy until it is stopped; returns the exit code."""
+    """Run a lean-proxy until it is stopped. Returns the exit code."""
     from common.node import run_node
 
     capacity = {"workers": settings.resolved_workers(), "verifications": settings.resolved_verifications()}
@@ -32,7 +32,7 @@ def main(settings: LeanProxySettings, node: NodeSettings) -> int:
 
 
 async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
-    """The life of a lean-proxy, from a connected node to the end of its drain. Raises NodeFailure."""
+    """Run a lean-proxy on a connected node, until the end of its drain. Raises NodeFailure."""
     from node.lean.files.proofs import ProofVerifier
     from node.lean_proxy.checks import Checks
     from node.lean_proxy.handlers import Handlers
@@ -64,7 +64,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
 
 
 def make_requests(settings: LeanProxySettings, toolchain: LeanToolchain) -> Requests:
-    """What answers `lean.run`: the configured backend, not started yet, with a cache."""
+    """The configured backend with a cache, which answers `lean.run`. The caller starts the backend."""
     from node.lean.backends import make_backend
     from node.lean.cache import OutcomeCache
     from node.lean.contexts.making import context_modules
@@ -77,7 +77,7 @@ def make_requests(settings: LeanProxySettings, toolchain: LeanToolchain) -> Requ
 
 
 def make_checker(settings: LeanProxySettings, toolchain: LeanToolchain) -> SnippetChecker:
-    """What answers `lean.check`."""
+    """The checker that answers `lean.check`."""
     from node.lean.snippets.making import HEARTBEATS, make_checker
 
     workers = settings.resolved_workers()

@@ -9,4 +9,4 @@ from node.lean.settings import LeanProcessSettings
 
 @dataclass
 class LeanProxySettings(LeanProcessSettings):
-    """A lean-proxy owns Lean processes: it runs tactics on them, and verifies proofs in fresh ones."""
+    """A lean-proxy runs tactics on its Lean processes, and verifies proofs in fresh ones."""

@@ -1,4 +1,4 @@
-"""What a lean-proxy does before it answers: find Lean, confine it, load the configured header."""
+"""Prepares a lean-proxy: finds Lean, confines it, loads the configured header."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from node.lean.worker.preparing import prepare
 from node.lean_proxy.settings import LeanProxySettings
 
 WRONG_CONFIGURATION = 2
-"""Exit code of a node that cannot use the Lean that it is configured with."""
+"""Exit code of a node whose configured Lean cannot be used."""
 
 
 async def confined_toolchain(ctx: NodeContext, settings: LeanProxySettings) -> LeanToolchain:
     """The configured Lean, confined as far as the system allows. Raises NodeFailure."""
     try:
-        # Pocket Lean's library may have to be compiled first, which takes seconds; `lake` may take as long.
+        # Compiling pocket Lean's library takes seconds, and running `lake` may take as long.
         toolchain = await asyncio.to_thread(find, settings.lean)
     except LeanProblem as error:
         raise NodeFailure(str(error), WRONG_CONFIGURATION) from error
@@ -39,10 +39,10 @@ async def confined_toolchain(ctx: NodeContext, settings: LeanProxySettings) -> L
 
 
 async def load_header(ctx: NodeContext, backend: Backend, *, size_to_machine: bool) -> None:
-    """Load the configured header, or end when the node is stopped: loading may take minutes. Raises NodeFailure.
+    """Load the configured header, which may take minutes; a stop of the node ends it. Raises NodeFailure.
 
-    `size_to_machine`: run no more workers than fit into memory, now that it shows what a header takes. Other backends
-    than the worker's load headers on demand.
+    `size_to_machine`: reduce the number of workers to those that fit into memory, after measuring the header's memory.
+    Only the `worker` backend loads the header here. The other backends load headers on demand.
     """
     if not isinstance(backend, Pool):
         return
@@ -57,7 +57,7 @@ async def load_header(ctx: NodeContext, backend: Backend, *, size_to_machine: bo
 
 
 def _announce_protections(ctx: NodeContext, protections: Protections) -> None:
-    """Show them in the log, in /healthz, and in the registry, where `proofmesh status` finds them."""
+    """Write the protections to the log, to /healthz, and to the registry, where `proofmesh status` reads them."""
     facts = protections.facts()
     ctx.facts.update(facts)
     ctx.changed.set()

@@ -1,10 +1,11 @@
-"""The HTTP application: Kimina Lean Server's API over whatever checks snippets.
+"""The HTTP application of `proofmesh serve`: Kimina Lean Server's API over a `SnippetService`.
 
-What a snippet came to stands in the body with status 200, a time-out too. Other statuses are about the request:
+The results of snippets, timeouts included, are in the body of a response with status 200. Other statuses are errors of
+the request:
 
-    400  the body is not UTF-8; 422 it is not what the API has there; 413 it is too long
-    401  no key, or a wrong one; 404 no such address; 405 wrong method
-    429  too many snippets wait: `Retry-After` says when to ask again
+    400  the body is not UTF-8; 422 it is not a message of the API; 413 it is too long
+    401  the key is missing or wrong; 404 no such address; 405 wrong method
+    429  too many snippets wait: retry after the seconds in `Retry-After`
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ S = TypeVar("S", bound=protocol.CheckBody | protocol.VerifyBody)
 
 
 class Application:
-    """Handlers of the API, and what they share."""
+    """The handlers of the API, with the service and its metrics."""
 
     def __init__(
         self, service: SnippetService, metrics: Metrics, *, api_key: str, max_body: int, longest: float
     ) -> None:
-        """`api_key`: what every request must name; empty: none. `max_body`: bytes of a request. `longest`: seconds
-        that a snippet may take at most, whatever its request says."""
+        """`api_key`: the key that each request must send; empty for none. `max_body`: most bytes of a request.
+        `longest`: longest time limit of a snippet in seconds, whatever its request asks for."""
         self._service = service
         self._metrics = metrics
         self._key = api_key.encode()
@@ -51,9 +52,9 @@ class Application:
         self._cancelled = metrics.counter("serve_cancelled", "Requests whose client left before the answer")
 
     def application(self) -> web.Application:
-        """The aiohttp application; ends the service's processes when it is cleaned up.
+        """The aiohttp application. Its cleanup stops the service.
 
-        Run it with `handler_cancellation=True`, or clients that leave free no worker.
+        Run it with `handler_cancellation=True`. Otherwise the snippets of a client that disconnects keep their workers.
         """
         app = web.Application(middlewares=[self._outermost], client_max_size=self._max_body)
         for path in ("/api/check", "/api/check/"):
@@ -74,7 +75,7 @@ class Application:
 
     @web.middleware
     async def _outermost(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Ask for the key, count, and turn what goes wrong into an answer."""
+        """Check the key, count the request, and turn exceptions into error responses."""
         try:
             response = self._refusal(request) or await handler(request)
         except protocol.BadBody as error:
@@ -84,7 +85,9 @@ class Application:
             retry = {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
             response = _problem(429, f"No available REPLs: {error}", retry)
         except web.HTTPRequestEntityTooLarge:
-            response = _problem(413, f"the request is longer than {self._max_body} bytes; send it in parts")
+            response = _problem(
+                413, f"the request is longer than {self._max_body} bytes; send fewer snippets at a time"
+            )
         except web.HTTPException as error:
             response = _problem(error.status, error.reason)
         except asyncio.CancelledError:
@@ -95,7 +98,7 @@ class Application:
         return response
 
     def _refusal(self, request: web.Request) -> web.Response | None:
-        """The answer to a request without the key."""
+        """The response to a request without the right key; None if the key is right."""
         if not self._key:
             return None
         header = request.headers.get("Authorization", "")
@@ -108,7 +111,7 @@ class Application:
 
     async def _check(self, request: web.Request) -> web.Response:
         body = protocol.decode(await request.read(), protocol.CheckBody).checked()
-        results = await self._run(body.asked(self._longest))
+        results = await self._run(body.limited(self._longest))
         pairs = zip(body.snippets, results, strict=True)
         return _json(
             protocol.Results([protocol.check_result(each, result, debug=body.debug) for each, result in pairs])
@@ -116,7 +119,7 @@ class Application:
 
     async def _verify(self, request: web.Request) -> web.Response:
         body = protocol.decode(await request.read(), protocol.VerifyBody)
-        results = await self._run(body.asked(self._longest))
+        results = await self._run(body.limited(self._longest))
         pairs = zip(body.codes, results, strict=True)
         return _json(protocol.Results([protocol.verify_result(each, result) for each, result in pairs]))
 
@@ -127,7 +130,7 @@ class Application:
         return web.Response(body=self._metrics.render(), content_type="text/plain")
 
     async def _run(self, snippets: Sequence[Snippet]) -> list[SnippetResult]:
-        """All results, in order. Raises QueueFull; cancelled, everything that the snippets hold is freed."""
+        """Check snippets. Returns all results in order. Cancelling it cancels all checks. Raises QueueFull."""
         self._service.admit()
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._one(snippet)) for snippet in snippets]
@@ -142,7 +145,7 @@ class Application:
 
 
 def status(result: SnippetResult) -> str:
-    """What a reader of the API takes a result for, in its client's words."""
+    """The status of a result, by the rules and names of Kimina's client."""
     if result.error:
         return "timeout_error" if "timed out" in result.error else "server_error"
     response = result.response or {}

@@ -1,7 +1,8 @@
-"""What crosses the wire of the Kimina Lean Server's API, as typed structs. Field names are the API's.
+"""The messages of Kimina Lean Server's API as typed structs. Field names are the API's.
 
-Two generations of addresses exist: `/api/check` with `snippets`, and the older `/verify` and `/one_pass_verify_batch`
-with `codes`. Nulls are left out of answers. `verdict` is ours; clients that do not know it pass over it.
+There are two generations of addresses: `/api/check` with `snippets`, and the older `/verify` and
+`/one_pass_verify_batch` with `codes`. Responses leave out null fields. `verdict` is our addition, which other clients
+ignore.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Infotree = Literal["full", "tactics", "original", "substantive"]
 
 DEFAULT_CHECK_SECONDS = 30
 DEFAULT_VERIFY_SECONDS = 300
-"""Limits of a snippet for which the client names none, as in the original."""
+"""Default time limits of a snippet, as in the original server."""
 
 
 # --- what clients send ----------------------------------------------------------------------------------------------
@@ -41,15 +42,15 @@ class CheckBody(msgspec.Struct):
     infotree: Infotree | None = None
 
     def checked(self) -> CheckBody:
-        """This body. Raises BadBody for snippets that cannot be told apart, and for none."""
+        """This body. Raises BadBody if it has no snippets, or two with the same id."""
         if not self.snippets:
             raise BadBody("`snippets` must be non empty", ["body", "snippets"])
         if len({snippet.id for snippet in self.snippets}) < len(self.snippets):
             raise BadBody("`snippets` must have unique ids", ["body", "snippets"])
         return self
 
-    def asked(self, longest: float) -> list[Snippet]:
-        """The snippets, none with more than `longest` seconds."""
+    def limited(self, longest: float) -> list[Snippet]:
+        """The snippets, with a time limit of at most `longest` seconds."""
         seconds, tree = min(self.timeout, longest), self.infotree or ""
         return [Snippet(each.code, seconds, tree, not self.reuse) for each in self.snippets]
 
@@ -68,13 +69,13 @@ class VerifyBody(msgspec.Struct):
     infotree_type: Infotree | None = None
     disable_cache: bool = False
 
-    def asked(self, longest: float) -> list[Snippet]:
-        """The snippets, none with more than `longest` seconds. Raises BadBody for one without text."""
+    def limited(self, longest: float) -> list[Snippet]:
+        """The snippets, with a time limit of at most `longest` seconds. Raises BadBody if one has no text."""
         snippets = []
         for number, each in enumerate(self.codes):
             text = each.proof if each.proof is not None else each.code
             if text is None:
-                problem = f"snippet {each.custom_id!r} has neither `proof` nor `code`"
+                problem = f"snippet {each.custom_id!r} has neither `proof` nor `code`: send one of them"
                 raise BadBody(problem, ["body", "codes", str(number)])
             seconds, tree = min(self.timeout, longest), self.infotree_type or ""
             snippets.append(Snippet(text, seconds, tree, self.disable_cache))
@@ -82,7 +83,7 @@ class VerifyBody(msgspec.Struct):
 
 
 class BadBody(ValueError):
-    """A body that is not what the API has there; the text says what is wrong, `place` where."""
+    """The body is not a message of the API. The text says what is wrong, and `place` says where."""
 
     def __init__(self, problem: str, place: list[str], status: int = 422) -> None:
         super().__init__(problem)
@@ -91,7 +92,7 @@ class BadBody(ValueError):
 
 
 def decode(body: bytes, kind: type[T]) -> T:
-    """A body as a struct. Raises BadBody."""
+    """Parse a body. Raises BadBody."""
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -119,7 +120,7 @@ class CheckResult(msgspec.Struct, omit_defaults=True):
 
 
 class VerifyResult(msgspec.Struct, omit_defaults=True):
-    """One result of the older addresses; the time stands in the response."""
+    """One result of the older addresses. The time is a field of the response."""
 
     custom_id: str
     error: str | None = None
@@ -132,13 +133,13 @@ class Results(msgspec.Struct):
 
 
 class Problem(msgspec.Struct):
-    """What was wrong with a request. Servers of this API say it under `detail`: a text, or a list for a body."""
+    """The error of a request. As in other servers of this API, `detail` is a text, or a list for errors of the body."""
 
     detail: Any
 
 
 def check_result(snippet: SnippetBody, result: SnippetResult, *, debug: bool) -> CheckResult:
-    """A result as `/api/check` tells it."""
+    """A result in the form of `/api/check`."""
     return CheckResult(
         id=snippet.id,
         time=round(result.seconds, 6),
@@ -150,7 +151,7 @@ def check_result(snippet: SnippetBody, result: SnippetResult, *, debug: bool) ->
 
 
 def verify_result(code: CodeBody, result: SnippetResult) -> VerifyResult:
-    """A result as the older addresses tell it."""
+    """A result in the form of the older addresses."""
     response = None if result.response is None else result.response | {"time": round(result.seconds, 6)}
     return VerifyResult(str(code.custom_id), result.error or None, response, result.verdict)
 

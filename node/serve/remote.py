@@ -1,4 +1,4 @@
-"""Snippets checked by the lean-proxies of a mesh."""
+"""Checks snippets with the lean-proxies of a mesh."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from common.messages import LeanCheckGone, LeanCheckReply, LeanCheckRequest, Mes
 from node.lean.snippets.snippet import Diagnostics, QueueFull, Snippet, SnippetResult, Verdict, failed
 
 GRACE_SECONDS = 60.0
-"""Beyond the limits of a snippet and of its verdict, for a header that has to be loaded first."""
+"""Seconds in addition to the limits of a snippet and of its verdict, for loading a header."""
 
 PATIENCE_SECONDS = 600.0
-"""How long a snippet is offered again while every lean-proxy is busy, or none is there."""
+"""Seconds for which a snippet's request is repeated while all lean-proxies are busy, or none is connected."""
 
 RETRY_SECONDS = 1.0
-"""After which a client that found the queue full may ask again."""
+"""Seconds before a retry, in the response to a client while the queue is full."""
 
 
 class BusChecker:
-    """Asks lean-proxies, each snippet one of them. `stop` it in the end."""
+    """Sends each snippet to one of the lean-proxies. Call `stop` at the end."""
 
     def __init__(self, bus: Bus, *, at_once: int, queue: int, verify_seconds: float) -> None:
-        """`at_once`: snippets that are with lean-proxies at a time; `queue`: that may wait here besides."""
+        """`at_once`: most snippets at lean-proxies at the same time. `queue`: most snippets that wait here."""
         self._bus = bus
         self._gate = asyncio.Semaphore(at_once)
         self._queue = queue
@@ -36,7 +36,7 @@ class BusChecker:
 
     @property
     def waiting(self) -> int:
-        """Snippets that wait to be offered."""
+        """Snippets that wait to be sent."""
         return self._waiting
 
     def admit(self) -> None:
@@ -45,7 +45,7 @@ class BusChecker:
             raise QueueFull(RETRY_SECONDS)
 
     async def check(self, snippet: Snippet) -> SnippetResult:
-        """The answer to a snippet. If this is cancelled, the lean-proxy that has the snippet gets LeanCheckGone."""
+        """The result of a snippet. If this is cancelled, its lean-proxy gets LeanCheckGone."""
         self._waiting += 1
         try:
             await self._gate.acquire()
@@ -68,7 +68,7 @@ class BusChecker:
             infotree=snippet.infotree,
             fresh=snippet.fresh,
         )
-        # A lean-proxy lets one snippet wait for each that it works on.
+        # A lean-proxy queues one snippet behind each running one, so a snippet may have to wait for another one.
         timeout = 2 * (snippet.seconds + self._verify_seconds) + GRACE_SECONDS
         deadline = timeout + PATIENCE_SECONDS
         try:
@@ -85,7 +85,7 @@ class BusChecker:
 
 
 def result(reply: LeanCheckReply) -> SnippetResult:
-    """A result as it came over the bus."""
+    """Convert a reply of the bus to a result."""
     return SnippetResult(
         reply.seconds,
         Verdict(reply.accepted, reply.axioms, reply.reason),

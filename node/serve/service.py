@@ -1,9 +1,10 @@
 """`proofmesh serve`: a verification service with Kimina Lean Server's HTTP API, on any toolchain.
 
-Clients and reward functions that were written for that server take this one's address. Beyond it, a snippet counts as
-proved only if Lean's kernel says so in fresh processes, and what it rests on is among Lean's own axioms.
+Clients and reward functions for that server work with this one. Unlike that server, it accepts a snippet as proved only
+if Lean's kernel accepts it in fresh processes, and if it uses only Lean's own axioms.
 
-Exit code: 0 stopped, 1 the port or the broker is not to be had, 2 wrong configuration, or no Lean as configured.
+Exit code: 0 stopped, 1 cannot listen on the port or reach the broker, 2 for a wrong configuration or a Lean that cannot
+be used.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 STOPPED, FAILED, WRONG = 0, 1, 2
 
 CONNECT_SECONDS = 10.0
-"""Patience with a broker that was named."""
+"""Seconds to wait for a connection to the broker."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point. Returns the exit code."""
     import tyro
 
     from common import config
@@ -44,15 +45,15 @@ def main(argv: Sequence[str]) -> int:
     settings.api_key = settings.api_key or os.environ.get(KEY_VARIABLE, "")
     if not settings.api_key and not _is_loopback(settings.host):
         return _failed(
-            f"--host {settings.host} can be reached from elsewhere, and no key is set: anybody could run Lean code "
-            f"here. Set {KEY_VARIABLE} (or --api-key, or api_key in [serve]), or listen on 127.0.0.1.",
+            f"--host {settings.host}: other machines could run Lean code here, because no key is set; set "
+            f"{KEY_VARIABLE} (or --api-key, or api_key in [serve]), or listen on 127.0.0.1",
             WRONG,
         )
     return asyncio.run(serve(settings))
 
 
 async def serve(settings: ServeSettings) -> int:
-    """Serve until SIGINT or SIGTERM; returns the exit code."""
+    """Serve until SIGINT or SIGTERM. Returns the exit code."""
     from common import logging
 
     logging.configure("warning")
@@ -63,7 +64,7 @@ async def serve(settings: ServeSettings) -> int:
 
 
 async def serve_there(settings: ServeSettings, stop: asyncio.Event) -> int:
-    """Serve over the lean-proxies of a mesh until told to stop; returns the exit code."""
+    """Serve over the lean-proxies of a mesh until `stop` is set. Returns the exit code."""
     from common.bus import Bus, BusSettings, BusUnavailable
     from common.subjects import BadRunName
     from node.serve.remote import BusChecker
@@ -80,7 +81,7 @@ async def serve_there(settings: ServeSettings, stop: asyncio.Event) -> int:
 
 
 async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
-    """Serve over workers of this process until told to stop; returns the exit code."""
+    """Serve over workers of this process until `stop` is set. Returns the exit code."""
     from common.waiting import unless_stopped
     from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
@@ -105,7 +106,7 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
 
 
 async def serve_on(settings: ServeSettings, service: SnippetService, stop: asyncio.Event, facts: str) -> int:
-    """Serve over whatever checks snippets until told to stop; returns the exit code. `facts`: for the first line."""
+    """Serve over a snippet service until `stop` is set. Returns the exit code. `facts`: text for the first line."""
     from common.serving import serve_http
 
     key = "with a key" if settings.api_key else "without a key"
@@ -132,7 +133,7 @@ def make_application(settings: ServeSettings, service: SnippetService) -> Applic
 
 
 def make_checker(settings: ServeSettings, toolchain: LeanToolchain) -> SnippetChecker:
-    """Workers of this process."""
+    """A snippet service over workers of this process."""
     from node.lean.snippets.making import make_checker
 
     return make_checker(
@@ -147,7 +148,7 @@ def make_checker(settings: ServeSettings, toolchain: LeanToolchain) -> SnippetCh
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether an address is this machine's alone."""
+    """True for an address that other machines cannot reach."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

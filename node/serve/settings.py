@@ -10,10 +10,11 @@ from common.limits import Duration, Megabytes, Natural, Port, Positive, Timeout
 from common.sizing import LEAN_SHARE, LEAN_WORKER_MB, read_machine
 
 KEY_VARIABLE = "LEAN_SERVER_API_KEY"
-"""The variable from which Kimina's client takes the key that it sends."""
+"""The environment variable from which Kimina's client reads its key."""
 
 REMOTE_SNIPPETS = 64
-"""More than the workers of a few machines; lean-proxies say when they have enough."""
+"""Default of the snippets at lean-proxies at the same time. This is more than the workers of a few machines, because
+busy lean-proxies refuse snippets."""
 
 
 @dataclass
@@ -21,60 +22,61 @@ class ServeSettings:
     """Serve Kimina Lean Server's HTTP API over our Lean workers, or over the lean-proxies of a mesh."""
 
     host: str = "127.0.0.1"
-    """Address to listen on. Any other than loopback needs a key: clients run Lean code of their own."""
+    """Address to listen on. Any address except loopback needs a key, because clients can run any Lean code."""
 
     port: Port = 8000
     """Port to listen on; 0 takes a free one."""
 
     api_key: str = ""
-    """What clients must send as `Authorization: Bearer KEY`. Empty: the environment's LEAN_SERVER_API_KEY, else none is
-    asked for. A key in a flag can be seen in the list of processes; the environment or a file keeps it private."""
+    """The key that clients must send as `Authorization: Bearer KEY`. If empty, LEAN_SERVER_API_KEY of the environment;
+    without both, no key is needed. A key in a flag is visible in the list of processes; use the environment or a file.
+    """
 
     url: str = ""
     """A broker, nats://HOST:PORT: the lean-proxies of its run check the snippets. Empty: workers of this process."""
 
     run: str = "demo"
-    """With `url`: the run whose lean-proxies are asked."""
+    """With `url`: the run whose lean-proxies check the snippets."""
 
     workers: Natural = 0
-    """Snippets at once, each with a Lean process of its own; 0 takes one per core, and no more than half of the memory
-    holds. With `url`: snippets that are with lean-proxies at a time; 0 takes 64."""
+    """Snippets that run at the same time, each in its own Lean process. 0 means one for each core, and at most as many
+    as half of the memory holds. With `url`: snippets at lean-proxies at the same time; 0 means 64."""
 
     queue: Natural = 1024
-    """Snippets that may wait for a worker; while more wait, requests are answered with 429."""
+    """Most snippets that wait for a worker. While more wait, new requests get 429."""
 
     memory_mb: Megabytes = 1024
-    """Memory that a Lean process may take beyond what its header took; a snippet that takes more is ended."""
+    """Memory that a Lean process may use in addition to its header's. A snippet that needs more is stopped."""
 
     longest: Timeout = 3600.0
-    """Most seconds for a snippet, whatever its request asks for."""
+    """Longest time limit of a snippet in seconds, whatever its request asks for."""
 
     verify_seconds: Timeout = 120.0
-    """Most seconds for the trusted verdict on a snippet that Lean found no fault with."""
+    """Time limit in seconds of the trusted verdict on a snippet that elaborates without errors."""
 
     heartbeats: Positive = 200_000
-    """Lean's `maxHeartbeats`, unless a snippet sets another (Lean's default is the same)."""
+    """Lean's `maxHeartbeats`, unless a snippet sets it (Lean's default is the same)."""
 
     max_body_mb: Positive = 32
-    """Most megabytes of a request; longer ones are answered with 413."""
+    """Most megabytes of a request. Longer ones get 413."""
 
     drain_seconds: Duration = 10.0
-    """When told to stop, open requests have so long to be answered."""
+    """After a request to stop, seconds in which open requests may finish."""
 
     sandbox: bool = True
-    """Confine Lean processes as far as the system allows: no network, files read-only, no processes of their own."""
+    """Confine Lean processes as far as the system allows: no network, read-only files, no child processes."""
 
     config: Path | None = None
-    """A TOML file: its sections [serve] and [lean] give the defaults of the flags."""
+    """A TOML file. Its sections [serve] and [lean] have the defaults of the flags."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
     """Which Lean, with which project and header: section [lean] of the file."""
 
     def resolved_requests(self) -> int:
-        """Snippets that are with lean-proxies at a time."""
+        """Snippets at lean-proxies at the same time."""
         return self.workers or REMOTE_SNIPPETS
 
     def resolved_workers(self) -> int:
-        """Workers on this machine. All cores: the service has the machine for itself."""
+        """Workers on this machine: one for each core, because the service expects to be alone on the machine."""
         machine = read_machine()
         return self.workers or max(1, min(machine.cores, int(machine.memory_mb * LEAN_SHARE / LEAN_WORKER_MB)))

@@ -1,1 +1,1 @@
-"""Other people's Lean protocols: the community REPL and LeanTree, as servers and as backends."""
+"""The protocols of the community REPL and of LeanTree, as servers and as backends."""

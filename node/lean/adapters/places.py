@@ -1,5 +1,4 @@
-"""Places for the batches that run at once, and a bounded queue for those that wait: for backends that give every batch
-a process of its own."""
+"""Limits how many batches run at the same time, with a bounded queue, for backends that use one process per batch."""
 
 from __future__ import annotations
 
@@ -12,27 +11,27 @@ from node.lean.backend import BackendFull, BatchResult
 
 
 class Places:
-    """Used from one event loop."""
+    """Places for running batches. Use it from one event loop."""
 
     def __init__(self, places: int, queue: int) -> None:
-        """`places`: batches that run at once; `queue`: batches that may wait."""
+        """`places`: most batches that run at the same time. `queue`: most waiting batches."""
         self.waiting = 0
         self._queue = queue
         self._free = asyncio.Semaphore(places)
         self._open: set[asyncio.Task[BatchResult]] = set()
 
     async def attend(self, attempt: Coroutine[Any, Any, BatchResult], name: str) -> BatchResult:
-        """The attempt's result; it ends with its caller, or by `cancel`."""
+        """Run an attempt and return its result. `cancel`, or the end of the caller, also ends the attempt."""
         task = asyncio.create_task(attempt, name=name)
         self._open.add(task)
         try:
             return await task
         finally:
-            task.cancel()  # when the caller was cancelled; else it is done
+            task.cancel()  # matters only if the caller was cancelled
             self._open.discard(task)
 
     async def cancel(self) -> None:
-        """End all attempts that are open, and wait for their end."""
+        """Cancel all open attempts, and wait for their end."""
         tasks = list(self._open)
         for task in tasks:
             task.cancel()
@@ -40,7 +39,7 @@ class Places:
 
     @asynccontextmanager
     async def hold(self, retry_after: float) -> AsyncIterator[None]:
-        """One of the places. Raises BackendFull with `retry_after` (seconds) when the queue is full."""
+        """Wait for a place and hold it. Raises BackendFull with `retry_after` (seconds) if the queue is full."""
         if self._free.locked() and self.waiting >= self._queue:
             raise BackendFull(retry_after, self.waiting)
         self.waiting += 1

@@ -1,4 +1,4 @@
-"""A batch on its way through an adapter: what is settled stays settled, whatever becomes of the process."""
+"""The outcomes of a batch in an adapter. They are kept when a process ends and another one continues the batch."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from node.lean.backend import BatchResult, TacticBatch
 
 
 class NotReplayed(Exception):
-    """A path does not lead to its state on this process; the text says where it ends, and why."""
+    """Replaying a path on this process failed; the text says at which step, and why."""
 
 
 class AdapterRun:
-    """Outcomes of a batch's candidates, as far as they are known."""
+    """A batch and the outcomes of its candidates so far."""
 
     def __init__(self, batch: TacticBatch) -> None:
         self.batch = batch
         self.state: str | None = batch.state
-        """The text of the state; empty when its path does not replay."""
+        """The text of the state; empty if replaying its path fails."""
         self.outcomes: dict[str, Outcome] = {}
-        """By candidate."""
-        self.strikes: dict[str, int] = {}
-        """How many processes ended while they ran this candidate."""
+        """Outcomes by candidate."""
+        self.crashes: dict[str, int] = {}
+        """Number of processes that ended while they ran a candidate, by candidate."""
 
-    def strike(self, tactic: str) -> int:
-        """Count the end of a process against the candidate that it ran; returns how often that has happened."""
-        self.strikes[tactic] = self.strikes.get(tactic, 0) + 1
-        return self.strikes[tactic]
+    def count_crash(self, tactic: str) -> int:
+        """Record that a process ended while it ran a candidate. Returns the number of such crashes."""
+        self.crashes[tactic] = self.crashes.get(tactic, 0) + 1
+        return self.crashes[tactic]
 
     async def settle_rest(self, state: str, settle: Callable[[str], Awaitable[Outcome]]) -> None:
-        """Settle the candidates that have no outcome yet, one after the other, on a process that has reached `state`.
+        """Run `settle` for each candidate without an outcome, on a process that has reached `state`.
 
-        Raises what `settle` raises; outcomes that came before that stay."""
+        Raises the exceptions of `settle`, after which the outcomes so far remain."""
         self.state = state
         for tactic in self.batch.tactics:
             if tactic not in self.outcomes:
                 self.outcomes[tactic] = await settle(tactic)
 
     def give_up(self, reason: str) -> None:
-        """Settle what is left as LOST: the state cannot be reached."""
+        """Give the remaining candidates the outcome LOST, because the state cannot be reached."""
         self.state = ""
         lost = Outcome(OutcomeKind.LOST, message=reason)
         self.outcomes |= {tactic: lost for tactic in self.batch.tactics if tactic not in self.outcomes}
 
     def result(self, elapsed: float) -> BatchResult:
-        """All outcomes, in the batch's order. `elapsed`: seconds that Lean worked."""
+        """All outcomes in the batch's order. `elapsed`: seconds that Lean worked."""
         return BatchResult(self.state or "", tuple(self.outcomes[tactic] for tactic in self.batch.tactics), elapsed)

@@ -1,1 +1,1 @@
-"""Compiled modules (.olean files), read without Lean, so that no code of theirs takes part in what is found."""
+"""Reads compiled modules (.olean files) without Lean, so that no code of a module can influence what is read."""

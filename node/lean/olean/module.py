@@ -1,4 +1,4 @@
-"""What a compiled module declares: its imports, its constants, and the entries of its environment extensions."""
+"""Reads a compiled module: its imports, its constants, and the entries of its environment extensions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from node.lean.olean.terms import TermReader, Terms
 
 
 class SplitModule(BadOlean):
-    """The module uses Lean's module system: its proofs stand in other files."""
+    """The module uses Lean's module system, which stores proofs in separate files."""
 
 
 class Kind(IntEnum):
@@ -30,37 +30,37 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Constant:
-    """One declared constant. Terms are numbers of the `Terms` that the module was read into."""
+    """One declared constant. A term is a number in the `Terms` that the module was read into."""
 
     name: str
     kind: Kind
     level_parameters: tuple[str, ...]
     type: int
     value: int | None = None
-    """Of definitions, theorems and opaque constants."""
+    """The value of a definition, theorem or opaque constant."""
     safe: bool = True
-    """False for `unsafe` and `partial` constants: the kernel lets no safe one use them."""
+    """False for `unsafe` and `partial` constants: the kernel does not let a safe constant use them."""
     parameters: int = 0
-    """Of an inductive type and its constructors: how many of its arguments are parameters."""
+    """For an inductive type and its constructors: the number of arguments that are parameters."""
     constructors: tuple[str, ...] = ()
-    """Of an inductive type."""
+    """The constructors of an inductive type."""
     mutual: tuple[str, ...] = ()
-    """Names of the constants that are declared together with this one, this one included."""
+    """Names of the constants that are declared together with this one, including this one."""
     inductive: str = ""
-    """Of a constructor: its type. Of a recursor: the type that it belongs to, or the first of them."""
+    """For a constructor: its type. For a recursor: its type, or the first one of a mutual group."""
     pointer: int = 0
-    """Where the file keeps it."""
+    """Pointer to the constant's object in the file."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a module tells an environment extension: pointers into the file."""
+    """The module's data for one environment extension: pointers into the file."""
 
     pointers: tuple[int, ...]
 
 
 class Module:
-    """A compiled module. `close` it in the end."""
+    """A compiled module. Call `close` at the end."""
 
     def __init__(self, path: Path, terms: Terms) -> None:
         """Read a file. Raises BadOlean and OSError."""
@@ -77,19 +77,19 @@ class Module:
         self.region.close()
 
     def places(self) -> dict[str, tuple[int, int]]:
-        """By name, the line (from 1) and column (from 0) where a declaration begins. Raises BadOlean."""
+        """The line (from 1) and column (from 0) where each declaration begins, by name. Raises BadOlean."""
         entry = self.entries.get("Lean.declRangeExt")
-        found = {}
+        starts = {}
         for pointer in entry.pointers if entry else ():
             pair = self._fields(pointer, None, 2)
             range_ = self._fields(self._fields(pair[1], pointer, 2)[0], pair[1], 4)
             place = self._fields(range_[0], pair[1], 2)
             line, column = (self.region.natural(each, pair[1]) for each in place)
-            found[self.reader.name(pair[0], pointer)] = (line, column)
-        return found
+            starts[self.reader.name(pair[0], pointer)] = (line, column)
+        return starts
 
     def _fields(self, pointer: int, before: int | None, count: int) -> list[int]:
-        """The first fields of a constructor object that has them."""
+        """The first `count` fields of a constructor object. Raises BadOlean if it has fewer."""
         node = self.region.node(pointer, before)
         if node.objects < count:
             raise BadOlean("an object with too few fields")
@@ -107,11 +107,11 @@ class Module:
         region, words = self.region, self.region.words
         root = region.node(region.root)
         if root.objects != _ROOT_FIELDS:
-            raise BadOlean("the module's data has another number of fields than is known here")
+            raise BadOlean(f"the module's data has {root.objects} fields instead of {_ROOT_FIELDS}")
         imports, names, constants, extra, entries = words[root.at : root.at + root.objects].tolist()
         if words[root.at + root.objects] & 0xFF:
             raise SplitModule(
-                "it begins with `module`: Lean keeps its proofs in files beside it, which are not read here"
+                "it begins with `module`, so its proofs are in separate files that are not read here; remove `module`"
             )
         self.imports: tuple[str, ...] = tuple(
             self.reader.name(words[region.node(item, imports).at], item) for item in region.array(imports, region.root)
@@ -122,9 +122,9 @@ class Module:
         }
         listed = [self.reader.name(pointer, names) for pointer in region.array(names, region.root)]
         if listed != list(self.constants) or len(pointers) != len(listed):
-            raise BadOlean("the names of the constants are not those of the list of names")
+            raise BadOlean("the constants do not match the module's list of names")
         for pointer in region.array(extra, region.root):
-            self.reader.name(pointer, extra)  # read by Lean itself when another file imports this one
+            self.reader.name(pointer, extra)  # Lean reads these names when another file imports the module: check them
         self.entries: Mapping[str, Entry] = dict(
             self._entry(item, entries) for item in region.array(entries, region.root)
         )
@@ -138,12 +138,12 @@ class Module:
         outer = self.region.node(pointer, before)
         words = self.region.words
         if outer.tag > max(Kind) or outer.objects != 1:
-            raise BadOlean("no constant where one is expected")
+            raise BadOlean("a constant is expected, but this is another object")
         kind = Kind(outer.tag)
         at = words[outer.at]
         node = self.region.node(at, pointer)
         if node.objects != _FIELDS[kind]:
-            raise BadOlean(f"a constant ({kind.name.lower()}) with {node.objects} fields")
+            raise BadOlean(f"a constant ({kind.name.lower()}) with {node.objects} fields instead of {_FIELDS[kind]}")
         fields = words[node.at : node.at + node.objects].tolist()
         common = self.region.node(fields[0], at)
         if common.objects != _COMMON_FIELDS:
@@ -160,7 +160,7 @@ class Module:
         )
 
     def _details(self, kind: Kind, fields: list[int], node: Node, at: int) -> dict[str, object]:
-        """What constants of one kind have besides name and type."""
+        """The attributes of a `Constant` that depend on its kind."""
         region, reader = self.region, self.reader
         flags = region.words[node.at + node.objects] if node.words > node.objects else 0
         match kind:
@@ -208,4 +208,4 @@ _FIELDS = {
     Kind.CONSTRUCTOR: 5,
     Kind.RECURSOR: 7,
 }
-"""By kind, the number of fields that are objects."""
+"""The number of fields that are objects, by kind."""

@@ -1,4 +1,4 @@
-"""The order in which a kernel can be given the declarations of a compiled module. Pure."""
+"""Plans in which order Lean's kernel gets the declarations of a compiled module. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
 
 Uses = Mapping[str, set[str]]
-"""By name of a constant, the constants in its type and value."""
+"""The names of the constants in a constant's type and value, by its name."""
 
 Step = dict[str, object]
 """One step of the plan that `toolchain/pocket/kernel.py` describes."""
 
 
 def uses(module: Module, terms: Terms) -> Uses:
-    """What each constant of a module uses directly."""
+    """The constants that each constant of a module uses directly."""
     return {
         name: terms.constants(constant.type, *([] if constant.value is None else [constant.value]))
         for name, constant in module.constants.items()
@@ -26,18 +26,20 @@ def uses(module: Module, terms: Terms) -> Uses:
 def steps(path: str, module: Module, used: Uses) -> list[Step]:
     """The steps for a module. Raises BadOlean.
 
-    Unsafe and partial constants are left out: the kernel lets no safe constant use them.
+    Unsafe and partial constants get no step: the kernel does not let a safe constant use them.
     """
     return [{"file": path}, *(_step(module, group) for group in groups(module, used))]
 
 
 def groups(module: Module, used: Uses) -> Iterator[list[Constant]]:
-    """The safe constants of a module in groups that are declared together, each group behind those that it uses.
+    """The safe constants of a module, in groups that are declared together.
 
-    Raises BadOlean.
+    A group comes after the groups that it uses. Raises BadOlean.
     """
     placed: set[str] = set()
     for first in module.constants.values():
+        # Depth first with an explicit stack, because chains of definitions can be deeper than Python's recursion limit.
+        # The flag says whether the constants that the group uses are on the stack already.
         waiting = [(first, False)]
         while waiting:
             constant, expanded = waiting.pop()
@@ -50,9 +52,9 @@ def groups(module: Module, used: Uses) -> Iterator[list[Constant]]:
                 waiting.append((owner, False))
                 continue
             group = _group(module, constant)
-            own = {each.name for each in group}
+            group_names = {each.name for each in group}
             if expanded:
-                placed |= own
+                placed |= group_names
                 yield group
                 continue
             waiting.append((constant, True))
@@ -60,32 +62,32 @@ def groups(module: Module, used: Uses) -> Iterator[list[Constant]]:
                 (module.constants[name], False)
                 for each in group
                 for name in used[each.name]
-                if name in module.constants and name not in placed and name not in own
+                if name in module.constants and name not in placed and name not in group_names
             ]
 
 
 def _group(module: Module, constant: Constant) -> list[Constant]:
-    """The constants that are declared in one step: mutual inductive types with their constructors, or one constant."""
+    """The constants that one step declares: mutual inductive types with their constructors, or a single constant."""
     if constant.kind is not Kind.INDUCTIVE:
         return [constant]
     types = [_constant(module, name) for name in constant.mutual]
     members = [*types, *(_constant(module, name) for each in types for name in each.constructors)]
     if constant not in types or not all(each.safe for each in members):
-        raise BadOlean(f"{constant.name} is declared together with what it does not belong to")
+        raise BadOlean(f"{constant.name} is in a mutual group that does not contain it, or that has unsafe members")
     return members
 
 
 def _constant(module: Module, name: str) -> Constant:
-    found = module.constants.get(name)
-    if found is None:
-        raise BadOlean(f"{name} is named, but not declared")
-    return found
+    constant = module.constants.get(name)
+    if constant is None:
+        raise BadOlean(f"{name} is used, but not declared")
+    return constant
 
 
 def _step(module: Module, group: Sequence[Constant]) -> Step:
     constant = group[0]
     if constant.kind is Kind.QUOTIENT:
-        raise BadOlean(f"{constant.name} is declared as a part of quotients, which only Lean's own library may")
+        raise BadOlean(f"{constant.name} is declared as part of `Quot`, which only Lean's own library may declare")
     if constant.kind is not Kind.INDUCTIVE:
         return {"name": constant.name, "declare": constant.kind.name.lower(), "at": constant.pointer}
     types = []
@@ -95,11 +97,12 @@ def _step(module: Module, group: Sequence[Constant]) -> Step:
         name, _, type_ = module.signature(each)
         constructors = [module.signature(_constant(module, item)) for item in each.constructors]
         types.append({"name": name, "type": type_, "constructors": [[item[0], item[2]] for item in constructors]})
-    own = {each.name for each in group}
+    group_names = {each.name for each in group}
+    # The kernel makes the constants of the types, constructors and recursors itself, and compares them with the file's.
     generated = [
         [module.signature(each)[0], each.pointer]
         for each in module.constants.values()
-        if each.name in own or (each.inductive in own and each.safe)
+        if each.name in group_names or (each.inductive in group_names and each.safe)
     ]
     _, levels, _ = module.signature(constant)
     return {

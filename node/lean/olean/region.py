@@ -1,10 +1,13 @@
-"""The bytes of an .olean file as objects of Lean's runtime, looked at only after all of them were checked.
+"""Reads the bytes of an .olean file as objects of Lean's runtime, after checking all of them.
 
-An .olean file is a heap that Lean's compactor wrote: a header, then objects one behind the other, each after those that
-it points to. Pointers are absolute, for the address at which Lean maps the file. Whoever elaborates a file decides what
-stands in its .olean file, so nothing here is believed: the objects must fill the file one behind the other, and each
-pointer must lead to the beginning of an earlier one. They are therefore finite and without circles, and a process that
-reads the same bytes natively stays inside of them. None may count references: such a process would then free it.
+An .olean file is a heap that Lean's compactor wrote: a header, then objects one after the other. Each object comes
+after the objects that it points to. Pointers are absolute, for the address at which Lean maps the file.
+
+Code that runs during elaboration can write any bytes into the .olean file, so the file is not trusted. The objects must
+fill the file without gaps, and each pointer must lead to the start of an earlier object. The objects are therefore
+finite and without cycles, and a process that reads the same bytes natively stays inside the file. The reference count
+of each object must be 0, because a process that maps the file would free an object with another count.
+
 Layouts: `lean_object` in Lean's `lean.h`, `olean_header` in its `module.cpp`.
 """
 
@@ -20,11 +23,11 @@ HEADER_BYTES = 88
 
 FORMATS = frozenset({2})
 ROOT_FIRST = 1
-"""Flag: the pointer to the root stands behind the header. Without it, the pointer is the file's last word."""
+"""Flag: the pointer to the root follows the header. Without the flag, the pointer is the file's last word."""
 
 LARGEST_CONSTRUCTOR = 244
 ARRAY, STRING, INTEGER = 246, 249, 250
-"""Tags of objects that are not constructors. A tag up to LARGEST_CONSTRUCTOR is the number of a constructor."""
+"""Tags of objects that are not constructors. Tags up to LARGEST_CONSTRUCTOR are constructor numbers."""
 
 _SCALAR_ARRAY, _THUNK, _TASK = 248, 251, 252
 _STRING_BYTES = 32
@@ -32,35 +35,41 @@ _ARRAY_WORDS = 3
 _SCALAR_ARRAY_BYTES = 24
 _INTEGER_BYTES = 24
 _BOXED_BITS = 63
-"""Smaller natural numbers are no objects. The kernel takes two numbers for different if one of them is an object."""
+"""Natural numbers with fewer bits are boxed: they are in the pointer, not in an object.
+
+The kernel treats a boxed number and an object as different numbers, so a small number in an object is an error.
+"""
 
 _COUNT = 0xFFFFFFFF
-"""Bits of an object's header that count references; 0 says that it is never freed."""
+"""Bits of an object's header that hold the reference count; 0 means that the object is never freed."""
 
 _LIMB_BITS = 64
 
 
 class BadOlean(Exception):
-    """The file is no .olean file of this format, or its objects are not what they should be."""
+    """The file is not an .olean file of this format, or an object in it is malformed."""
 
 
 class UnknownFormat(BadOlean):
-    """A compiled module of a Lean whose format is not known here."""
+    """The module was compiled by a Lean whose .olean format this reader does not support."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A constructor object: its number, where its fields begin (in words), and how many of them are objects."""
+    """A constructor object."""
 
     tag: int
+    """The number of the constructor."""
     at: int
+    """Position of the first field, in words."""
     objects: int
+    """Number of fields that are objects."""
     words: int
-    """Number of words that belong to the object behind its header, those of scalar fields included."""
+    """Number of words after the header, scalar fields included."""
 
 
 class Region:
-    """One mapped .olean file. Pointers are as in the file; a boxed scalar is an odd number. `close` it in the end."""
+    """One mapped .olean file. Pointers are those of the file; an odd one is a boxed scalar. Call `close` at the end."""
 
     def __init__(self, path: Path) -> None:
         """Map a file. Raises BadOlean and OSError."""
@@ -74,9 +83,9 @@ class Region:
         if len(header) < HEADER_BYTES or header[:5] != MARKER:
             raise BadOlean(f"{path.name}: not a compiled Lean module")
         if header[5] not in FORMATS:
-            raise UnknownFormat(f"{path.name}: format {header[5]} of compiled modules is not known here")
+            raise UnknownFormat(f"{path.name}: compiled modules of format {header[5]} are not supported")
         if len(self._bytes) % 8:
-            raise BadOlean(f"{path.name}: cut short")
+            raise BadOlean(f"{path.name}: truncated")
         self.version = header[7:40].rstrip(b"\0").decode("ascii", "replace")
         self.commit = header[40:80].rstrip(b"\0").decode("ascii", "replace")
         self._base = int.from_bytes(header[80:88], "little")
@@ -86,12 +95,12 @@ class Region:
         first = HEADER_BYTES // 8 + root_first
         last = self._size // 8 - (not root_first)
         if last <= first:
-            raise BadOlean(f"{path.name}: cut short")
+            raise BadOlean(f"{path.name}: truncated")
         self.root = self.words[HEADER_BYTES // 8 if root_first else -1]
         self.pointers = self._checked(first, last)
         """Of all objects."""
         if self.root not in self.pointers:
-            raise BadOlean("a pointer that leads to no object")
+            raise BadOlean("the root pointer does not lead to an object")
 
     def close(self) -> None:
         """Unmap the file."""
@@ -108,64 +117,64 @@ class Region:
             header = words[at]
             tag = header >> 56
             if header & _COUNT:
-                raise BadOlean("an object that counts references")
+                raise BadOlean("an object with a reference count")
             pointers: memoryview | tuple[()] = ()
             if tag <= LARGEST_CONSTRUCTOR:
                 size = (header >> 32) & 0xFFFF
                 objects = (header >> 48) & 0xFF
                 if size & 7 or size < 8 + 8 * objects:
-                    raise BadOlean("an object that is larger than its place")
+                    raise BadOlean("an object that exceeds its space")
                 pointers = words[at + 1 : at + 1 + objects]
                 end = at + size // 8
             else:
                 end, pointers = self._extent(tag, header, at, last)
             if end > last:
-                raise BadOlean("an object that is larger than its place")
+                raise BadOlean("an object that exceeds its space")
             for pointer in pointers:
                 if not pointer & 1 and pointer not in starts:
-                    raise BadOlean("a pointer that leads to no object before it")
+                    raise BadOlean("a pointer that does not lead to an earlier object")
             starts.add(base + 8 * at)
             at = end
         return starts
 
     def _extent(self, tag: int, header: int, at: int, last: int) -> tuple[int, memoryview | tuple[()]]:
-        """Where an object that is no constructor ends, and the pointers in it. Raises BadOlean."""
+        """The end of an object that is not a constructor, and the pointers in it. Raises BadOlean."""
         if at + _ARRAY_WORDS > last:
-            raise BadOlean("an object that is larger than its place")
+            raise BadOlean("an object that exceeds its space")
         words = self.words
-        count, room = words[at + 1], words[at + 2]
-        if tag in (ARRAY, STRING, _SCALAR_ARRAY) and not count <= room <= self._size:
-            raise BadOlean("an array or string that is larger than its place")
+        count, capacity = words[at + 1], words[at + 2]
+        if tag in (ARRAY, STRING, _SCALAR_ARRAY) and not count <= capacity <= self._size:
+            raise BadOlean("an array or string that exceeds its space")
         match tag:
             case _ if tag == ARRAY:
                 begin = at + _ARRAY_WORDS
-                return begin + room, words[begin : begin + count]
+                return begin + capacity, words[begin : begin + count]
             case _ if tag == STRING:
-                return at + (_STRING_BYTES + room + 7) // 8, ()
+                return at + (_STRING_BYTES + capacity + 7) // 8, ()
             case _ if tag == _SCALAR_ARRAY:
-                return at + (_SCALAR_ARRAY_BYTES + room * ((header >> 48) & 0xFF) + 7) // 8, ()
+                return at + (_SCALAR_ARRAY_BYTES + capacity * ((header >> 48) & 0xFF) + 7) // 8, ()
             case _ if tag == INTEGER:
                 return at + _INTEGER_BYTES // 8 + (count >> 32 & 0x7FFFFFFF), ()
             case _ if tag in (_THUNK, _TASK):
                 if words[at + 2]:
-                    raise BadOlean("a value that is still to be computed")
+                    raise BadOlean("a thunk or task without a value")
                 return at + 3, words[at + 1 : at + 2]
-        raise BadOlean(f"an object with tag {tag}, which no compiled module holds")
+        raise BadOlean(f"an object with tag {tag}, which cannot be in a compiled module")
 
     def node(self, pointer: int, before: int | None = None) -> Node:
-        """The constructor object behind a pointer; `before`: the pointer to what holds it. Raises BadOlean."""
+        """The constructor object at a pointer. `before`: pointer to the object that contains it. Raises BadOlean."""
         at = self._at(pointer, before)
         header = self.words[at]
         tag, objects, size = header >> 56, (header >> 48) & 0xFF, (header >> 32) & 0xFFFF
         if tag > LARGEST_CONSTRUCTOR:
-            raise BadOlean(f"an object with tag {tag} where a constructor is expected")
+            raise BadOlean(f"a constructor is expected, but this is an object with tag {tag}")
         return Node(tag, at + 1, objects, size // 8 - 1)
 
     def array(self, pointer: int, before: int | None = None) -> list[int]:
         """The pointers in an array. Raises BadOlean."""
         at = self._at(pointer, before)
         if self.words[at] >> 56 != ARRAY:
-            raise BadOlean("no array where one is expected")
+            raise BadOlean("an array is expected, but this is another object")
         begin = at + _ARRAY_WORDS
         return self.words[begin : begin + self.words[at + 1]].tolist()
 
@@ -173,11 +182,11 @@ class Region:
         """The text of a string. Raises BadOlean."""
         at = self._at(pointer, before)
         if self.words[at] >> 56 != STRING:
-            raise BadOlean("no string where one is expected")
+            raise BadOlean("a string is expected, but this is another object")
         size = self.words[at + 1]
         begin = at * 8 + _STRING_BYTES
         if not size or self._bytes[begin + size - 1]:
-            raise BadOlean("a string that does not end")
+            raise BadOlean("a string without its final zero byte")
         try:
             return bytes(self._bytes[begin : begin + size - 1]).decode("utf-8")
         except UnicodeDecodeError:
@@ -189,29 +198,29 @@ class Region:
             return pointer >> 1
         at = self._at(pointer, before)
         if self.words[at] >> 56 != INTEGER:
-            raise BadOlean("no number where one is expected")
+            raise BadOlean("a number is expected, but this is another object")
         limbs = self.words[at + 1] >> 32
         begin = at * 8 + _INTEGER_BYTES
         if limbs >> 31 or self.words[at + 2] - self._base != begin:
-            raise BadOlean("a number that is negative, or whose digits stand elsewhere")
+            raise BadOlean("a number that is negative, or whose digits do not follow its header")
         number = int.from_bytes(self._bytes[begin : begin + limbs * 8], "little")
         if number >> _BOXED_BITS == 0 or number >> (_LIMB_BITS * (limbs - 1)) == 0:
-            raise BadOlean("a number that Lean would write in another way")
+            raise BadOlean("a number that is not in Lean's shortest form")
         return number
 
     def list_(self, pointer: int, before: int | None = None) -> list[int]:
         """The pointers in a linked list. Raises BadOlean."""
-        found = []
+        items = []
         while not pointer & 1:
             cell = self.node(pointer, before)
             if cell.tag != 1 or cell.objects != 2:
-                raise BadOlean("no list where one is expected")
-            found.append(self.words[cell.at])
+                raise BadOlean("a list is expected, but this is another object")
+            items.append(self.words[cell.at])
             before, pointer = pointer, self.words[cell.at + 1]
-        return found
+        return items
 
     def _at(self, pointer: int, before: int | None) -> int:
-        """Position of an object, in words. Objects stand behind those that they point to."""
+        """Position of an object, in words. An object must come before the object that contains its pointer."""
         if pointer not in self.pointers or (before is not None and pointer >= before):
-            raise BadOlean("a pointer that leads to no object, or forwards")
+            raise BadOlean("a pointer that does not lead to an earlier object")
         return (pointer - self._base) >> 3

@@ -1,4 +1,4 @@
-"""Terms as text, for messages: nearly as Lean prints them with all notation off. Pure."""
+"""Prints terms for messages, nearly as Lean does with `pp.notation` off. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def show(terms: Terms, term: int, most: int = 200) -> str:
 def _show(terms: Terms, term: int, bound: tuple[str, ...], room: int) -> str:
     if room <= 0:
         return "..."
-    room -= 1  # so that no term is too deep
+    room -= 1  # each level costs a character, which bounds the recursion
     shape = terms.shape(term)
     match shape:
         case (Tag.BOUND, int(index)):
@@ -55,7 +55,7 @@ def _name(bound: tuple[str, ...]) -> str:
 
 
 def _numeral(terms: Terms, level: int) -> int:
-    """The number that a universe level is; -1 where it has parameters."""
+    """The value of a universe level without parameters; -1 for a level with parameters."""
     match terms.shape(level):
         case ("level", 0):
             return 0

@@ -1,10 +1,11 @@
-"""Names, universe levels and expressions, each stored once: two terms are equal exactly when their numbers are.
+"""Hash-consed names, universe levels and expressions: two terms are equal exactly when their numbers are equal.
 
-Terms of several files live in one `Terms`, so a statement of one file is compared with one of another by comparing two
-numbers. Names and kinds of bound variables, and notes of the elaborator (`mdata`), are left out: they carry no meaning.
+One `Terms` holds the terms of several files. Statements of two files are then compared by comparing two numbers. The
+names and binder kinds of bound variables, and notes of the elaborator (`mdata`), are left out: they have no meaning.
 
-Lean's kernel trusts the summary that each expression and level carries (which loose variables it has, and whether it
-has parameters) and skips work by it. A file could carry a wrong one, so the summary is computed again here.
+Each expression and level carries a summary: its loose bound variables, and whether it has universe parameters. Lean's
+kernel trusts the summary and skips work because of it. A file could contain a wrong summary, so it is computed again
+here and compared.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from node.lean.olean.region import BadOlean, Node, Region
 ANONYMOUS = ""
 
 MOST_NODES = 20_000_000
-"""Of all files together: a statement has some ten to some thousand."""
+"""Most terms of all files together. A statement has about ten to a few thousand terms."""
 
 
 class Tag(IntEnum):
@@ -49,7 +50,7 @@ class LevelTag(IntEnum):
 
 
 Shape = tuple[int | str | tuple[int, ...], ...]
-"""A term without its place: the tag, and what stands below it as numbers of terms, names or numerals."""
+"""A term's tag and its fields. A field is the number of a term, a name or a numeral."""
 
 _HAS_FREE, _HAS_META, _HAS_LEVEL_META, _HAS_LEVEL_PARAMETER = (1 << bit for bit in (40, 41, 42, 43))
 _LOOSE_BITS = 44
@@ -63,12 +64,12 @@ class Terms:
         self._numbers: dict[Shape, int] = {}
         self._shapes: list[Shape] = []
         self._loose: list[int] = []
-        """By expression: one more than the largest loose bound variable; 0 for closed ones."""
+        """By term number: the largest index of a loose bound variable plus one; 0 for a closed expression."""
         self._parametric: list[bool] = []
-        """By term: whether a universe parameter occurs in it."""
+        """By term number: whether a universe parameter occurs in the term."""
 
     def shape(self, term: int) -> Shape:
-        """What a term is made of."""
+        """The tag and fields of a term."""
         return self._shapes[term]
 
     def constants(self, *terms: int) -> set[str]:
@@ -76,7 +77,7 @@ class Terms:
         return {name for shape in self._below(terms) for name in _names(shape)}
 
     def _below(self, terms: tuple[int, ...]) -> Iterator[Shape]:
-        """The shapes of expressions and of what is in them, each once."""
+        """The shapes of expressions and of all expressions inside them, each shape once."""
         seen = set(terms)
         waiting = list(seen)
         while waiting:
@@ -88,7 +89,7 @@ class Terms:
                     waiting.append(child)
 
     def add(self, shape: Shape, loose: int, parametric: bool) -> int:
-        """The number of a term."""
+        """The number of a term, which is added if it is new. Raises BadOlean after MOST_NODES terms."""
         number = self._numbers.get(shape)
         if number is None:
             number = len(self._shapes)
@@ -101,16 +102,16 @@ class Terms:
         return number
 
     def loose(self, term: int) -> int:
-        """One more than the largest loose bound variable of an expression."""
+        """The largest index of a loose bound variable of an expression plus one; 0 if it is closed."""
         return self._loose[term]
 
     def parametric(self, term: int) -> bool:
-        """Whether a universe parameter occurs in a term."""
+        """True when a universe parameter occurs in the term."""
         return self._parametric[term]
 
 
 def _children(shape: Shape) -> tuple[int, ...]:
-    """The expressions directly below one."""
+    """The direct subexpressions of an expression."""
     match shape:
         case (Tag.APPLY | Tag.LAMBDA | Tag.FORALL, int(first), int(second)):
             return first, second
@@ -122,7 +123,7 @@ def _children(shape: Shape) -> tuple[int, ...]:
 
 
 def _names(shape: Shape) -> tuple[str, ...]:
-    """The constants that an expression names by itself."""
+    """The constants that an expression names, without those of its subexpressions."""
     match shape:
         case (Tag.CONSTANT | Tag.PROJECTION, str(name), *_):
             return (name,)
@@ -145,23 +146,24 @@ class TermReader:
         self._term_of: dict[int, int] = {}
 
     def name(self, pointer: int, before: int | None = None) -> str:
-        """A name, with its parts quoted where they hold a dot. Raises BadOlean."""
+        """A name; parts that contain a dot are «quoted». Raises BadOlean."""
         return self._name(pointer, before)[0]
 
     def _name(self, pointer: int, before: int | None) -> tuple[str, int]:
         """A name and its hash. Raises BadOlean."""
-        way: list[tuple[int, Node]] = []
-        found = (ANONYMOUS, _ANONYMOUS_HASH)
+        # Walk up to a cached prefix or the anonymous name, then build the name from there, without recursion.
+        unread: list[tuple[int, Node]] = []
+        name = (ANONYMOUS, _ANONYMOUS_HASH)
         while not pointer & 1:
             if pointer in self._name_of:
-                found = self._name_of[pointer]
+                name = self._name_of[pointer]
                 break
             node = self._region.node(pointer, before)
             if node.objects != 2 or node.words != 3 or node.tag not in (1, 2):
-                raise BadOlean("no name where one is expected")
-            way.append((pointer, node))
+                raise BadOlean("a name is expected, but this is another object")
+            unread.append((pointer, node))
             before, pointer = pointer, self._words[node.at]
-        for at, node in reversed(way):
+        for at, node in reversed(unread):
             field = self._words[node.at + 1]
             if node.tag == 1:
                 text = self._region.string(field, at)
@@ -169,12 +171,12 @@ class TermReader:
             else:
                 number = self._region.natural(field, at)
                 part, hashed = f"{number}", number if number < 1 << 64 else _LARGE_NUMBER_HASH
-            found = (f"{found[0]}.{part}" if found[0] else part, mixed_hash(found[1], hashed))
-            # The kernel takes two names for different if their hashes are.
-            if self._words[node.at + 2] != found[1]:
-                raise BadOlean(f"the name {found[0]} has a wrong hash")
-            self._name_of[at] = found
-        return found
+            name = (f"{name[0]}.{part}" if name[0] else part, mixed_hash(name[1], hashed))
+            # To the kernel, names with different hashes are different names.
+            if self._words[node.at + 2] != name[1]:
+                raise BadOlean(f"the name {name[0]} has a wrong hash")
+            self._name_of[at] = name
+        return name
 
     def names(self, pointer: int, before: int | None = None) -> tuple[str, ...]:
         """A linked list of names. Raises BadOlean."""
@@ -183,7 +185,8 @@ class TermReader:
     # --- universe levels --------------------------------------------------------------------------------------------
 
     def level(self, pointer: int, before: int | None = None) -> int:
-        """A universe level. Raises BadOlean."""
+        """The number of a universe level. Raises BadOlean."""
+        # An explicit stack, because a hostile file can nest deeper than Python's recursion limit.
         waiting = [(pointer, before)]
         while waiting:
             at, holder = waiting[-1]
@@ -196,7 +199,7 @@ class TermReader:
                 continue
             node = self._region.node(at, holder)
             if node.objects != _LEVEL_PARTS.get(node.tag, 0):
-                raise BadOlean("a universe level with too few or too many parts")
+                raise BadOlean("a universe level with a wrong number of fields")
             below = [self._words[node.at + k] for k in range(_LEVELS_BELOW.get(node.tag, 0))]
             missing = [(child, at) for child in below if child not in self._level_of]
             if missing:
@@ -215,14 +218,14 @@ class TermReader:
             case LevelTag.PARAMETER:
                 shape, parametric = ("level", node.tag, self.name(self._words[node.at], at)), True
             case _:
-                raise BadOlean("a universe level that is not finished")
+                raise BadOlean("a universe level that is a metavariable or malformed")
         self._check_summary(node, _LEVEL_HAS_PARAMETER if parametric else 0, _LEVEL_HAS_META | _LEVEL_HAS_PARAMETER)
         return self.terms.add(shape, 0, parametric)
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def expression(self, pointer: int, before: int | None = None) -> int:
-        """An expression. Raises BadOlean."""
+        """The number of an expression. Raises BadOlean."""
         terms, words, term_of = self.terms, self._words, self._term_of
         waiting = [(pointer, before)]
         while waiting:
@@ -233,7 +236,7 @@ class TermReader:
             node = self._region.node(at, holder)
             first, count = _BELOW.get(node.tag, (0, 0))
             if node.objects != _PARTS.get(node.tag, 0):
-                raise BadOlean("an expression with too few or too many parts")
+                raise BadOlean("an expression with a wrong number of fields")
             below = words[node.at + first : node.at + first + count].tolist()
             missing = [(child, at) for child in below if child not in term_of]
             if missing:
@@ -242,7 +245,7 @@ class TermReader:
             shape, loose, parametric = self._shape(node, at, [term_of[child] for child in below])
             summary = loose << _LOOSE_BITS | (_HAS_LEVEL_PARAMETER if parametric else 0)
             self._check_summary(node, summary, ~((1 << 40) - 1))
-            # A note stands for what it is about.
+            # A note (`mdata`) is skipped: the expression inside takes its place.
             term_of[at] = int(shape[1]) if shape[0] == Tag.NOTE else terms.add(shape, loose, parametric)  # type: ignore[arg-type]
             waiting.pop()
         return term_of[pointer]
@@ -286,30 +289,30 @@ class TermReader:
                 structure = self.name(words[node.at], at)
                 index = self._region.natural(words[node.at + 1], at)
                 return (Tag.PROJECTION, structure, index, below[0]), terms.loose(below[0]), parametric
-        raise BadOlean("an expression that is not finished")
+        raise BadOlean("an expression that is a free variable, a metavariable or malformed")
 
     def _literal(self, pointer: int, before: int) -> int | str:
         node = self._region.node(pointer, before)
         if node.objects != 1 or node.tag > 1:
-            raise BadOlean("no literal where one is expected")
+            raise BadOlean("a literal is expected, but this is another object")
         field = self._words[node.at]
         return self._region.string(field, pointer) if node.tag == 1 else self._region.natural(field, pointer)
 
     def _check_summary(self, node: Node, expected: int, mask: int) -> None:
-        """Raises BadOlean where the summary behind the fields is not what it should be."""
+        """Raises BadOlean if the summary after the fields is missing or wrong."""
         if node.words <= node.objects:
             raise BadOlean("an expression or level without its summary")
         if (self._words[node.at + node.objects] ^ expected) & mask & ((1 << 64) - 1):
-            raise BadOlean("an expression or level whose summary is wrong")
+            raise BadOlean("an expression or level with a wrong summary")
 
 
 _LEVEL_ZERO = 1
-"""A constructor without fields is no object: its number is boxed."""
+"""A constructor without fields is not an object: the pointer is its boxed number."""
 
 _LEVELS_BELOW: dict[int, int] = {LevelTag.SUCCESSOR: 1, LevelTag.MAX: 2, LevelTag.IMAX: 2}
 
 _LEVEL_PARTS: dict[int, int] = {**_LEVELS_BELOW, LevelTag.PARAMETER: 1, LevelTag.META: 1}
-"""By constructor: the number of its fields that are objects."""
+"""The number of fields that are objects, by constructor."""
 
 _PARTS: dict[int, int] = {
     **dict.fromkeys((Tag.BOUND, Tag.FREE, Tag.META, Tag.SORT, Tag.LITERAL), 1),
@@ -317,7 +320,7 @@ _PARTS: dict[int, int] = {
     **dict.fromkeys((Tag.LAMBDA, Tag.FORALL, Tag.PROJECTION), 3),
     Tag.LET: 4,
 }
-"""By constructor: the number of its fields that are objects."""
+"""The number of fields that are objects, by constructor."""
 
 _BELOW: dict[int, tuple[int, int]] = {
     Tag.APPLY: (0, 2),
@@ -327,11 +330,11 @@ _BELOW: dict[int, tuple[int, int]] = {
     Tag.NOTE: (1, 1),
     Tag.PROJECTION: (2, 1),
 }
-"""By constructor: where the expressions below it begin among its fields, and how many there are."""
+"""The index of the first field that is an expression, and the number of such fields, by constructor."""
 
 
 def _quoted(part: str) -> str:
-    """A part of a name; «quoted» where it would read as another name without."""
+    """A part of a name; «quoted» if the plain part would read as another name."""
     plain = part and "." not in part and "«" not in part and "»" not in part and not part.isdigit()
     return part if plain else f"«{part.replace('»', '»»')}»"
 
@@ -348,19 +351,19 @@ def string_hash(text: str) -> int:
     """The hash of a string, 64 bits."""
     data = text.encode()
     whole = len(data) & ~7
-    found = _STRING_SEED ^ (len(data) * _MULTIPLIER & _WORD)
+    hashed = _STRING_SEED ^ (len(data) * _MULTIPLIER & _WORD)
     for at in range(0, whole, 8):
         word = int.from_bytes(data[at : at + 8], "little") * _MULTIPLIER & _WORD
         word = (word ^ word >> _SHIFT) * _MULTIPLIER & _WORD
-        found = (found ^ word) * _MULTIPLIER & _WORD
-    if rest := data[whole:]:
-        found = (found ^ int.from_bytes(rest, "little")) * _MULTIPLIER & _WORD
-    found = (found ^ found >> _SHIFT) * _MULTIPLIER & _WORD
-    return found ^ found >> _SHIFT
+        hashed = (hashed ^ word) * _MULTIPLIER & _WORD
+    if tail := data[whole:]:
+        hashed = (hashed ^ int.from_bytes(tail, "little")) * _MULTIPLIER & _WORD
+    hashed = (hashed ^ hashed >> _SHIFT) * _MULTIPLIER & _WORD
+    return hashed ^ hashed >> _SHIFT
 
 
 def mixed_hash(one: int, other: int) -> int:
-    """The hash of two hashes, 64 bits."""
+    """The combined hash of two hashes, 64 bits."""
     other = other * _MULTIPLIER & _WORD
     other = (other ^ other >> _SHIFT) ^ _MULTIPLIER
     return (one ^ other) * _MULTIPLIER & _WORD

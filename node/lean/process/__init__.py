@@ -1,1 +1,1 @@
-"""Lean processes within limits: confined, watched, killed with their group."""
+"""Starts child processes with limits: confined, watched, killed with their process group."""

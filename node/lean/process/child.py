@@ -1,7 +1,7 @@
-"""A confined child process: every Lean, every REPL and every probe is started here.
+"""Starts and kills confined child processes: every Lean, REPL and probe.
 
-It runs in a process group of its own, gives up its rights before it becomes the program (`keeper`), has limits from
-the kernel, is guarded for memory, and is killed with its group; it dies with this process.
+A child runs in a new process group. The `keeper` confines it before it becomes the program. It has resource limits of
+the operating system, and a guard for its memory. It is killed with its group, and when this process ends.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from common.process import kill_group, spawn_child
 from node.lean.process.memory import MemoryGuard, own_mb, resident_mb, tree_mb
 
 STDERR_LINES = 50
-"""Kept of a child's standard error, for the message when it ends."""
+"""Last lines of a child's standard error that are stored, for the message when it ends."""
 
 STDERR_CHARACTERS = 400
-"""Of these lines, what the message shows."""
+"""Last characters of these lines that the message shows."""
 
 READ_BYTES = 65536
 
 
 class Ending(enum.StrEnum):
-    """Why a process gave no answer."""
+    """The reason why a process did not answer."""
 
     DIED = "died"
     TIMEOUT = "timeout"
@@ -38,14 +38,14 @@ class Ending(enum.StrEnum):
 
 
 class ConfinedChild:
-    """A running child. `start` it, and `kill` it in the end, whatever has become of it."""
+    """A running child. Call `start`, and at the end `kill`, also if it has ended before."""
 
     def __init__(self, process: asyncio.subprocess.Process, memory_mb: float, *, tree: bool) -> None:
         self.process = process
         self._usage = _usage(process.pid)
         self._tree = tree
         self.guard = MemoryGuard(self.own_mb, memory_mb, self.kill_now)
-        """Not started: it guards from `guard.start()` on, or inside `async with child.guard`."""
+        """Not active yet. Call `guard.start()`, or use `async with child.guard`."""
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         self._drain: asyncio.Task[None] | None = None
 
@@ -66,12 +66,12 @@ class ConfinedChild:
         stderr: int | IO[Any] = asyncio.subprocess.PIPE,
         line_bytes: int = READ_BYTES,
     ) -> ConfinedChild:
-        """Start a program. Raises OSError when it cannot be run.
+        """Start a program. Raises OSError if it cannot be run.
 
-        `environment`: all variables; None inherits ours. `keeper`: what confines it, from `Protections.keeper`.
-        `memory_mb`: limit for `guard`; `tree`: what the child has started counts as well. `cpu_seconds` and
-        `file_bytes` (size of a written file): limits that the kernel enforces, even when this process is stopped.
-        `line_bytes`: longest line that the stream reader takes.
+        `environment`: all variables; None inherits ours. `keeper`: command line that confines the child, from
+        `Protections.keeper`. `memory_mb`: limit for `guard`. `tree`: the child's descendants count towards it.
+        `cpu_seconds`, `file_bytes` (size of a written file): limits that the operating system enforces, also while this
+        process is suspended. `line_bytes`: longest line that the stream reader accepts.
         """
         process = await spawn_child(
             command,
@@ -84,7 +84,7 @@ class ConfinedChild:
             limit=line_bytes,
         )
         child = cls(process, memory_mb, tree=tree)
-        child._limit(resource.RLIMIT_CORE, 0)  # core files are large, and nobody reads them
+        child._limit(resource.RLIMIT_CORE, 0)  # core files are large and not used
         if cpu_seconds is not None:
             child._limit(resource.RLIMIT_CPU, cpu_seconds)
         if file_bytes is not None:
@@ -115,17 +115,17 @@ class ConfinedChild:
         return self.process.stderr
 
     def resident_mb(self) -> float:
-        """Resident memory in MB, mapped files included; 0 when the process is gone."""
+        """Resident memory in MB, including mapped files; 0 if the process has ended."""
         return resident_mb(self._usage) if self._usage is not None else 0.0
 
     def own_mb(self) -> float:
-        """Memory of its own in MB (and, with `tree`, of what it has started); 0 when the process is gone."""
+        """Resident memory in MB without mapped files, with `tree` also of its descendants; 0 if it has ended."""
         if self._usage is None:
             return 0.0
         return tree_mb(self._usage) if self._tree else own_mb(self._usage)
 
     def cpu_seconds(self) -> float:
-        """CPU seconds that the process has used so far; 0 when it is gone."""
+        """CPU seconds that the process has used so far; 0 if it has ended."""
         try:
             times = self._usage.cpu_times() if self._usage is not None else None
         except psutil.NoSuchProcess:
@@ -133,38 +133,38 @@ class ConfinedChild:
         return float(times.user + times.system) if times is not None else 0.0
 
     def allow_cpu_until(self, seconds: int) -> None:
-        """Have the kernel kill the process when it has used so many CPU seconds in all; may be called again."""
+        """Make the operating system kill the process at this total of CPU seconds. A later call replaces the limit."""
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(self.pid, resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
 
     def drain_stderr(self) -> None:
-        """Read standard error for as long as the process runs, so that the pipe never fills; keep the last lines."""
+        """Read standard error while the process runs, so that the pipe never fills. Stores the last lines."""
         self._drain = asyncio.create_task(self._read_stderr(), name=f"stderr of process {self.pid}")
 
     def note(self, line: str) -> None:
-        """Add a line of ours to what is kept of standard error."""
+        """Add a line to the stored lines of standard error."""
         self._stderr.append(line)
 
     def with_stderr(self, reason: str) -> str:
-        """`reason`, with the end of the standard error behind it if there is any."""
+        """`reason`, followed by the end of standard error if there is any."""
         text = self.last_errors
         return f"{reason}: {text}" if text else reason
 
     @property
     def last_errors(self) -> str:
-        """The end of what it wrote to standard error, where that is drained."""
+        """The end of standard error, if `drain_stderr` was called."""
         return "; ".join(self._stderr)[-STDERR_CHARACTERS:]
 
     def kill_now(self) -> None:
-        """Kill the process, without waiting for its end."""
+        """Kill the process without waiting for its end."""
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
 
     async def kill(self) -> None:
         """Kill the process with its group, and wait for its end."""
         await self.guard.stop()
-        # asyncio takes a process for ended only when its pipes are read to their end: one that is full, and that nobody
-        # reads any more, would keep this waiting for ever.
+        # For asyncio a process has ended only when its pipes have been read to the end. A full pipe without a reader
+        # would make this wait for ever.
         streams = [stream for stream in (self.process.stdout, self.process.stderr) if stream is not None]
         discarding = [asyncio.create_task(_discard(stream)) for stream in streams]
         try:
@@ -193,7 +193,7 @@ async def _discard(stream: asyncio.StreamReader) -> None:
 
 
 def _usage(pid: int) -> psutil.Process | None:
-    """What psutil reads memory and CPU time from; None when the process has ended already."""
+    """The psutil handle for memory and CPU time; None if the process has already ended."""
     try:
         return psutil.Process(pid)
     except psutil.NoSuchProcess:

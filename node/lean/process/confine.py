@@ -1,16 +1,16 @@
-"""Run as `python confine.py PARENT MECHANISMS WRITABLE PROGRAM ARGUMENTS...`: give up rights, then become PROGRAM.
+"""Confines this process and then becomes PROGRAM: `python confine.py PARENT MECHANISMS WRITABLE PROGRAM ARGUMENTS...`.
 
-It does what `common/keeper.py` does (die with PARENT), and before that takes from this process, and from all that it
-will become, what MECHANISMS (separated by commas) names. WRITABLE: folders that stay writable, one a line.
+Like `common/keeper.py`, it dies with PARENT. Before that it applies MECHANISMS (separated by commas) to this process
+and its descendants. WRITABLE: folders that stay writable, one on each line.
 
-    namespace   a user and a network namespace of its own, without even a loopback interface
-    mounts      a user and a mount namespace in which everything but WRITABLE is mounted read-only
-    landlock    files outside WRITABLE cannot be written, made or removed; no signals to processes outside
-    network     system calls that make sockets are refused (seccomp)
-    processes   system calls that make processes or leave the process group are refused (seccomp); threads are not
+    namespace   a new user and network namespace, without even a loopback interface
+    mounts      a new user and mount namespace, in which everything except WRITABLE is mounted read-only
+    landlock    files outside WRITABLE cannot be written, created or removed; no signals to processes outside
+    network     system calls that create sockets fail (seccomp)
+    processes   system calls that create processes or leave the process group fail (seccomp); threads are allowed
 
-Whatever fails ends this process with a message: nothing runs with less protection than was asked for.
-Standard library only, and little of it: this runs before every Lean. Linux only.
+If a step fails, this process ends with a message, so nothing runs with fewer protections than MECHANISMS names.
+It uses only a small part of the standard library, because it runs before every Lean. Linux only.
 """
 
 import ctypes
@@ -30,10 +30,10 @@ LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT, LANDLOCK_VERSION = 444, 445, 4
 
 WRITE_FILE, REFER, TRUNCATE, IOCTL_DEV = 1 << 1, 1 << 13, 1 << 14, 1 << 15
 WRITING = WRITE_FILE | 0b1111111110000
-"""LANDLOCK_ACCESS_FS_*: WRITE_FILE, REMOVE_DIR, REMOVE_FILE and all MAKE_*; reading and executing are left alone."""
+"""LANDLOCK_ACCESS_FS_*: WRITE_FILE, REMOVE_DIR, REMOVE_FILE and all MAKE_*. Reading and executing stay allowed."""
 SCOPE_ABSTRACT_UNIX_SOCKET, SCOPE_SIGNAL = 1, 2
 LEAST_LANDLOCK = 3
-"""The first version that also covers truncation: with less, files could still be emptied."""
+"""The first version that covers truncation. With an older one, files could still be truncated."""
 
 SYSCALLS = {
     "x86_64": (0xC000003E, {"socket": 41, "clone": 56, "fork": 57, "vfork": 58, "setpgid": 109, "setsid": 112}),
@@ -41,24 +41,25 @@ SYSCALLS = {
 }
 """AUDIT_ARCH_* and numbers of system calls (asm/unistd.h)."""
 IO_URING_SETUP, CLONE3 = 425, 435
-"""The same on both. An io_uring makes sockets past the filter; clone3 hides its flags from it."""
+"""Numbers of these calls on both architectures. An io_uring could create sockets, and the filter cannot read the flags
+of clone3."""
 ALLOW, REFUSE, NO_SUCH_CALL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38
-"""SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM; with ENOSYS, after which the C library uses clone."""
+"""SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM; the same with ENOSYS, after which the C library uses clone."""
 
 
 class Unavailable(Exception):
-    """This system does not allow a mechanism; the text says which, and why."""
+    """This system does not support a mechanism. The text says which one, and why."""
 
 
-def checked(result: int, what: str) -> int:
-    """The result of a C call. Raises Unavailable when it failed."""
+def checked(result: int, call: str) -> int:
+    """The result of a C call. Raises Unavailable if it failed."""
     if result < 0:
-        raise Unavailable(f"{what}: {os.strerror(ctypes.get_errno())}")
+        raise Unavailable(f"{call}: {os.strerror(ctypes.get_errno())}")
     return result
 
 
 def enter_namespaces(flags: int) -> None:
-    """A user namespace of its own, in which this user keeps its ids, and what else `flags` says."""
+    """Enter a new user namespace, in which this user keeps its ids, and the other namespaces in `flags`."""
     user, group = os.geteuid(), os.getegid()
     checked(libc.unshare(CLONE_NEWUSER | flags), "unshare")
     try:
@@ -70,7 +71,7 @@ def enter_namespaces(flags: int) -> None:
 
 
 def mount_read_only(writable: list[str]) -> None:
-    """Everything read-only, except for the folders named: each is mounted onto itself first, to be set apart."""
+    """Make all mounts read-only, except the `writable` folders. Each of these is first mounted onto itself."""
     checked(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mount")
     for folder in writable:
         checked(libc.mount(os.fsencode(folder), os.fsencode(folder), None, MS_BIND, None), f"mount {folder}")
@@ -86,10 +87,10 @@ def _mount_attributes(path: str, flags: int, set_: int, clear: int) -> None:
 
 
 def landlock(writable: list[str]) -> None:
-    """No writing outside the folders named (and /dev/null); no signals to processes outside."""
+    """Forbid writing outside the `writable` folders (and /dev/null), and signals to processes outside."""
     version = checked(libc.syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION), "landlock")
     if version < LEAST_LANDLOCK:
-        raise Unavailable(f"landlock: this kernel has version {version}, and {LEAST_LANDLOCK} is needed")
+        raise Unavailable(f"landlock: this kernel has version {version}, but version {LEAST_LANDLOCK} is needed")
     rights = WRITING | REFER | TRUNCATE | (IOCTL_DEV if version >= 5 else 0)
     scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL if version >= 6 else 0
     ruleset = struct.pack("QQQ", rights, 0, scoped)[: 24 if version >= 6 else 8]
@@ -111,10 +112,10 @@ def _allow(rules: int, path: str, rights: int) -> None:
 
 
 def refuse(network: bool, processes: bool) -> None:
-    """A seccomp filter that refuses the system calls behind these."""
+    """Install a seccomp filter that makes the system calls for `network` or `processes` fail."""
     machine = machine_name()
     if machine not in SYSCALLS:
-        raise Unavailable(f"seccomp: no table of system calls for {machine}")
+        raise Unavailable(f"seccomp: not supported on {machine}, only on {' and '.join(SYSCALLS)}")
     architecture, numbers = SYSCALLS[machine]
     refused = [numbers["socket"], IO_URING_SETUP] if network else []
     if processes:
@@ -129,7 +130,7 @@ def _filter(architecture: int, refused: list[int], clone: int | None) -> bytes:
     """Classic BPF over `struct seccomp_data` (nr at 0, arch at 4, low half of the first argument at 16)."""
     load, equal, any_bit, at_least, answer = 0x20, 0x15, 0x45, 0x35, 0x06
     lines = [(load, 0, 0, 4), (equal, 1, 0, architecture), (answer, 0, 0, REFUSE), (load, 0, 0, 0)]
-    lines += [(at_least, 0, 1, 0x40000000), (answer, 0, 0, REFUSE)]  # the x32 numbers of the same calls
+    lines += [(at_least, 0, 1, 0x40000000), (answer, 0, 0, REFUSE)]  # the x32 ABI has other numbers for these calls
     for number in refused:
         lines += [(equal, 0, 1, number), (answer, 0, 0, REFUSE)]
     if clone is not None:
@@ -145,7 +146,7 @@ def machine_name() -> str:
 
 
 def confine(mechanisms: list[str], writable: list[str]) -> None:
-    """Give up what the mechanisms name. Raises Unavailable."""
+    """Apply the mechanisms to this process. Raises Unavailable."""
     flags = (CLONE_NEWNET if "namespace" in mechanisms else 0) | (CLONE_NEWNS if "mounts" in mechanisms else 0)
     if flags:
         enter_namespaces(flags)
@@ -159,15 +160,15 @@ def confine(mechanisms: list[str], writable: list[str]) -> None:
 
 
 def main(parent: int, mechanisms: list[str], writable: list[str], program: list[str]) -> None:
-    """Confine this process, and become the program. Ends the process with a message when that cannot be done."""
+    """Confine this process, and become the program. If that fails, end the process with a message."""
     try:
         confine(mechanisms, writable)
     except Unavailable as error:
         sys.exit(f"not confined: {error}")
-    # Behind the namespaces: the kernel forgets this wish when credentials change.
+    # After entering the namespaces, because a change of credentials resets this setting.
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
-        sys.exit("the parent has gone")
+        sys.exit("the parent process has ended")
     try:
         os.execvp(program[0], program)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""One process for one task, within limits: wall clock, CPU, memory, size of the files and of the output it writes."""
+"""Runs one process for one task, with limits: wall-clock time, CPU time, memory, size of its files and its output."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from node.lean.process.child import ConfinedChild
 
 OUTPUT_BYTES = 4 * 2**20
-"""Read of a process's output; a flood beyond it ends the process."""
+"""Most output of a process. It is killed if it writes more."""
 
 FILE_BYTES = 256 * 2**20
-"""Largest file that it may write: an .olean of a single theorem takes a few KB."""
+"""Largest file that a process may write. The .olean file of a single theorem has a few KB."""
 
 READ_BYTES = 65536
 
@@ -23,26 +23,26 @@ class Limits:
     seconds: float = 60.0
     """Wall-clock time."""
     memory_mb: int = 2048
-    """Memory of its own: without the compiled modules that it maps."""
+    """Resident memory without mapped files such as compiled modules."""
 
     @property
     def cpu_seconds(self) -> int:
-        """CPU time at which the kernel ends the process: two threads for all of its time, and some to spare."""
+        """CPU time at which the operating system kills the process: two threads for the whole time, plus 5 s."""
         return int(2 * self.seconds) + 5
 
 
 @dataclass(frozen=True)
 class FinishedProcess:
-    """A process that came to its end."""
+    """A process that ended within its limits."""
 
     code: int
-    """Exit code; minus the signal's number when a signal ended it."""
+    """Exit code; minus the signal's number if a signal ended it."""
     output: str
     errors: str
 
 
 class OutOfLimits(Exception):
-    """The process was killed because it passed a limit; the text says which."""
+    """The process was killed because it exceeded a limit; the text says which."""
 
 
 async def run_fresh(
@@ -54,9 +54,10 @@ async def run_fresh(
     keeper: Sequence[str] = (),
     output_bytes: int = OUTPUT_BYTES,
 ) -> FinishedProcess:
-    """Run a command in a folder to its end, and return what it wrote. Raises OutOfLimits, OSError.
+    """Run a command in a folder until it ends, and return its output. Raises OutOfLimits, OSError.
 
-    `environment`: all variables; None inherits ours. `keeper`: what confines it, from `Protections.keeper`.
+    `environment`: all variables; None inherits ours. `keeper`: command line that confines the process, from
+    `Protections.keeper`.
     """
     child = await ConfinedChild.start(
         command,
@@ -82,7 +83,7 @@ async def run_fresh(
 
 
 async def _read(stream: asyncio.StreamReader, into: bytearray, most: int) -> None:
-    """Read all of a stream. Raises OutOfLimits beyond `most` bytes."""
+    """Read a stream to its end. Raises OutOfLimits after more than `most` bytes."""
     while data := await stream.read(READ_BYTES):
         into += data
         if len(into) > most:

@@ -1,8 +1,8 @@
-"""How much memory a process takes, and the guard that ends it when that is too much.
+"""Measures the memory of processes, and kills a process that exceeds its limit.
 
-Counted is a process's own memory: what is resident, without the pages of files that it maps. Lean maps the compiled
-modules that it imports (Mathlib's are gigabytes); all processes share these pages, and the system takes them back when
-it needs room.
+The limit is for a process's own memory: its resident memory without the pages of mapped files. Lean maps the compiled
+modules that it imports (gigabytes for Mathlib). All processes share these pages, and the operating system frees them
+when it needs memory.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from types import TracebackType
 import psutil
 
 WATCH_SECONDS = 0.05
-"""Between two looks at a process's memory: Lean allocates at most about 1 GB/s, so a limit may be passed by 50 MB."""
+"""Seconds between two measurements. Lean allocates at most about 1 GB/s, so a process may exceed its limit by 50 MB."""
 
 MIB = 2**20
 
 
 def resident_mb(process: psutil.Process) -> float:
-    """Resident memory of a process in MB, mapped files included; 0 when it has ended."""
+    """Resident memory of a process in MB, including mapped files; 0 if it has ended."""
     try:
         return float(process.memory_info().rss / MIB)
     except psutil.NoSuchProcess:
@@ -29,9 +29,9 @@ def resident_mb(process: psutil.Process) -> float:
 
 
 def own_mb(process: psutil.Process) -> float:
-    """Resident memory of a process in MB without mapped files; 0 when it has ended.
+    """Resident memory of a process in MB without mapped files; 0 if it has ended.
 
-    One read of /proc/PID/statm, 13 µs. (`memory_full_info` takes 60 µs, `memory_maps` 600 µs and more with Mathlib.)
+    It reads /proc/PID/statm once, in 13 µs. (`memory_full_info` takes 60 µs, `memory_maps` 600 µs, with Mathlib more.)
     """
     try:
         memory = process.memory_info()
@@ -41,13 +41,13 @@ def own_mb(process: psutil.Process) -> float:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Ids of all processes that a process and its children have started.
+    """Ids of all descendants of a process.
 
-    Read from /proc/PID/task/*/children, 70 µs: psutil's `children` reads every process of the machine, 20 µs each.
+    It reads /proc/PID/task/*/children in 70 µs. psutil's `children` reads every process of the machine, 20 µs each.
     """
     try:
         lists = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")]
-    except OSError:  # it has ended meanwhile
+    except OSError:  # the process has ended
         return
     for child in map(int, " ".join(lists).split()):
         yield child
@@ -55,7 +55,7 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def tree_mb(process: psutil.Process) -> float:
-    """`own_mb` of a process and of all its descendants, in MB."""
+    """The sum of `own_mb` of a process and its descendants, in MB."""
     total = own_mb(process)
     for pid in descendants(process.pid):
         try:
@@ -66,32 +66,32 @@ def tree_mb(process: psutil.Process) -> float:
 
 
 class MemoryGuard:
-    """Ends a process when it takes more memory than it may.
+    """Kills a process that exceeds its memory limit.
 
-    It looks every WATCH_SECONDS between `start` and `stop`, or inside `async with`.
+    It measures every WATCH_SECONDS between `start` and `stop`, or inside `async with`.
     """
 
     def __init__(self, measure: Callable[[], float], limit_mb: float, end: Callable[[], None]) -> None:
-        """`measure` gives the memory in MB; `limit_mb` is what it may grow to beyond `base_mb`; `end` kills."""
+        """`measure`: the memory in MB. `limit_mb`: most memory in addition to `base_mb`. `end`: kills the process."""
         self.measure = measure
         self.limit_mb = limit_mb
         self.base_mb = 0.0
-        """Memory that does not count towards the limit: what loading a header took."""
+        """Memory that does not count towards the limit, such as that of a header."""
         self.exceeded = False
-        """Whether the guard has ended the process."""
+        """True when the guard has killed the process."""
         self._end = end
         self._task: asyncio.Task[None] | None = None
 
     def grown_mb(self) -> float:
-        """Memory taken beyond `base_mb`, in MB."""
+        """Memory in addition to `base_mb`, in MB."""
         return self.measure() - self.base_mb
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start to measure."""
         self._task = asyncio.create_task(self._watch(), name="memory guard")
 
     async def stop(self) -> None:
-        """Look no more."""
+        """Stop measuring."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -107,7 +107,7 @@ class MemoryGuard:
         await self.stop()
 
     async def _watch(self) -> None:
-        while self.grown_mb() <= self.limit_mb:  # noqa: ASYNC110 - the kernel has no event for memory that grows
+        while self.grown_mb() <= self.limit_mb:  # noqa: ASYNC110 - the kernel has no event for growing memory
             await asyncio.sleep(WATCH_SECONDS)
         self.exceeded = True
         self._end()

@@ -1,7 +1,7 @@
-"""Run as `python probe.py SCRATCH OUTSIDE PORT`, confined: attempts what should fail, and prints what worked.
+"""Tests from inside whether a process is confined: `python probe.py SCRATCH OUTSIDE PORT`.
 
-Printed are names of attempts with commas between them: `scratch`, `outside`, `network`, `processes`, `signals`.
-Standard library only: it runs isolated, like Lean.
+It attempts each of `scratch`, `outside`, `network`, `processes` and `signals`, and prints the names of those that
+succeed, separated by commas. All except `scratch` should fail. Standard library only: it runs isolated, like Lean.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 
 
 def writes(path: str) -> bool:
-    """Whether a file can be made at this path."""
+    """True when a file can be created at this path."""
     try:
         with open(path, "w"):  # noqa: PTH123 - this file starts as fast as it can
             return True
@@ -19,7 +19,7 @@ def writes(path: str) -> bool:
 
 
 def connects(port: int) -> bool:
-    """Whether something that listens on this machine can be reached."""
+    """True when a connection to a port of this machine succeeds."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1):
             return True
@@ -28,7 +28,7 @@ def connects(port: int) -> bool:
 
 
 def forks() -> bool:
-    """Whether a process can be started."""
+    """True when a process can be started."""
     try:
         child = os.fork()
     except OSError:
@@ -40,7 +40,7 @@ def forks() -> bool:
 
 
 def signals(process: int) -> bool:
-    """Whether a process outside can be sent a signal (0, which does nothing)."""
+    """True when signal 0, which does nothing, can be sent to a process outside."""
     try:
         os.kill(process, 0)
     except OSError:
@@ -50,11 +50,11 @@ def signals(process: int) -> bool:
 
 if __name__ == "__main__":
     scratch, outside, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    worked = {
+    attempts = {
         "scratch": writes(os.path.join(scratch, "inside")),  # noqa: PTH118
         "outside": writes(outside),
         "network": connects(port),
         "processes": forks(),
         "signals": signals(os.getppid()),
     }
-    print(",".join(name for name, possible in worked.items() if possible))
+    print(",".join(name for name, succeeded in attempts.items() if succeeded))

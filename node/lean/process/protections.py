@@ -1,7 +1,7 @@
-"""Which protections of Lean processes this system allows: found out by trying each, never by asking for versions.
+"""Detects which protections of Lean processes work on this system, by testing each one. Versions are not checked.
 
-Each mechanism of `confine.py` is tried with `probe.py`, which attempts what should fail: to write outside its folder,
-to connect, to fork, to signal. Then the configured `lean` is started with those that work.
+Each mechanism of `confine.py` is tested with `probe.py`, which tries to write outside its folder, to connect, to fork,
+and to send signals. These attempts should fail. Then the configured `lean` is started with the working mechanisms.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PROBE = Path(__file__).with_name("probe.py")
 _PYTHON = (sys.executable, "-I", "-S")
 
 PROBE_LIMITS = Limits(seconds=20.0)
-"""A probe takes about 50 ms; a machine under load may take a while."""
+"""A probe takes about 50 ms, and longer on a machine under load."""
 
 PREVENTS = {
     "namespace": "network",
@@ -30,7 +30,7 @@ PREVENTS = {
     "mounts": "outside",
     "processes": "processes",
 }
-"""By mechanism of `confine.py`: the attempt of `probe.py` that must fail under it."""
+"""The attempt of `probe.py` that a mechanism of `confine.py` must prevent, by mechanism."""
 
 _DISPLAY_NAMES = {
     "namespace": "network namespace",
@@ -41,13 +41,13 @@ _DISPLAY_NAMES = {
 }
 
 BEST = ("network", "namespace", "processes", "landlock")
-"""Tried first, all together. Read-only mounts are for systems without Landlock."""
+"""The mechanisms that are tested first, together. Read-only mounts are for systems without Landlock."""
 
 DROP_ORDER = ("processes", "network", "namespace", "landlock", "mounts")
-"""Which mechanism is given up next when a `lean` does not start: first the one that most often is the reason."""
+"""The order in which mechanisms are dropped while a `lean` does not start: the most frequent cause first."""
 
 NOT_PROTECTED = "NOT PROTECTED"
-"""Begins the fact about a protection that is missing."""
+"""Start of the text about a missing protection."""
 
 ALWAYS = {
     "memory": "killed above its limit (resident memory, watched)",
@@ -55,24 +55,24 @@ ALWAYS = {
     "time": "wall clock, then the process group is killed",
     "orphans": "die with the process that started them",
 }
-"""Protections that need nothing from the system but Linux."""
+"""Protections that work on every Linux system."""
 
 
 @dataclass(frozen=True)
 class Protections:
-    """What keeps a Lean process away from the rest of the machine. Empty: nothing but its limits."""
+    """How a Lean process is confined. Without mechanisms it has only its limits."""
 
     mechanisms: tuple[str, ...] = ()
-    """Of `confine.py`: those that work here."""
+    """Mechanisms of `confine.py` that work on this system."""
     missing: tuple[tuple[str, str], ...] = ()
-    """Mechanisms that do not work here, each with the reason."""
+    """Mechanisms that do not work on this system, each with the reason."""
     signals: bool = False
-    """Whether signals to processes outside are refused."""
+    """True when a process cannot send signals to processes outside."""
 
     def keeper(self, writable: Iterable[Path] = ()) -> list[str]:
-        """The command line that confines a process and then becomes the program behind it (`confine.py`).
+        """The command line that confines a process (`confine.py`), to put in front of a program's command line.
 
-        `writable`: the folders that the process may write in. Empty where there are no mechanisms.
+        `writable`: the folders in which the process may write. The result is empty without mechanisms.
         """
         if not self.mechanisms:
             return []
@@ -80,7 +80,7 @@ class Protections:
         return [*_PYTHON, str(_CONFINE), str(os.getpid()), ",".join(self.mechanisms), folders]
 
     def facts(self) -> dict[str, str]:
-        """Each protection, and how it is done or why it is missing: for logs, `/healthz` and `proofmesh status`."""
+        """Each protection with its mechanisms, or the reason why it is missing, for logs, `/healthz` and `status`."""
         facts = {
             "network": self._fact("network", "off"),
             "files": self._fact("outside", "read-only outside a scratch folder"),
@@ -90,17 +90,17 @@ class Protections:
         return facts | ALWAYS
 
     def gaps(self) -> list[str]:
-        """Names of the protections that are missing."""
+        """Names of the missing protections."""
         return [name for name, fact in self.facts().items() if fact.startswith(NOT_PROTECTED)]
 
     def without(self, mechanism: str, reason: str) -> Protections:
-        """The same without one mechanism."""
-        others = tuple(name for name in self.mechanisms if name != mechanism)
+        """The same protections without one mechanism. `reason`: why it is missing."""
+        remaining = tuple(name for name in self.mechanisms if name != mechanism)
         missing = (*self.missing, (mechanism, reason))
-        return replace(self, mechanisms=others, missing=missing, signals=self.signals and mechanism != "landlock")
+        return replace(self, mechanisms=remaining, missing=missing, signals=self.signals and mechanism != "landlock")
 
     def _fact(self, attempt: str, state: str) -> str:
-        """How an attempt of the probe is prevented, or why it is not."""
+        """The mechanisms that prevent an attempt of the probe, or the reasons why it is not prevented."""
         working = [_DISPLAY_NAMES[name] for name in self.mechanisms if PREVENTS[name] == attempt]
         if working:
             return f"{state} ({', '.join(working)})"
@@ -109,9 +109,9 @@ class Protections:
 
 
 async def detect(command: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Protections:
-    """Try every mechanism. Takes about 0.2 s, or 0.5 s where not everything works.
+    """Test all mechanisms. Takes about 0.2 s, or 0.5 s if some do not work.
 
-    `command`, with its environment: a `lean` that must still start; what it does not start with is left out.
+    `command`, `environment`: a `lean` that must start with the protections. Mechanisms that prevent it are dropped.
     """
     if sys.platform != "linux":
         return Protections(missing=tuple((name, "needs Linux") for name in PREVENTS))
@@ -122,12 +122,12 @@ async def detect(command: Sequence[str] = (), environment: Mapping[str, str] | N
 
 
 async def _detect_each() -> Protections:
-    """The mechanisms that work when each is tried alone, and why the others do not."""
+    """Test each mechanism alone. Returns those that work, and the reasons why the others do not."""
     working: list[str] = []
     missing: list[tuple[str, str]] = []
     for name in (*BEST, "mounts"):
         if name == "mounts" and "landlock" in working:
-            continue  # both keep files from being written; one is enough
+            continue  # both prevent writing of files, and one is enough
         problem = await _problem(name)
         if problem:
             missing.append((name, problem))
@@ -135,8 +135,8 @@ async def _detect_each() -> Protections:
             working.append(name)
     possible, problem = await _attempts_that_work(working)
     if problem:
-        # Each works alone, but not all together. Giving up the namespace is better than giving up everything:
-        # seccomp keeps the network away as well.
+        # Each works alone, but not all together. Dropping the namespace is better than dropping all of them, because
+        # seccomp blocks the network too.
         missing.append(("namespace", problem))
         working = [name for name in working if name != "namespace"]
         possible, _ = await _attempts_that_work(working)
@@ -144,17 +144,17 @@ async def _detect_each() -> Protections:
 
 
 async def _problem(mechanism: str) -> str:
-    """Why a mechanism does not protect here; empty when it does."""
+    """The reason why a mechanism does not protect on this system; empty if it does."""
     possible, problem = await _attempts_that_work([mechanism])
     if problem:
         return problem
     if "scratch" not in possible:
-        return "the scratch folder cannot be written either"
+        return "it makes the scratch folder read-only too"
     return "has no effect" if PREVENTS[mechanism] in possible else ""
 
 
 async def _attempts_that_work(mechanisms: Sequence[str]) -> tuple[set[str], str]:
-    """What a process under these mechanisms can do, and the problem if it cannot be confined so."""
+    """The attempts of the probe that succeed with these mechanisms, and the error if it cannot be confined."""
     with (
         tempfile.TemporaryDirectory(prefix="proofmesh-probe-") as root,
         socket.create_server(("127.0.0.1", 0)) as server,
@@ -163,33 +163,33 @@ async def _attempts_that_work(mechanisms: Sequence[str]) -> tuple[set[str], str]
         scratch.mkdir()
         arguments = [str(scratch), str(Path(root) / "outside"), str(server.getsockname()[1])]
         keeper = Protections(tuple(mechanisms)).keeper([scratch])
-        done = await _run([*_PYTHON, str(_PROBE), *arguments], None, keeper)
-    if done.code == 0:
-        return set(done.output.strip().split(",")), ""
-    return set(), done.errors.strip().removeprefix("not confined: ") or f"the probe ended with code {done.code}"
+        probe = await _run([*_PYTHON, str(_PROBE), *arguments], None, keeper)
+    if probe.code == 0:
+        return set(probe.output.strip().split(",")), ""
+    return set(), probe.errors.strip().removeprefix("not confined: ") or f"the probe ended with code {probe.code}"
 
 
 async def that_lean_starts_with(
     protections: Protections, command: Sequence[str], environment: Mapping[str, str] | None
 ) -> Protections:
-    """The protections that this `lean` starts with: one behind a shell script may need processes of its own."""
+    """The protections with which this `lean` starts. For example, a shell script that runs Lean starts processes."""
     version = [*command, "--version"]
-    done = await _run(version, environment, protections.keeper())
-    if done.code == 0 or (await _run(version, environment, [])).code != 0:
-        return protections  # where it does not start unconfined either, its owner will say so
+    start = await _run(version, environment, protections.keeper())
+    if start.code == 0 or (await _run(version, environment, [])).code != 0:
+        return protections  # if it does not start unconfined either, the caller reports that
     for mechanism in DROP_ORDER:
-        done = await _run(version, environment, protections.keeper())
-        if done.code == 0:
+        start = await _run(version, environment, protections.keeper())
+        if start.code == 0:
             break
         if mechanism in protections.mechanisms:
-            lines = done.errors.strip().splitlines()
+            lines = start.errors.strip().splitlines()
             last_line = f": {lines[-1]}" if lines else ""
             protections = protections.without(mechanism, f"{command[0]} does not start with it{last_line}")
     return protections
 
 
 async def _run(command: Sequence[str], environment: Mapping[str, str] | None, keeper: Sequence[str]) -> FinishedProcess:
-    """Run a command; one that cannot be run, or passes a limit, counts as ended with code 1."""
+    """Run a command. If it cannot be run or exceeds a limit, the exit code is 1."""
     try:
         return await run_fresh(command, environment=environment, limits=PROBE_LIMITS, keeper=keeper)
     except (OutOfLimits, OSError) as error:

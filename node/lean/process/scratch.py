@@ -1,4 +1,4 @@
-"""Folders for what a process writes on its way, and for those that killed processes have left."""
+"""Makes temporary folders, and removes those of processes that were killed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def scratch_folder(prefix: str) -> Path:
-    """A private folder for this process. Folders of this prefix that killed processes have left are removed."""
+    """A new private folder for this process. Removes this user's folders of the same prefix whose process has ended."""
     root = Path(tempfile.gettempdir())
     for old in root.glob(f"{prefix}*"):
         match = re.fullmatch(rf"{re.escape(prefix)}(\d+)-.*", old.name)
@@ -20,7 +20,7 @@ def scratch_folder(prefix: str) -> Path:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether a folder belongs to this user; no: another process has just removed it."""
+    """True when a folder belongs to this user; False also if another process has just removed it."""
     try:
         return folder.stat().st_uid == os.getuid()
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""One process for one task, read line by line while it runs: what it had written before it was ended is known.
+"""Runs one process for one task and reads its output while it runs, so that a killed process loses no output.
 
-Its standard output is a pseudo-terminal. Into a pipe, a program writes only when its buffer is full or it ends, and
-what stands in the buffer is lost with a process that is killed.
+Its standard output is a pseudo-terminal. To a pipe, a program writes only when its buffer is full or when it ends, and
+killing the process would lose the content of the buffer.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from node.lean.process.fresh import FILE_BYTES, OUTPUT_BYTES, READ_BYTES, Limits
 
 @dataclass(frozen=True)
 class WatchedProcess:
-    """A process that came to its end, by itself or not."""
+    """A process that has ended or was killed."""
 
     code: int
-    """Exit code; minus the signal's number when a signal ended it."""
+    """Exit code; minus the signal's number if a signal ended it. Meaningless if `cut` is set."""
     output: str
     cut: str = ""
-    """Which limit it passed, and was killed for; empty when it ended by itself. Then `code` means nothing."""
+    """The exceeded limit for which it was killed; empty if it was not killed."""
     errors: str = ""
-    """The end of what it wrote to standard error."""
+    """The end of its standard error."""
 
 
 async def run_watched(
@@ -41,14 +41,14 @@ async def run_watched(
     keeper: Sequence[str] = (),
     output_bytes: int = OUTPUT_BYTES,
 ) -> WatchedProcess:
-    """Run a command in a folder to its end or to a limit, and return what it wrote until then. Raises OSError.
+    """Run a command in a folder until it ends or exceeds a limit. Returns its output until then. Raises OSError.
 
-    `patience`: what the process has written last to the seconds that it may now take to write more; without it, the
-    limits alone count. `environment`, `keeper` and `output_bytes`: as of `run_fresh`.
+    `patience`: gets the latest output, and returns the seconds within which the process must write more; without it,
+    only the limits apply. `environment`, `keeper`, `output_bytes`: as in `run_fresh`.
     """
     ours, theirs = os.openpty()
     try:
-        tty.setraw(theirs)  # else line ends become two characters
+        tty.setraw(theirs)  # otherwise line ends become two characters
         child = await ConfinedChild.start(
             command,
             environment=environment,
@@ -59,7 +59,7 @@ async def run_watched(
             file_bytes=FILE_BYTES,
             stdout=theirs,
         )
-        os.close(theirs)  # the last one that closes it ends the output
+        os.close(theirs)  # the output ends when all copies of the descriptor are closed
         theirs = -1
         return await _read_to_the_end(child, _Terminal(ours), limits, patience, output_bytes)
     finally:
@@ -100,7 +100,7 @@ async def _follow(
     patience: Callable[[bytes], float] | None,
     output_bytes: int,
 ) -> str:
-    """Read until the process closes its output; returns the limit that it passed before, if it did."""
+    """Read until the process closes its output or exceeds a limit. Returns the exceeded limit, or an empty text."""
     size, seconds = 0, limits.seconds if patience else None
     while True:
         try:
@@ -128,7 +128,7 @@ class _Terminal:
         self._loop.add_reader(descriptor, self._readable.set)
 
     async def read(self) -> bytes:
-        """What has been written; empty when nobody can write any more."""
+        """Wait for output and return it; empty when all processes have closed the other end."""
         while True:
             self._readable.clear()
             with contextlib.suppress(BlockingIOError):

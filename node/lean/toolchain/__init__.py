@@ -1,1 +1,1 @@
-"""Finds a Lean: pocket Lean, an installation, one of elan's toolchains, or what a Lake project uses."""
+"""Finds the Lean to run: pocket Lean, an installation, one of elan's toolchains, or the Lean of a Lake project."""

@@ -1,4 +1,4 @@
-"""Questions to programs of the user's: lake, elan, lean."""
+"""Runs the user's lake, elan or lean and returns their output."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ TOOLCHAIN_VARIABLES = frozenset(
     {"ELAN_TOOLCHAIN", "LAKE", "LAKE_HOME", "LAKE_OVERRIDE_LEAN", "LEAN", "LEAN_AR", "LEAN_CC"}
     | {"LEAN_GITHASH", "LEAN_PATH", "LEAN_SRC_PATH", "LEAN_SYSROOT"}
 )
-"""What a shell inside `lake env` has set: it would answer for another project's toolchain (Lake unsets the same)."""
+"""Variables that `lake env` sets. If proofmesh was started in `lake env`, they would select that project's toolchain.
+Lake itself unsets the same ones."""
 
 CREDENTIALS = "PROOFMESH_NATS_"
-"""How the variables begin that hold the broker's user and password: other programs could read and print them."""
+"""Prefix of the variables with the broker's user and password: other programs could read and print them."""
 
 
 def without_toolchain(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment without another toolchain's traces, and without credentials."""
+    """The environment without the variables of another toolchain and without credentials."""
     return {
         name: value
         for name, value in environ.items()
@@ -31,9 +32,9 @@ def without_toolchain(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def ask(command: Sequence[str], environ: Mapping[str, str], folder: Path | None = None) -> tuple[int, str, str]:
-    """Exit code, output and errors of a program. Raises LeanProblem when it cannot be run, or does not answer."""
+    """Exit code, output and errors of a program. Raises LeanProblem if it does not start or exceeds ASK_SECONDS."""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             command,
             env=dict(environ),
             cwd=folder,
@@ -46,7 +47,9 @@ def ask(command: Sequence[str], environ: Mapping[str, str], folder: Path | None 
         )
     except subprocess.TimeoutExpired:
         where = f" in {folder}" if folder else ""
-        raise LeanProblem(f"`{' '.join(command)}`{where} gave no answer in {ASK_SECONDS:g} s: run it by hand") from None
+        raise LeanProblem(
+            f"`{' '.join(command)}`{where} did not finish in {ASK_SECONDS:g} s; run it by hand to see why"
+        ) from None
     except OSError as error:
-        raise LeanProblem(f"{command[0]} cannot be run: {error.strerror}") from error
-    return done.returncode, done.stdout, done.stderr
+        raise LeanProblem(f"cannot run {command[0]}: {error.strerror}; check PATH and [lean] toolchain") from error
+    return completed.returncode, completed.stdout, completed.stderr

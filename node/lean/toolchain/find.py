@@ -1,6 +1,6 @@
-"""From [lean] to a Lean that can be started: where it is, its environment, its header. Lean itself elaborates nothing.
+"""Finds the Lean that the section [lean] configures: its command, its environment, its header.
 
-Asks lake, elan and lean, which takes from milliseconds to seconds: call it in a thread.
+`find` runs lake, elan and lean, which takes from milliseconds to seconds: call it in a thread. It elaborates nothing.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from node.lean.toolchain.options import project_options
 from node.lean.toolchain.problems import LeanProblem
 
 PASSED_ON = ("HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
-"""Variables of our environment that Lean gets. Not more: code that runs while it elaborates could read keys there."""
+"""The only variables that Lean inherits from us: code that runs during elaboration could read keys in the others."""
 
 NO_LAKE = os.sep + os.path.join("nonexistent", "lake")  # noqa: PTH118 - a name for Lean, not a path of ours
-"""A worker asks $LAKE, or the `lake` beside Lean, for the search path of every document (Lean's SetupFile.lean), unless
-there is none: LEAN_PATH has it already, and a confined process may start no other."""
+"""A path without a program, for $LAKE. A worker runs $LAKE, or else the `lake` next to Lean, to get the search path of
+each document (Lean's SetupFile.lean). LEAN_PATH has that path already, and a confined process may not start `lake`."""
 
 _VERSION = re.compile(r"version ([^,)\s]+)")
 
 
 def find(settings: LeanSettings, environ: Mapping[str, str] | None = None) -> LeanToolchain:
-    """The Lean that the settings mean. Raises LeanProblem."""
+    """The Lean that the settings name. Raises LeanProblem."""
     environ = without_toolchain(os.environ if environ is None else environ)
     header = _header(settings)
     modules = _module_folders(settings.modules)
@@ -79,36 +79,39 @@ def _of_project(
 
 
 def _lake(settings: LeanSettings, project: Path, environ: Mapping[str, str]) -> Path:
-    """The `lake` to ask about a project: the one that was named with its toolchain, or whichever is there."""
+    """The `lake` for a project: that of the configured toolchain, otherwise the one on PATH. Raises LeanProblem."""
     if not settings.toolchain:
         program = lake.find_lake(environ)
         lake.check_installed(program, project, environ)
         return program
     if settings.toolchain == POCKET:
         raise LeanProblem(
-            f"[lean] toolchain = {POCKET!r} with a project: pocket Lean has no `lake`. Leave toolchain out to use the "
-            "project's own; modules that pocket Lean has compiled are named in [lean] modules"
+            f"[lean] toolchain = {POCKET!r} with a project: pocket Lean has no `lake`; remove toolchain to use the "
+            "project's own, or name folders of modules that pocket Lean has compiled in [lean] modules"
         )
     pinned = elan.pinned(project)
     if pinned and elan.is_name(settings.toolchain) and elan.full_name(settings.toolchain) != elan.full_name(pinned[0]):
         raise LeanProblem(
-            f"the project {project} is for the toolchain {pinned[0]} ({pinned[1]}), and [lean] toolchain says "
-            f"{settings.toolchain}: leave that out to use the project's own"
+            f"[lean] toolchain = {settings.toolchain!r}: the project {project} is pinned to {pinned[0]} ({pinned[1]}); "
+            "remove toolchain to use the project's own"
         )
     lean, _ = _lean(settings.toolchain, environ)
     program = _ask_lean(lean, environ)[0] / "bin" / "lake"
     if not program.is_file():
-        raise LeanProblem(f"the Lean installation of {lean} has no `lake`, which is needed for a project: {program}")
+        raise LeanProblem(
+            f"[lean] toolchain = {settings.toolchain!r} has no `lake`, which a project needs: no such file {program}; "
+            "name a complete installation, or remove toolchain to use the project's own"
+        )
     return program
 
 
 def _check_version(project: Path, version: str, lean: Path) -> None:
-    """Refuse a Lean of another version than the project is pinned to: it cannot read what the other has compiled."""
+    """Raises LeanProblem if the project is pinned to another version: Lean reads only its own compiled modules."""
     pinned = elan.pinned(project)
     if pinned and elan.release(pinned[0]) and elan.release(pinned[0]) != version:
         raise LeanProblem(
-            f"the project {project} is for {pinned[0]} ({pinned[1]}), but {lean} is Lean {version}. With elan's `lake` "
-            "first on PATH the right one is taken; or name its installation in [lean] toolchain"
+            f"the project {project} is pinned to {pinned[0]} ({pinned[1]}), but {lean} is Lean {version}; put elan's "
+            f"`lake` first on PATH, or name an installation of {pinned[0]} in [lean] toolchain"
         )
 
 
@@ -134,20 +137,20 @@ def _pocket(settings: LeanSettings, header: str, modules: Sequence[Path]) -> Lea
 
 
 def _lean(toolchain: str, environ: Mapping[str, str]) -> tuple[Path, str]:
-    """The `lean` of a toolchain, and what the toolchain is called. Raises LeanProblem."""
+    """The `lean` of a toolchain, and the toolchain's name. Raises LeanProblem."""
     place = Path(toolchain).expanduser()
     if place.is_absolute() or toolchain.startswith(".") or place.exists():
         lean = place if place.is_file() else place / "bin" / "lean"
         if not lean.is_file():
             raise LeanProblem(
-                f"[lean] toolchain = {toolchain!r}: there is no {lean}. Name the folder of a Lean installation, "
-                f"elan's name of one (leanprover/lean4:v4.20.0), or {POCKET}"
+                f"[lean] toolchain = {toolchain!r}: there is no {lean}; use the folder of a Lean installation, "
+                f"a toolchain's name in elan (leanprover/lean4:v4.20.0), or {POCKET}"
             )
         return lean.absolute(), str(lean.absolute())
     if not elan.is_name(toolchain):
         raise LeanProblem(
-            f"[lean] toolchain = {toolchain!r} is neither the folder of a Lean installation, nor a name as elan has "
-            f"them (leanprover/lean4:v4.20.0), nor {POCKET}"
+            f"[lean] toolchain = {toolchain!r} is neither a folder nor a toolchain's name; use the folder of a Lean "
+            f"installation, a toolchain's name in elan (leanprover/lean4:v4.20.0), or {POCKET}"
         )
     folder = elan.folder(toolchain, environ)
     if folder is not None:
@@ -157,22 +160,25 @@ def _lean(toolchain: str, environ: Mapping[str, str]) -> tuple[Path, str]:
     program = shutil.which(toolchain, path=environ.get("PATH"))
     if program is None:
         raise LeanProblem(
-            f"[lean] toolchain = {toolchain!r} is not installed (looked in {elan.home(environ) / 'toolchains'}): run "
-            f"`elan toolchain install {toolchain}`; if there is no elan, {lake.INSTALL}"
+            f"[lean] toolchain = {toolchain!r} is not installed in {elan.home(environ) / 'toolchains'}; run "
+            f"`elan toolchain install {toolchain}`, or without elan, {lake.INSTALL}"
         )
     return Path(program), program
 
 
 def _of_channel(channel: str, environ: Mapping[str, str]) -> Path:
-    """The `lean` of elan's latest release of a channel, which elan alone knows (and fetches). Raises LeanProblem."""
+    """The `lean` of a channel's latest release, which elan looks up and downloads. Raises LeanProblem."""
     places = os.pathsep.join([environ.get("PATH", os.defpath), str(elan.home(environ) / "bin")])
     program = shutil.which("elan", path=places)
     if program is None:
-        raise LeanProblem(f"[lean] toolchain = {channel!r}: only elan knows which Lean that is: {lake.INSTALL}")
+        raise LeanProblem(
+            f"[lean] toolchain = {channel!r} needs elan, which is not on PATH or in {elan.home(environ) / 'bin'}; "
+            f"{lake.INSTALL}"
+        )
     code, output, errors = ask([program, "run", channel, "lean", "--print-prefix"], environ)
     lean = Path(output.strip()) / "bin" / "lean"
     if code != 0 or not lean.is_file():
-        raise LeanProblem(f"`elan run {channel} lean --print-prefix` fails: {(errors or output).strip()[-400:]}")
+        raise LeanProblem(f"`elan run {channel} lean --print-prefix` failed: {(errors or output).strip()[-400:]}")
     return lean
 
 
@@ -180,9 +186,9 @@ def _ask_lean(lean: Path, environ: Mapping[str, str]) -> tuple[Path, str]:
     """Where this Lean is installed, and its version. Raises LeanProblem."""
     code, output, errors = ask([str(lean), "--print-prefix"], environ)
     if code != 0:
-        raise LeanProblem(f"{lean} --print-prefix fails: {(errors or output).strip()[-400:]}")
+        raise LeanProblem(f"`{lean} --print-prefix` failed: {(errors or output).strip()[-400:]}")
     prefix = Path(output.strip())
-    real = prefix / "bin" / "lean"  # behind elan's `lean`, which would look for a toolchain at each start
+    real = prefix / "bin" / "lean"  # not elan's `lean`, a wrapper that looks for a toolchain at each start
     return _version([str(real if real.is_file() else lean)], environ, prefix)
 
 
@@ -190,7 +196,10 @@ def _version(command: Sequence[str], environ: Mapping[str, str], prefix: Path = 
     code, output, errors = ask([*command, "--version"], environ)
     match = _VERSION.search(output)
     if code != 0 or match is None:
-        raise LeanProblem(f"{command[0]} is no Lean: --version says {(output or errors).strip()[-200:]!r}")
+        raise LeanProblem(
+            f"{command[0]} is not Lean: `--version` prints {(output or errors).strip()[-200:]!r}; check "
+            "[lean] toolchain"
+        )
     return prefix, match.group(1)
 
 
@@ -204,14 +213,15 @@ def _header(settings: LeanSettings) -> str:
 
 
 def _module_folders(folders: Sequence[str]) -> list[Path]:
-    """Folders of compiled modules. Raises LeanProblem for one that is not there, or has none."""
+    """Folders of compiled modules. Raises LeanProblem for a folder that does not exist or has no modules."""
     paths = [Path(each).expanduser().absolute() for each in folders]
     for each in paths:
         if not each.is_dir():
-            raise LeanProblem(f"[lean] modules: there is no folder {each}")
+            raise LeanProblem(f"[lean] modules: there is no folder {each}; check the path")
         if not lake.has_modules(each):
             raise LeanProblem(
-                f"[lean] modules: there is no .olean file in {each}. `lean -o NAME.olean NAME.lean` compiles a module"
+                f"[lean] modules: there is no .olean file in {each}; compile a module with "
+                "`lean -o NAME.olean NAME.lean`"
             )
     return paths
 

@@ -1,4 +1,4 @@
-"""Which Lean to run: a command, its environment, and the header that stands before every theorem."""
+"""A Lean to run: its command, its environment, and the default header of theorems."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from node.lean.text.headers import completed
 
 @dataclass(frozen=True)
 class LeanToolchain:
-    """A Lean executable and all that it needs, taken over from no other process."""
+    """A Lean executable with its complete environment: nothing is inherited from the calling process."""
 
     command: tuple[str, ...]
-    """Command line of `lean`, with the options of a project; its own arguments are appended, and win."""
+    """Command line of `lean`, with the options of a project. Arguments that are appended override these options."""
     environment: Mapping[str, str] = field(default_factory=dict)
     default_header: str = ""
-    """Stands before every theorem, unless that imports by itself."""
+    """The header of each theorem whose own header imports nothing."""
     name: str = ""
-    """What it is called: pocket Lean, elan's name of it, or where it is."""
+    """For messages: pocket Lean, the toolchain's name in elan, or the path of `lean`."""
     version: str = ""
     project: str = ""
     """The Lake project whose modules it finds; empty without one."""
     notes: tuple[str, ...] = ()
-    """What of the project could not be taken over: for the log."""
+    """Settings of the project that are not used, for the log."""
     kernel: tuple[str, ...] = ()
-    """Command line of its kernel by itself (`pocket/kernel.py`), which checks compiled modules; empty without one."""
+    """Command line of the separate kernel that checks compiled modules (`pocket/kernel.py`); empty without one."""
     protections: Protections = field(default_factory=Protections)
-    """What its processes are confined by; nothing unless `confined` was asked for."""
+    """How its processes are confined. None of the protections is on before `confined`."""
 
     @classmethod
     def pocket(cls) -> LeanToolchain:
-        """The embedded default. Builds its library on first use. Raises PocketBuildError."""
+        """Pocket Lean, the default. Builds its library on first use. Raises PocketBuildError."""
         from node.lean.toolchain.pocket import toolchain
 
         return cls(tuple(toolchain.command()), toolchain.environment(), kernel=tuple(toolchain.kernel_command()))
 
     async def confined(self) -> LeanToolchain:
-        """The same, with every protection that this system allows. Takes up to 0.5 s to find these out."""
+        """The same Lean with every protection that this system allows. Testing them takes up to 0.5 s."""
         return replace(self, protections=await detect(self.command, self.environment))
 
     def with_modules(self, folders: Sequence[Path]) -> dict[str, str]:
-        """The environment, with folders of modules behind its own library: none can stand in for a module of that."""
+        """The environment with more module folders, after Lean's library so that they cannot replace its modules."""
         library = self.environment.get("LEAN_PATH", "")
         path = os.pathsep.join([*([library] if library else []), *map(str, folders)])
         return {**self.environment, "LEAN_PATH": path} if path else dict(self.environment)
 
     def compiled(self, module: str) -> Path | None:
-        """The .olean file that Lean finds for a module; None where it finds none."""
+        """The .olean file that Lean finds for a module; None if it finds no file."""
         for folder in self.environment.get("LEAN_PATH", "").split(os.pathsep):
             file = Path(folder).joinpath(*module.split(".")).with_suffix(".olean")
             if folder and file.is_file():
@@ -58,11 +58,11 @@ class LeanToolchain:
         return None
 
     def header(self, header: str) -> str:
-        """What stands before a theorem with this header of its own."""
+        """The full header of a theorem whose own header is `header`."""
         return completed(header, self.default_header)
 
     def facts(self) -> dict[str, str]:
-        """What is served: for logs, `/healthz` and `proofmesh status`."""
+        """This Lean in short, for logs, `/healthz` and `proofmesh status`."""
         facts = {"Lean": f"{self.version} ({self.name})", "project": self.project or "none"}
         if options := [each.removeprefix("-D") for each in self.command if each.startswith("-D")]:
             facts["options"] = " ".join(options)

@@ -1,10 +1,11 @@
-"""With which options a Lake project elaborates its files: what is tried and verified for it gets the same.
+"""Finds the options with which a Lake project elaborates its files, so that tactics and proofs run with the same ones.
 
-- `lake setup-file` is what Lean's server asks about every file that is opened: it prints, as JSON, the `leanOptions`
-  (and `moreServerOptions`) of the file's package and library. Since 4.22 under `options`, before under `setupOptions`.
-- `moreLeanArgs` it leaves out: they stand in lakefile.toml, as which `lake translate-config` writes a lakefile.lean.
+- `lake setup-file` prints, as JSON, the `leanOptions` (and `moreServerOptions`) of a file's package and library. Lean's
+  server runs it for each file that it opens. The key is `options` since 4.22, and `setupOptions` before.
+- `lake setup-file` does not print `moreLeanArgs`. They are read from lakefile.toml; `lake translate-config` makes one
+  from a lakefile.lean.
 
-A Lake that is too old for one of these is no error: `notes` says what could not be found out.
+A Lake that is too old for one of these commands is not an error: `notes` lists the options that are unknown.
 """
 
 from __future__ import annotations
@@ -24,45 +25,45 @@ from node.lean.toolchain.lake import LakeEnvironment
 from node.lean.toolchain.problems import LeanProblem
 
 NO_IMPORTS = '{"imports":[],"isModule":false}'
-"""A header for `setup-file`: with the file's own, Lake would first see to all that it imports. (Before 4.22 these were
-names of modules, and one that is none was ignored.)"""
+"""An empty header for `setup-file`, so that Lake does not check or build the imports of the file. (Before 4.22 this
+argument was a list of module names, and Lake ignored text that was not a name.)"""
 
 _NAME = re.compile(r"[\w.«»'!?-]+")
 
 _LINTER = re.compile(r"(?:weak\.)?linter\..*")
-"""Linters say nothing about proofs, and take time."""
+"""Linters are left out: they do not affect proofs, and take time."""
 
 
 @dataclass(frozen=True)
 class ProjectOptions:
-    """What Lean is to be started with."""
+    """The options of a project, as arguments for Lean."""
 
     arguments: tuple[str, ...] = ()
     """`-DNAME=VALUE`, each option once."""
     notes: tuple[str, ...] = ()
-    """What was left out or is not known: for the log."""
+    """Options that are left out or unknown, for the log."""
 
 
 def project_options(
     lake: Path, project: Path, lake_environment: LakeEnvironment, imports: Sequence[str], environ: Mapping[str, str]
 ) -> ProjectOptions:
-    """Ask Lake about a file of the project: that of the first of `imports` which is the project's own, or any."""
+    """The options of one file of the project: the first of `imports` that is in the project, otherwise any module."""
     module, file = own_file(project, lake_environment, imports)
     notes: list[str] = []
-    options = _asked(lake, project, file, environ, notes)
+    options = _of_setup_file(lake, project, file, environ, notes)
     config = _configuration(lake, project, environ, notes)
     parts = [config, *_libraries(config, module)]
-    if options is None:
+    if options is None:  # a Lake without a working `setup-file`: lakefile.toml has the same options
         options = {}
         for part in parts:
             options |= flat(part.get("leanOptions", {}))
     for part in parts:
         options |= _of_arguments(part.get("moreLeanArgs", []), notes)
-    return ProjectOptions(tuple(_kept(options, notes)), tuple(notes))
+    return ProjectOptions(tuple(_arguments(options, notes)), tuple(notes))
 
 
 def own_file(project: Path, lake_environment: LakeEnvironment, imports: Sequence[str]) -> tuple[str, Path]:
-    """A module of the project itself, and its source; a file that is not there when it has none."""
+    """A module of the project itself, and its source. Without one: an empty name, and a file that need not exist."""
     for module in (*imports, *_built(project, lake_environment)):
         for folder in lake_environment.sources:
             file = (folder / Path(*module.split("."))).with_suffix(".lean")
@@ -72,7 +73,7 @@ def own_file(project: Path, lake_environment: LakeEnvironment, imports: Sequence
 
 
 def _built(project: Path, lake_environment: LakeEnvironment) -> Iterable[str]:
-    """Modules at the top of the project's own compiled ones."""
+    """Compiled modules of the project, of the first two levels."""
     for folder in lake_environment.path:
         if folder.is_relative_to(project) and "packages" not in folder.relative_to(project).parts:
             yield from sorted(each.stem for each in folder.glob("*.olean"))
@@ -80,16 +81,16 @@ def _built(project: Path, lake_environment: LakeEnvironment) -> Iterable[str]:
 
 
 def _is_own(file: Path, project: Path) -> bool:
-    """Whether a source is the project's, and not of a package that lies in its folder."""
+    """True for a source of the project itself, False for one of a package in the project's .lake folder."""
     return file.is_relative_to(project) and ".lake" not in file.relative_to(project).parts
 
 
-def _asked(
+def _of_setup_file(
     lake: Path, project: Path, file: Path, environ: Mapping[str, str], notes: list[str]
 ) -> dict[str, Any] | None:
-    """What `lake setup-file` says; none when it cannot."""
+    """The options that `lake setup-file` prints; None if it fails."""
     try:
-        # It must build nothing: that is for the user to start.
+        # Without --no-build Lake could start a long build, which only the user should start.
         code, output, errors = ask([str(lake), "setup-file", str(file), NO_IMPORTS, "--no-build"], environ, project)
     except LeanProblem as error:
         code, output, errors = 1, "", str(error)
@@ -100,15 +101,15 @@ def _asked(
     options = (answer.get("options") or answer.get("setupOptions") or {}) if isinstance(answer, dict) else None
     if not isinstance(options, dict):
         problem = (errors or output).strip()[-200:] or f"code {code}"
-        notes.append(f"`lake setup-file` does not say with which options {project} is elaborated: {problem}")
+        notes.append(f"{project}: `lake setup-file` does not print the project's options: {problem}")
         return None
     return options
 
 
 def _configuration(lake: Path, project: Path, environ: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
-    """The project's configuration as lakefile.toml has it; empty when it is not to be had."""
+    """The project's configuration in the form of lakefile.toml; empty if it cannot be read."""
     try:
-        if (project / "lakefile.lean").is_file():  # Lake takes it where there are both
+        if (project / "lakefile.lean").is_file():  # if a project has both files, Lake uses this one
             with tempfile.TemporaryDirectory(prefix="proofmesh-lake-") as folder:
                 copy = Path(folder) / "lakefile.toml"
                 code, output, errors = ask([str(lake), "translate-config", "toml", str(copy)], environ, project)
@@ -117,12 +118,12 @@ def _configuration(lake: Path, project: Path, environ: Mapping[str, str], notes:
                 return tomllib.loads(copy.read_text(encoding="utf-8"))
         return tomllib.loads((project / "lakefile.toml").read_text(encoding="utf-8"))
     except (LeanProblem, OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        notes.append(f"moreLeanArgs of {project} are not known: {error}")
+        notes.append(f"{project}: cannot read moreLeanArgs: {error}")
         return {}
 
 
 def _libraries(config: Mapping[str, Any], module: str) -> list[dict[str, Any]]:
-    """The libraries of a configuration that a module belongs to, by their roots."""
+    """The libraries of a configuration that contain a module, according to their roots."""
     libraries = [each for each in config.get("lean_lib", []) if isinstance(each, dict)]
     roots = [each.get("roots") or [each.get("name", "")] for each in libraries]
     return [
@@ -133,7 +134,7 @@ def _libraries(config: Mapping[str, Any], module: str) -> list[dict[str, Any]]:
 
 
 def flat(table: Mapping[str, Any], outer: str = "") -> dict[str, Any]:
-    """Options of a TOML table by their dotted names: `pp.unicode.fun = true` is a table in a table."""
+    """The options of a TOML table by dotted name: TOML reads `pp.unicode.fun = true` as nested tables."""
     options: dict[str, Any] = {}
     for name, value in table.items():
         options |= flat(value, f"{outer}{name}.") if isinstance(value, Mapping) else {f"{outer}{name}": value}
@@ -141,25 +142,25 @@ def flat(table: Mapping[str, Any], outer: str = "") -> dict[str, Any]:
 
 
 def _of_arguments(arguments: Sequence[str], notes: list[str]) -> dict[str, Any]:
-    """The options among Lean's arguments: `-DNAME=VALUE`, or `-D` and that behind it."""
+    """The options among Lean's arguments: `-DNAME=VALUE`, or `-D` followed by `NAME=VALUE`."""
     options: dict[str, Any] = {}
-    rest = iter(arguments)
-    for argument in rest:
-        pair = next(rest, "") if argument == "-D" else argument.removeprefix("-D")
+    remaining = iter(arguments)
+    for argument in remaining:
+        pair = next(remaining, "") if argument == "-D" else argument.removeprefix("-D")
         name, is_option, value = pair.partition("=")
         if is_option and argument.startswith("-D"):
             options[name.strip()] = value.strip()
         else:
-            notes.append(f"of the project's moreLeanArgs, {argument} is not taken over: only options (-D) are")
+            notes.append(f"moreLeanArgs of the project: {argument} is not used, because it is not an option (-D)")
     return options
 
 
-def _kept(options: Mapping[str, Any], notes: list[str]) -> Iterable[str]:
-    """Arguments for options that may count."""
+def _arguments(options: Mapping[str, Any], notes: list[str]) -> Iterable[str]:
+    """Arguments for the options, without linters, malformed ones, and those that could switch a check off."""
     for name, value in options.items():
         plain = name.removeprefix("weak.")
         text = str(value).lower() if isinstance(value, bool) else str(value)
         if switches_checks_off(plain):
-            notes.append(f"the project's option {plain} is not taken over: it could switch a check off")
+            notes.append(f"the project's option {plain} is not used, because it could switch a check off")
         elif not _LINTER.fullmatch(name) and _NAME.fullmatch(name) and text.isprintable():
             yield f"-D{name}={text}"

@@ -1,4 +1,4 @@
-"""The error of a Lean that cannot be used."""
+"""The error for a Lean that cannot be used."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The backend that every Lean toolchain carries: `lean --worker`, spoken to with the language server's protocol."""
+"""The backend that works with every Lean toolchain: `lean --worker`, driven by the language server protocol."""

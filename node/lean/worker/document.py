@@ -1,20 +1,22 @@
-"""The text of a batch: many candidates in one Lean document, and where each of them stands. Pure.
+"""Writes the candidates of a batch into one Lean document, and records the lines of each candidate. Pure.
 
-A document is a frame (`frames.py`) and `example`s. A theorem that stands in a file takes the place of an example there:
-its command as it is, with the candidates in its gap; then a document holds one example only, because the command names
-what it declares. An example has one of four forms, here from the fastest to the most
-careful:
-- copies: the path once, then a copy of the goal for each candidate, each in a focused block of its own. Lean's time
-  grows with the tactics that it reports on, so one `refine` makes all copies, and one sentinel stands behind them all.
-- confirmation: copies again, for candidates that seem to close the goal, with a sentinel behind each candidate. If
-  Lean reports the sentinels and nothing else, all of them close it.
-- separate: an example for one candidate, with the whole path. For goals that hold metavariables, which copies would
+A document is a frame (`frames.py`) followed by `example`s. An example has one of four forms, from the fastest to the
+most careful:
+- copies: the path once, then a copy of the goal for each candidate, each in a focused block. Lean's time grows with the
+  number of tactics that it reports on, so one `refine` makes all copies, and one sentinel comes after them all.
+- confirmation: copies again, for candidates that seem to close the goal, with a sentinel after each candidate. If
+  Lean reports the sentinels and nothing else, all candidates close the goal.
+- separate: an example for one candidate, with the whole path. It is for goals with metavariables, which copies would
   share, and for candidates that name a case or a hole, because copies have other case tags.
-- probe: a theorem whose name is taken, so Lean parses it and elaborates nothing: does the candidate parse at all?
+- probe: a theorem whose name is already declared. Lean parses it and elaborates nothing, which shows whether the
+  candidate parses.
 
-A sentinel is a `trace` tactic: its message shows that Lean came to its line. A candidate's own message, at its own
-place, shows the same. A candidate stands in parentheses, so it must be a whole tactic block: nothing behind it can
-complete it.
+For a theorem in a file, the command in the file replaces the example, with the candidates in its gap. Such a document
+has only one example, because a second copy of the command would declare the same name again.
+
+A sentinel is a `trace` tactic. Its message shows that Lean reached its line. A message at a candidate's lines shows
+that Lean reached the candidate. A candidate is in parentheses, so it must be a complete tactic block: the text after it
+cannot complete it.
 """
 
 from __future__ import annotations
@@ -36,12 +38,12 @@ STATE = -1
 
 
 MOST_COPIES = 32
-"""In one example. With more, the path's share of the time hardly falls any further, and a candidate that ends the whole
-declaration spoils the outcomes of more others."""
+"""Most copies in one example. With more, the share of time for the path hardly gets smaller, and a candidate that
+aborts the whole declaration loses the outcomes of more other candidates."""
 
 
 class Form(enum.Enum):
-    """How the candidates of an example stand there."""
+    """How an example contains its candidates (see the module's docstring)."""
 
     COPIES = enum.auto()
     SEPARATE = enum.auto()
@@ -51,20 +53,20 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True)
 class CandidateBlock:
-    """Where one candidate stands. Lines are zero-based; `last` is the line of its closing parenthesis."""
+    """The lines of one candidate, zero-based; `last` is the line of its closing parenthesis."""
 
     index: int
     first: int
     last: int
     column: int
-    """Of the bullet (copies) or of the opening parenthesis."""
+    """Column of the bullet (copies) or of the opening parenthesis."""
     sentinel: int
-    """Line of the sentinel behind it; -1 when it has none of its own."""
+    """Line of the sentinel of this candidate; -1 without one."""
     bulleted: bool
-    """Whether it stands behind a bullet `·`."""
+    """True when a bullet `·` precedes it."""
 
     def holds(self, line: int) -> bool:
-        """Whether a line (from 0) is one of its lines."""
+        """True when a line (from 0) belongs to the block."""
         return self.first <= line <= self.last
 
 
@@ -79,10 +81,10 @@ class LeanExample:
     blocks: tuple[CandidateBlock, ...]
     form: Form
     end: int = -1
-    """Line of the sentinel behind all blocks; -1 when there is none."""
+    """Line of the sentinel after all blocks; -1 without one."""
     placed: bool = False
-    """Whether it is a command of a file. `statement` is then the line of the gap, and `last` the gap's own last line:
-    what the file says behind the gap comes after it."""
+    """True for a command of a file. `statement` is then the line of the gap, and `last` the last line of the gap. The
+    file's text after the gap follows it."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,11 @@ class LeanDocument:
     text: str
     examples: tuple[LeanExample, ...]
     echo: str = ""
-    """A message that only Lean's report on this brief document holds; empty for documents that are not brief."""
+    """A message that is only in Lean's report on this brief document; empty if the document is not brief."""
 
     @property
     def brief(self) -> bool:
-        """Whether Lean reports at the end only, without showing which candidate it is at."""
+        """True when Lean reports only at the end, without showing which candidate it is running."""
         return bool(self.echo)
 
     @property
@@ -103,16 +105,16 @@ class LeanDocument:
 
 
 class Writer:
-    """Writes a document example by example, counting lines."""
+    """Writes a document example by example and counts its lines."""
 
     def __init__(self, frame: Frame, *, brief: bool = False) -> None:
-        """`brief`: the document will have one example; Lean need not show which candidate it is at."""
+        """`brief`: the document will have one example, and Lean need not show which candidate it is running."""
         self._brief = brief
         self._lines = frame.opening(Opening.BRIEF if brief else Opening.PLAIN).split("\n")[:-1]
         self._examples: list[LeanExample] = []
 
     def document(self) -> LeanDocument:
-        """The document as written so far. The echo is a digest of the text: equal echoes mean equal documents."""
+        """The document with the examples so far. Its echo is a digest of its text: equal echoes mean equal texts."""
         text = "\n".join(self._lines) + "\n"
         if not self._brief:
             return LeanDocument(text, tuple(self._examples))
@@ -123,9 +125,9 @@ class Writer:
     def copies(
         self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]], *, show_state: bool
     ) -> None:
-        """An example with the candidates, as (index, tactic), on copies of the goal at the end of the path.
+        """Add an example with the candidates, as (index, tactic), on copies of the goal at the end of the path.
 
-        `show_state`: the goal itself is left open behind them (block STATE), so Lean prints it.
+        `show_state`: leave the goal itself open after them (block STATE), so that Lean prints it.
         """
         spots: list[_Spot] = []
 
@@ -140,7 +142,7 @@ class Writer:
         self._example(theorem, path, hole, spots, Form.COPIES, ends=not show_state)
 
     def confirmation(self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]]) -> None:
-        """An example with candidates that are expected to close copies of the goal, and a sentinel behind each."""
+        """Add an example with candidates that probably close copies of the goal, and a sentinel after each."""
         spots: list[_Spot] = []
 
         def hole(prefix: str) -> list[str]:
@@ -152,7 +154,7 @@ class Writer:
         self._example(theorem, path, hole, spots, Form.CONFIRMATION)
 
     def separate(self, theorem: Theorem, path: Sequence[Step], index: int, tactic: str) -> None:
-        """An example for one candidate alone, with the whole path."""
+        """Add an example for one candidate alone, with the whole path."""
         bulleted = not path or len(path[-1].layout[path[-1].branch]) == 1
         spots: list[_Spot] = []
 
@@ -163,7 +165,7 @@ class Writer:
         self._example(theorem, path, hole, spots, Form.SEPARATE)
 
     def probe(self, index: int, tactic: str) -> None:
-        """A theorem whose name is taken: Lean parses the candidate, and elaborates nothing."""
+        """Add a theorem whose name is already declared: Lean parses the candidate and elaborates nothing."""
         first = len(self._lines)
         self._lines.append(f"theorem _root_.{COPY} : True := by")
         spots: list[_Spot] = []
@@ -175,8 +177,8 @@ class Writer:
     ) -> None:
         """Add an example: the statement, the path, and at its end the lines of `hole`.
 
-        `spots`: where `hole` writes the blocks, filled in when it is called. `ends`: the hole's last line but one is
-        the sentinel behind all blocks.
+        `spots`: the list to which `hole` adds its blocks when it is called. `ends`: the second last line of the hole is
+        the sentinel after all blocks.
         """
         first = len(self._lines)
         prefix = self._statement(theorem)
@@ -192,8 +194,8 @@ class Writer:
             return [prefix + MARK, *lines]
 
         lines = path_lines(path, marked, prefix)
-        # `path_lines` may have put the hole's first line behind a bullet. The mark shows where it went: there the
-        # mark's line, with its bullets, and the hole's first line are made into one.
+        # `path_lines` may add bullets in front of the hole's first line. The mark shows where the hole starts. The
+        # mark's line, with its bullets, and the hole's first line are then joined into one.
         start = next(number for number, line in enumerate(lines) if MARK in line)
         lines[start : start + 2] = [_joined(lines[start], lines[start + 1])]
         begin = len(self._lines) + start
@@ -206,27 +208,27 @@ class Writer:
         self._examples.append(LeanExample(first, statement, last, blocks, form, end, placed=theorem.place is not None))
 
     def _statement(self, theorem: Theorem) -> str:
-        """Add the lines above the path; returns the indentation of the path."""
+        """Add the lines above the path. Returns the indentation of the path."""
         place = theorem.place
         if place is None:
             self._lines += statement_lines("example", theorem)
             return INDENT
-        # The parentheses make one tactic (or one term) of the whole script, whatever the gap stands behind.
+        # The parentheses make the whole script one tactic (or one term), whatever text comes before the gap.
         self._lines += (place.before + ("(" if place.tactic else "(by")).split("\n")
         return " " * (place.column + len(INDENT))
 
 
 _Hole = Callable[[str], list[str]]
-"""Gives the lines at the end of a path, for an indentation."""
+"""Returns the lines at the end of a path, for an indentation."""
 
 MARK = "\ufffe"
-"""Stands for the place of the hole, and of the echo, while a document is written. Not a Unicode character, and refused
-by the text rules: it is in no candidate."""
+"""Placeholder for the hole and the echo while a document is written. It is not a Unicode character and the text rules
+refuse it, so no candidate contains it."""
 
 
 @dataclass(frozen=True)
 class _Spot:
-    """A block's place relative to the first line of the hole."""
+    """The lines of a block, relative to the first line of the hole."""
 
     index: int
     first: int
@@ -236,7 +238,7 @@ class _Spot:
     sentinel: bool
 
     def block(self, begin: int) -> CandidateBlock:
-        """The block, for a hole that begins at this line of the document."""
+        """The block, for a hole that starts at line `begin` of the document."""
         last = self.last + begin
         return CandidateBlock(
             self.index, self.first + begin, last, self.column, last + 1 if self.sentinel else -1, self.bulleted
@@ -253,9 +255,9 @@ def _block(
     bulleted: bool = True,
     sentinel: bool = False,
 ) -> list[str]:
-    """Lines of a candidate's block at line `at` of the hole; its place is added to `spots`.
+    """The lines of a candidate's block at line `at` of the hole. Adds the block to `spots`.
 
-    `sentinel`: whether the line behind the block will be a sentinel.
+    `sentinel`: the line after the block will be a sentinel.
     """
     head = f"{prefix}· (" if bulleted else f"{prefix}("
     lines = indent_tactic(tactic, " " * len(head))
@@ -266,11 +268,11 @@ def _block(
 
 
 def _multiply(prefix: str, copies: int) -> str:
-    """The tactic that puts so many copies of the goal before the goal itself."""
+    """The tactic that adds `copies` copies of the goal before the goal itself."""
     return f"{prefix}refine {COPY} ?_ " + f"({COPY} ?_ " * (copies - 1) + "?_" + ")" * (copies - 1)
 
 
 def _joined(mark: str, line: str) -> str:
-    """The first line of the hole, behind the bullets of the mark's line."""
+    """The first line of the hole, after the bullets of the mark's line."""
     bullets = mark[: mark.index(MARK)]
     return bullets + line[len(bullets) :]

@@ -1,10 +1,10 @@
-"""What stands above the examples of a document, and is elaborated once: a header, or the text of a file. Pure.
+"""Writes the text above the examples of a document: a header, or the text of a file. Lean elaborates it once. Pure.
 
-    a header of ours     the header, then a preamble: the definition of COPY, and an option for brief documents
-    a file's text        its imports, the definition of COPY, the rest of the text, then a tail of options
+    for a header         the header, then a preamble: the definition of COPY, and an option for brief documents
+    for a file's text    its imports, the definition of COPY, the remaining text, then a tail of options
 
-The text of a file can open namespaces and sections, and include variables. So COPY is defined above all of that. What
-changes between documents (is this one brief?) stands below: a change makes Lean elaborate everything behind it again.
+The text of a file can open namespaces and sections and include variables, so COPY is defined before all of these. The
+options that differ between documents are at the end, because Lean elaborates everything after a changed line again.
 """
 
 from __future__ import annotations
@@ -15,64 +15,65 @@ from dataclasses import dataclass
 from node.lean.text.headers import import_lines, imports
 
 COPY = "«proofmesh copy»"
-"""Name of the lemma that copies a goal. In guillemets, and refused by the text rules: no candidate can use it."""
+"""Name of the definition that copies a goal. The text rules refuse this name, so no candidate can use it."""
 
 SENTINEL = "proofmesh"
-"""A sentinel's message."""
+"""The message of a sentinel."""
 
 
 class Opening(enum.Enum):
-    """Which document a frame opens."""
+    """The kind of document that starts with a frame."""
 
     PLAIN = enum.auto()
     BRIEF = enum.auto()
     """Lean reports once, at the end: see `_SNAPSHOTS_OFF`."""
     RECALL = enum.auto()
-    """No example follows. Lean cancels what stands behind a changed command at once; a changed example itself only when
-    a thread is free to look at it, and the example may hold the only thread."""
+    """A document without examples, which makes Lean cancel the previous example. It changes a command of the frame, and
+    Lean cancels the text after a changed command at once. To cancel a changed example itself, Lean would need a free
+    thread, and that example may occupy the only one."""
 
 
 def _copy(name: str) -> str:
-    """The definition of COPY. With another variable `name` it is a changed command for Lean's server."""
+    """The definition of COPY. Another variable `name` makes it a changed command for Lean's server."""
     return f"def {COPY} {{{name} : Sort _}} (a _ : {name}) : {name} := a"
 
 
 _SNAPSHOTS_OFF = f"""set_option internal.cmdlineSnapshots false -- {SENTINEL}: brief
 set_option internal.cmdlineSnapshots false
 set_option internal.cmdlineSnapshots true"""
-"""Opens a brief document, which holds a single example. Without command-line snapshots Lean keeps no record
-of the example for an editor and reports once, at the end. That saves a third of the CPU time; but while Lean runs, it
-does not show which candidate it is at.
+"""Starts a brief document, which has a single example. Without command-line snapshots, Lean keeps no record of the
+example for an editor and reports once, at the end. That saves a third of the CPU time. But while Lean runs, it does not
+show which candidate it is running.
 
-Lean's server is not made for switching this option inside a document. When the document is edited, the server no
-longer knows where a command ended that was elaborated under the option. It then takes the one or two commands before
-it (that depends on Lean's version) for unchanged, whatever they say now, and reads on from where they ended last time.
-So these must be commands that never change: the last two options here, behind a first one that stands in no other
-document. The header stands before all of them and is compared as usual.
+Lean's server is not made for switching this option inside a document. For a command that was elaborated under the
+option, the server does not know where it ended. When the document is edited, the server therefore treats the one or two
+commands before it (depending on Lean's version) as unchanged, whatever their text is now, and continues to read where
+they ended last time. So these must be commands that never change: they are the last two options here. The first option,
+with its comment, occurs in no other document. The header comes before all three and is compared as usual.
 
-Two things follow. A brief document holds one example alone, since a second one would stand behind such a command. And
-it holds an echo, a message that names this very document: without the echo its messages are not believed. (A Lean that
-does not know the option reports an error in the option's line, where nothing is read.)"""
+Two rules follow. A brief document has only one example, because a second one would come after such a command. And it
+contains an echo, a message that identifies the document: a report without the echo is not used. (A Lean that does not
+know the option reports an error in the option's line, which is not read.)"""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands above the examples of a document."""
+    """The text above the examples of a document."""
 
     text: str
-    """A header, completed with the configured one; or all that a file has above a command."""
+    """A header, completed with the configured one; or the text of a file above a command."""
     heartbeats: int = 0
-    """For a file's text: Lean's `maxHeartbeats` for what stands behind it. The text itself runs with Lean's own
-    options, as its author runs it. 0: a header of ours, where the process's options hold."""
+    """For a file's text: Lean's `maxHeartbeats` for the examples after it. The text itself runs with Lean's default
+    options, as its author runs it. 0 for a header, which runs with the options of the process."""
 
     @property
     def in_file(self) -> bool:
-        """Whether this is the text of a file."""
+        """True for the text of a file."""
         return bool(self.heartbeats)
 
     @property
     def imports(self) -> list[str]:
-        """Its lines that import. A process keeps what it has imported, and which options it was started with."""
+        """Its import lines. A running process can change neither its imports nor its options."""
         return imports(self.text)
 
     @property
@@ -81,15 +82,15 @@ class Frame:
         return import_lines(self.text)
 
     def fits(self, other: Frame) -> bool:
-        """Whether a process that was started with the other frame can go on with this one."""
+        """True when a process that was started with this frame can run documents of the other one, and vice versa."""
         return self.in_file == other.in_file and self.imports == other.imports
 
     def without_commands(self) -> Frame:
-        """The imports alone."""
+        """The frame with its imports only."""
         return Frame("\n".join(self.imports), self.heartbeats)
 
     def opening(self, kind: Opening = Opening.PLAIN) -> str:
-        """The beginning of a document, with a line break behind it."""
+        """The start of a document, with a final line break."""
         if self.in_file:
             return self._file_opening(kind)
         lines = [self.text] if self.text else []
@@ -101,7 +102,7 @@ class Frame:
     def _file_opening(self, kind: Opening) -> str:
         lines = self.text.split("\n", self.import_lines)
         above, below = lines[: self.import_lines], lines[self.import_lines :]
-        # The number in the tail is what makes a recall's tail a changed command.
+        # The other number makes this a changed command in a recall.
         tail = [f"set_option maxHeartbeats {self.heartbeats + (kind is Opening.RECALL)}"]
         if kind is Opening.BRIEF:
             tail.append(_SNAPSHOTS_OFF)

@@ -1,4 +1,4 @@
-"""JSON-RPC messages as the language server protocol frames them: a `Content-Length` header, then JSON. No I/O."""
+"""JSON-RPC messages in the framing of the language server protocol: a `Content-Length` header, then JSON. No I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
-"""A message above this is a flood, not a message: a batch of 100 candidates answers with well under 1 MB."""
+"""Largest message that is accepted. The response to a batch of 100 candidates is well below 1 MB."""
 
 _SEPARATOR = b"\r\n\r\n"
 
@@ -33,11 +33,11 @@ class Diagnostic(msgspec.Struct, frozen=True, rename="camel"):
     severity: int = 1
     """1 error, 2 warning, 3 information, 4 hint."""
     full_range: Range | None = None
-    """Lean's extension: `range` is cut at the end of the first line, this one is not."""
+    """Lean's extension: the complete range. `range` ends at the end of the first line."""
 
     @property
     def lines(self) -> tuple[int, int]:
-        """First and last line (zero-based) that the message is about."""
+        """First and last line (zero-based) of the text that the message is about."""
         whole = self.full_range or self.range
         return whole.start.line, whole.end.line
 
@@ -47,7 +47,7 @@ class Diagnostic(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Incoming(msgspec.Struct, frozen=True):
-    """A message from the server. Its parameters stay undecoded until they are needed: most never are."""
+    """A message from the server. Its parameters stay undecoded, because most of them are never needed."""
 
     method: str = ""
     id: int | str | None = None
@@ -68,13 +68,13 @@ class _Processing(msgspec.Struct, frozen=True):
 
 
 class ProgressParams(msgspec.Struct, frozen=True):
-    """`$/lean/fileProgress`: the parts of the document that Lean has not finished yet."""
+    """`$/lean/fileProgress`: the unfinished parts of the document."""
 
     processing: list[_Processing]
 
     @property
     def lines(self) -> list[int]:
-        """First lines of the parts that are not finished, in the document's order."""
+        """First lines of the unfinished parts, in the document's order."""
         return sorted(item.range.start.line for item in self.processing)
 
 
@@ -97,30 +97,30 @@ def encode(method: str, params: Any, request_id: int | None = None) -> bytes:
 
 
 def decode_diagnostics(params: msgspec.Raw) -> DiagnosticsParams:
-    """Raises FramingError."""
+    """The parameters of `textDocument/publishDiagnostics`. Raises FramingError."""
     try:
         return _diagnostics.decode(params)
     except msgspec.DecodeError as error:
-        raise FramingError(f"not the parameters of diagnostics: {error}") from error
+        raise FramingError(f"malformed diagnostics: {error}") from error
 
 
 def decode_progress(params: msgspec.Raw) -> ProgressParams:
-    """Raises FramingError."""
+    """The parameters of `$/lean/fileProgress`. Raises FramingError."""
     try:
         return _progress.decode(params)
     except msgspec.DecodeError as error:
-        raise FramingError(f"not the parameters of a progress report: {error}") from error
+        raise FramingError(f"malformed progress report: {error}") from error
 
 
 class Decoder:
-    """Cuts a byte stream into messages, in pieces of any size."""
+    """Splits a byte stream into messages. The stream arrives in pieces of any size."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._length: int | None = None
 
     def feed(self, data: bytes) -> Iterator[Incoming]:
-        """Messages that are complete now. Raises FramingError."""
+        """Add bytes, and yield the messages that are now complete. Raises FramingError."""
         self._buffer += data
         while True:
             if self._length is None and not self._read_header():
@@ -137,17 +137,17 @@ class Decoder:
                 raise FramingError(f"not a JSON-RPC message: {error}") from error
 
     def _read_header(self) -> bool:
-        """Set the length of the next message, if its header is here."""
+        """Read the length of the next message. Returns False if its header is incomplete."""
         end = self._buffer.find(_SEPARATOR)
         if end < 0:
             if len(self._buffer) > 4096:
-                raise FramingError(f"no header in {len(self._buffer)} bytes: {bytes(self._buffer[:80])!r}")
+                raise FramingError(f"no message header in {len(self._buffer)} bytes: {bytes(self._buffer[:80])!r}")
             return False
         for line in bytes(self._buffer[:end]).split(b"\r\n"):
             name, _, value = line.partition(b":")
             if name.strip().lower() == b"content-length" and value.strip().isdigit():
                 self._length = int(value)
         if self._length is None or self._length > MAX_FRAME_BYTES:
-            raise FramingError(f"bad header: {bytes(self._buffer[:end])[:200]!r}")
+            raise FramingError(f"malformed message header: {bytes(self._buffer[:end])[:200]!r}")
         del self._buffer[: end + len(_SEPARATOR)]
         return True

@@ -1,8 +1,8 @@
-"""Decides which documents show what candidates do on a state. Pure: documents out, readings of Lean's reports in.
+"""Plans the documents that show the outcomes of a batch of candidates. Pure: documents out, readings of reports in.
 
-All candidates are tried together, on copies of the goal. Where the report leaves an outcome open, the candidate that is
-to blame is sent to run alone, and the others are tried together again. Every document settles a candidate or sends one
-to run alone, so a plan comes to an end.
+All candidates first run together, on copies of the goal. If the report leaves an outcome open, the candidate that may
+be the cause is set aside to run alone, and the remaining ones run together again. Each document settles a candidate or
+sets one aside, so a plan ends.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from node.lean.worker.frames import Frame
 from node.lean.worker.reading import DocumentReading
 
 _NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?(?!_(?!\w))[^\W\d]")
-"""`case TAG` and `?name`: what they mean depends on the goal's tag, and copies have other tags."""
+"""`case TAG` and `?name`: their meaning depends on the goal's tag, and copies have other tags."""
 
 CRASHES_ALONE = 2
-"""Deaths of the process under a candidate that runs alone, after which the candidate is to blame: once may be somebody
-else's kill."""
+"""Crashes of the process while a candidate runs alone, after which the candidate gets CRASHED. After the first crash it
+runs again, because something else may have killed the process."""
 
 KINDS = {
     Ending.TIMEOUT: OutcomeKind.TIMEOUT,
     Ending.MEMORY: OutcomeKind.MEMORY,
     Ending.DIED: OutcomeKind.CRASHED,
 }
-"""Why a process gave no answer, to the outcome of the candidate that ran alone on it."""
+"""The outcome of a candidate that ran alone, by the way in which its process ended."""
 
 
 def _parts(indices: Sequence[int]) -> list[list[int]]:
-    """The indices, divided so that one example holds each part."""
+    """The indices in parts, each small enough for one example."""
     return [list(indices[start : start + MOST_COPIES]) for start in range(0, len(indices), MOST_COPIES)]
 
 
 class BatchPlan:
-    """One request: candidates on the state at the end of a path."""
+    """The plan for one request: candidates on the state at the end of a path."""
 
     def __init__(
         self,
@@ -51,34 +51,34 @@ class BatchPlan:
         probe: frozenset[int] = frozenset(),
         alone: frozenset[int] = frozenset(),
     ) -> None:
-        """`candidates`: tactics by index. `state`: the state's text, if it is known. `probe`: candidates that are
-        probed first: do they parse? `alone`: candidates that never stand in one document with others."""
+        """`candidates`: tactics by index. `state`: the state's text, if the cache has it. `probe`: candidates that
+        first get a probe, which shows whether they parse. `alone`: candidates that never share a document."""
         self.theorem = theorem
         self.path = tuple(path)
         self.candidates = dict(candidates)
         self.state = state
         self.outcomes: dict[int, Outcome] = {}
-        """By index of the candidate; complete when the plan is done, unless the statement is bad."""
+        """Outcomes by index of the candidate; complete when the plan is done, unless the statement is bad."""
         self.unparsable: set[int] = set()
-        """Candidates that Lean's parser refuses."""
+        """Candidates that Lean's parser rejects."""
         self.bad_statement = ""
-        """Lean's error in the statement, if it has one."""
+        """Lean's error in the statement; empty without one."""
         self._pending = [index for index in self.candidates if index not in alone]
         self._alone = deque(index for index in self.candidates if index in alone)
         self._unprobed = set(self._pending) & probe
         self._silent: set[int] = set()
-        """Candidates that seem to have closed their copy of the goal."""
+        """Candidates without a message, which have probably closed their copy of the goal."""
         self._unclear: set[int] = set()
-        """Of these, the ones that a confirmation did not confirm."""
-        self._strikes: dict[int, int] = {}
-        """How often the process has died under a candidate that ran alone."""
+        """Candidates of `_silent` that a confirmation did not confirm."""
+        self._crashes: dict[int, int] = {}
+        """Number of crashes of the process while a candidate ran alone."""
         self._failures = 0
-        """Documents under which the process ended."""
+        """Documents during which the process ended or timed out."""
         self._brief = True
-        """Whether documents may be brief; no more when one of them came to no end."""
+        """True while documents may be brief: until one of them times out or comes back without its echo."""
         self._documents = 0
         self._running: list[int] = []
-        """Candidates of the document that runs."""
+        """Candidates of the current document."""
         several = bool(self.path) and len(self.path[-1].layout[self.path[-1].branch]) > 1
         self._separate = several or (state is not None and may_share(state))
 
@@ -88,9 +88,9 @@ class BatchPlan:
 
     def document(self, frame: Frame) -> LeanDocument | None:
         """The next document to run; None when all is settled."""
-        # Every document should bring the plan nearer to its end. The bound is for reports that nobody has foreseen.
+        # Each document should bring the plan closer to its end. The bound is for reports that nothing here expects.
         if not self.done and self._documents > 4 * len(self.candidates) + 8:
-            self._give_up("Lean gave no clear answer for it")
+            self._give_up("Lean's reports gave no clear outcome")
         if self.done:
             return None
         self._documents += 1
@@ -107,19 +107,21 @@ class BatchPlan:
         return writer.document()
 
     def _is_single(self) -> bool:
-        """Whether the next document is a single example with copies, so that it may be brief."""
+        """True when the next document is a single example with copies, so that it may be brief."""
         if self._unprobed or self._separate or not (self._pending or self.state is None):
             return False
         silent = sum(index in self._silent for index in self._pending)
-        few = len(self._pending) <= MOST_COPIES and not any(map(self._by_itself, self._pending))
-        return few and (silent == 0 or (silent == len(self._pending) and self.state is not None))
+        fits = len(self._pending) <= MOST_COPIES and not any(map(self._needs_own_example, self._pending))
+        # Copies and confirmations are different examples, so the candidates must be all silent or all not.
+        return fits and (silent == 0 or (silent == len(self._pending) and self.state is not None))
 
     def _batch(self, writer: Writer) -> None:
-        """All pending candidates in one document, each in the fastest form that is safe for it.
+        """Write all pending candidates into one document, each in the fastest form that is safe for it.
 
-        A command of a file stands in a document once: there, what needs another form waits for the next document.
+        A document can contain a command of a file only once. Candidates that need another form then wait for the next
+        document.
         """
-        separate = [index for index in self._pending if self._by_itself(index)]
+        separate = [index for index in self._pending if self._needs_own_example(index)]
         silent = [index for index in self._pending if index in self._silent and index not in separate]
         copies = [index for index in self._pending if index not in self._silent and index not in separate]
         if self.theorem.place is not None:
@@ -140,9 +142,9 @@ class BatchPlan:
     def _first_of(
         self, copies: list[int], silent: list[int], separate: list[int]
     ) -> tuple[list[int], list[int], list[int]]:
-        """Of what is to be run, by form, only as much as one example holds.
+        """The candidates, by form, that fit into one example.
 
-        The state of the gap itself is shown without candidates: what is wrong then is wrong with the file.
+        The first document shows the state of the gap without candidates, so that any error in it is the file's.
         """
         if self.state is None and (self._separate or not self.path):
             return [], [], []
@@ -153,14 +155,14 @@ class BatchPlan:
     def _texts(self, indices: Sequence[int]) -> list[tuple[int, str]]:
         return [(index, self.candidates[index]) for index in indices]
 
-    def _by_itself(self, index: int) -> bool:
-        """Whether a candidate needs an example of its own."""
+    def _needs_own_example(self, index: int) -> bool:
+        """True when a candidate must not run on a copy of the goal."""
         if self._separate or index in self._unclear:
             return True
         return bool(_NAMES_A_GOAL.search(self.candidates[index]))
 
     def take(self, reading: DocumentReading) -> None:
-        """Learn from the final diagnostics of the document that ran."""
+        """Take the reading of the final diagnostics of the current document."""
         if reading.bad_statement:
             self.bad_statement = reading.bad_statement
             return
@@ -177,8 +179,8 @@ class BatchPlan:
             for index, outcome in reading.outcomes.items():
                 self._finish(index, outcome)
             for index, message in reading.broken.items():
-                # The path replays, or the state would not have been shown. But the path has left a placeholder, and
-                # Lean reports that where the candidate itself has no error.
+                # The path does replay, because the state was printed. But it leaves a placeholder, which Lean reports
+                # if the candidate itself has no error.
                 self._finish(index, Outcome(OutcomeKind.ERROR, message=message))
             if reading.suspect is not None:
                 self._send_alone(reading.suspect)
@@ -186,14 +188,14 @@ class BatchPlan:
                 self._send_alone(self._pending[0])
 
     def stop_brief_documents(self) -> None:
-        """Learn that a brief document came to no end: it is run again in full, where Lean shows what it is at."""
+        """Use no more brief documents, after one timed out or failed. Lean shows its progress in the others."""
         self._brief = False
 
     def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, parser_error: str = "") -> None:
-        """Learn that the process ended, or ran out of time, under the document that ran.
+        """Record that the process ended or timed out during the current document.
 
-        `suspect`: the candidate that Lean was at. `stuck`: it was at it for all of the candidate's time.
-        `parser_error`: what Lean's parser had reported of it.
+        `suspect`: the candidate that Lean was running. `stuck`: Lean ran it for the candidate's full time limit.
+        `parser_error`: the error that Lean's parser had reported for it.
         """
         self._failures += 1
         self._unprobed.clear()
@@ -207,16 +209,16 @@ class BatchPlan:
         elif suspect is not None and suspect in self._pending:
             self._send_alone(suspect)
         elif self._failures > 1 or ending is Ending.TIMEOUT:
-            # Lean was at no candidate, but at the declaration as a whole. After the first death all are tried together
-            # once more (it may have been somebody else's kill); now each runs alone.
+            # Lean was running no candidate, but the declaration as a whole. After the first crash all candidates run
+            # together once more, because something else may have killed the process. Now each runs alone.
             for index in list(self._pending):
                 self._send_alone(index)
             if self.state is None and self._failures > 2:
                 self._give_up(f"the state cannot be shown: {reason}")
 
     def _learn_state(self, reading: DocumentReading) -> bool:
-        """Take over the state's text. False: its goals hold metavariables, which the copies shared, so nothing else in
-        this reading counts."""
+        """Store the state's text. Returns False if its goals contain metavariables: the copies shared these, so nothing
+        else in this reading counts."""
         for goals in reading.states:
             self.state = state_text(split_goals(goals))
         if self.state is not None and not self._separate and may_share(self.state):
@@ -225,7 +227,7 @@ class BatchPlan:
         return True
 
     def _finish(self, index: int, outcome: Outcome) -> None:
-        """Settle a candidate."""
+        """Record the outcome of a candidate."""
         self.outcomes[index] = outcome
         if index in self._pending:
             self._pending.remove(index)
@@ -238,16 +240,16 @@ class BatchPlan:
             self._alone.append(index)
 
     def _failed_alone(self, index: int, ending: Ending, reason: str) -> None:
-        self._strikes[index] = self._strikes.get(index, 0) + 1
-        if ending is not Ending.DIED or self._strikes[index] >= CRASHES_ALONE:
+        self._crashes[index] = self._crashes.get(index, 0) + 1
+        if ending is not Ending.DIED or self._crashes[index] >= CRASHES_ALONE:
             self._finish(index, Outcome(KINDS[ending], message=reason))
 
     def _give_up(self, reason: str) -> None:
-        """Settle all that is open as LOST: that says nothing about the candidates."""
+        """Give all open candidates the outcome LOST, which says nothing about them."""
         for index in (*self._pending, *self._alone):
             self.outcomes[index] = Outcome(OutcomeKind.LOST, message=reason)
         self._pending.clear()
         self._alone.clear()
         if self.state is None and self.theorem.place is not None and not self.path:
-            self.bad_statement = f"Lean shows no goal at this place of the file ({reason})"
+            self.bad_statement = f"Lean shows no goal at this gap of the file: {reason}"
         self.state = self.state or ""

@@ -1,8 +1,8 @@
 """A pool of Lean workers with one bounded queue: the `worker` backend.
 
-A free worker takes a request for the theorem that it ran last (it is "warm": Lean has elaborated the statement),
-or else the oldest request. One slow tactic holds one worker, never the queue. When the queue is full, the answer is
-Busy, with a guess when to ask again.
+A free worker takes a request for the theorem that it ran last, because Lean has already elaborated that statement (the
+worker is "warm"). Otherwise it takes the oldest request. A slow tactic blocks one worker, never the queue. When the
+queue is full, a request gets Busy with an estimate of the seconds before a retry.
 """
 
 from __future__ import annotations
@@ -24,74 +24,74 @@ from node.lean.worker.runner import BadHeader, Runner
 from node.lean.worker.spares import Spares
 
 LOOK_AHEAD = 8
-"""Waiting requests, from the oldest, among which a free worker looks for its warm theorem. More would let the oldest
-wait too long."""
+"""Number of oldest waiting requests among which a free worker looks for its warm theorem. With more, the oldest request
+would wait too long."""
 
 FIRST_GUESS = 0.02
-"""Seconds per request before any was measured."""
+"""Seconds per request before the first measurement."""
 
 CHEAP_START_SECONDS = 1.0
-"""A worker that starts faster than this is started for a new theorem, so that the others keep theirs warm."""
+"""If a worker starts faster than this, another one is started for a new theorem, so that the others stay warm."""
 
 LOADING_RETRY_SECONDS = 2.0
-"""When to ask again for a header that is being imported."""
+"""Seconds before a retry, in the Busy reply while a header is being imported."""
 
 AVERAGING = 0.05
 """Weight of a request in the running mean of seconds per request: about the last 20 count."""
 
 PROBE_ABOVE = 1.0
-"""Expected candidates of a batch that do not parse, above which all are probed first. Each of them costs an edit of
-about 4 ms when it is met in the batch; the probe costs one edit, and 0.2 ms for each candidate."""
+"""Expected number of unparsable candidates in a batch above which all candidates are probed first. An unparsable
+candidate in a batch costs an edit of about 4 ms. The probe costs one edit, and 0.2 ms for each candidate."""
 
 GARBAGE_AVERAGING = 0.02
-"""Weight of a candidate in the running share of those that do not parse: about the last 50 count."""
+"""Weight of a candidate in the running share of unparsable candidates: about the last 50 count."""
 
 
 ANY_THEOREM = Theorem("ready", "", "True")
-"""Has the configured header."""
+"""A theorem with the configured header."""
 
 
 class StillLoading(BackendFull):
-    """Lean is importing what a header needs: ask again after `retry_after` seconds."""
+    """Lean is still importing a header: retry after `retry_after` seconds."""
 
     def __init__(self) -> None:
-        super().__init__(LOADING_RETRY_SECONDS, reason="Lean is still importing what this theorem's header needs")
+        super().__init__(LOADING_RETRY_SECONDS, reason="Lean is still importing this theorem's header")
 
 
 @dataclass
 class _Job:
-    """A request on its way through the pool."""
+    """A request in the pool."""
 
     plan: BatchPlan
     timeout: float
     """Seconds for a candidate alone."""
     warm_key: object
-    """Names the theorem that a worker should have run last; equal keys, equal theorems."""
-    done: asyncio.Future[float]
-    """The seconds that Lean worked."""
+    """Identifies the theorem: a worker whose last job had an equal key is warm for this one."""
+    result: asyncio.Future[float]
+    """Resolves to the seconds that Lean worked."""
 
     def answer_loading(self) -> None:
-        """Answer that the header is still being imported, if there is no answer yet."""
-        if not self.done.done():
-            self.done.set_exception(StillLoading())
+        """Fail the request with StillLoading, unless it is already done."""
+        if not self.result.done():
+            self.result.set_exception(StillLoading())
 
 
 @dataclass
 class _PoolSlot:
-    """A place for one worker process and the job that it runs."""
+    """One worker process and the job that it runs."""
 
     runner: Runner
     warm_key: object = None
-    """The theorem of its last job."""
+    """The key of its last job's theorem."""
     job: _Job | None = None
     task: asyncio.Task[None] | None = None
     last_used: int = 0
-    """Number of the last job that it took."""
+    """Number of its last job."""
 
 
 @dataclass
 class Pool:
-    """The worker backend: workers, started on demand. Used from one event loop."""
+    """The worker backend: workers that start on demand. Use it from one event loop."""
 
     in_files: ClassVar[bool] = True
 
@@ -99,9 +99,9 @@ class Pool:
     options: WorkerOptions
     workers: int
     queue: int
-    """Requests that may wait, in all."""
+    """Most waiting requests, of all workers together."""
     garbage: float = 0.0
-    """Running share of candidates that do not parse."""
+    """Running share of unparsable candidates."""
     _slots: list[_PoolSlot] = field(default_factory=list)
     _waiting: deque[_Job] = field(default_factory=deque)
     _spares: Spares = field(default_factory=lambda: Spares(0))
@@ -111,15 +111,15 @@ class Pool:
     """Running mean."""
 
     def start(self) -> None:
-        """Get ready; processes start on demand."""
+        """Get ready. Processes start on demand."""
         self._spares = Spares(self.options.spares)
         self._slots = [_PoolSlot(Runner(self.toolchain, self.options, self._spares)) for _ in range(self.workers)]
 
     async def stop(self) -> None:
-        """Kill all workers; requests that are open fail with CancelledError."""
-        # Also the jobs that workers have: a task that is cancelled before its first step runs no handler of its own.
+        """Kill all workers. Open requests fail with CancelledError."""
+        # Includes running jobs: if a task is cancelled before its first step, its own exception handler never runs.
         for job in (*self._waiting, *(slot.job for slot in self._slots if slot.job is not None)):
-            job.done.cancel()
+            job.result.cancel()
         self._waiting.clear()
         tasks = [slot.task for slot in self._slots if slot.task is not None]
         for task in tasks:
@@ -128,9 +128,9 @@ class Pool:
         await asyncio.gather(*(slot.runner.stop() for slot in self._slots), self._spares.stop())
 
     async def prepare(self) -> LeanProcess:
-        """Have one worker load the configured header; the others do so on demand, or in `prepare_all`.
+        """Make one worker load the configured header. The other workers load it on demand, or in `prepare_all`.
 
-        Returns its process. Raises BadHeader, WorkerEnded, OSError.
+        Returns the worker's process. Raises BadHeader, WorkerEnded, OSError.
         """
         runner = self._slots[0].runner
         await runner.load(ANY_THEOREM)
@@ -138,18 +138,18 @@ class Pool:
         return runner.process
 
     def limit(self, workers: int) -> None:
-        """Have no more workers than this. Call it before any but the first has started."""
+        """Reduce the number of workers to at most `workers`. Call it before a second worker has started."""
         self.workers = min(self.workers, max(1, workers))
         self._slots = self._slots[: self.workers]
 
     def prepare_all(self) -> None:
-        """Have every idle worker load the configured header, in the background."""
+        """Make all idle workers load the configured header, in the background."""
         for slot in self._slots:
             if slot.job is None and slot.runner.process is None:
                 plan = BatchPlan(ANY_THEOREM, (), {})
                 job = _Job(plan, 60.0, None, asyncio.get_running_loop().create_future())
-                # Nobody awaits this job: an error is marked as seen, or asyncio would log it.
-                job.done.add_done_callback(lambda done: done.cancelled() or done.exception())
+                # No caller awaits this job. Reading its exception keeps asyncio from logging it.
+                job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
                 self._give(slot, job)
 
     async def attempt(self, batch: TacticBatch) -> BatchResult:
@@ -182,10 +182,10 @@ class Pool:
         )
 
     async def run(self, plan: BatchPlan, *, timeout: float, warm: object) -> float:
-        """Carry out a plan; returns the seconds that Lean worked, queueing excluded.
+        """Run a plan. Returns the seconds that Lean worked, without the time in the queue.
 
-        `timeout`: seconds for a candidate alone; `warm`: names the plan's theorem (see `_Job.warm_key`).
-        Raises BackendFull, BadHeader, WorkerEnded (when Lean cannot be started).
+        `timeout`: seconds for a candidate alone. `warm`: identifies the plan's theorem (see `_Job.warm_key`).
+        Raises BackendFull, BadHeader, WorkerEnded (if Lean cannot be started).
         """
         if len(self._waiting) >= self.queue and not any(slot.job is None for slot in self._slots):
             raise BackendFull(self.retry_after(), len(self._waiting))
@@ -193,13 +193,13 @@ class Pool:
         self._waiting.append(job)
         self._dispatch()
         try:
-            return await job.done
+            return await job.result
         finally:
-            if job in self._waiting:  # cancelled while it waited
+            if job in self._waiting:  # the caller was cancelled
                 self._waiting.remove(job)
 
     def retry_after(self) -> float:
-        """Seconds until about half of the queue is worked off."""
+        """Estimated seconds until half of the queue is done."""
         return min(5.0, max(0.02, self._seconds_per_request * len(self._waiting) / 2 / max(1, self.workers)))
 
     @property
@@ -214,16 +214,16 @@ class Pool:
 
     @property
     def restarts(self) -> int:
-        """Workers that ended on their own, or were killed by a limit."""
+        """Workers that crashed, or were killed by a limit."""
         return sum(slot.runner.restarts for slot in self._slots)
 
     def processes(self) -> list[LeanProcess]:
-        """Live worker processes, and those that are kept for another header."""
+        """Live worker processes, including spare ones."""
         running = [slot.runner.process for slot in self._slots if slot.runner.process is not None]
         return running + self._spares.processes()
 
     def resident_mb(self) -> float:
-        """Resident memory of all its processes in MB, mapped files included."""
+        """Resident memory of all processes in MB, including mapped files."""
         return sum(process.resident_mb() for process in self.processes())
 
     def _dispatch(self) -> None:
@@ -244,26 +244,26 @@ class Pool:
         try:
             if not slot.runner.has_loaded(job.plan.theorem):
                 await self._load(slot, job)
-            seconds = 0.0 if job.done.done() else await slot.runner.run(job.plan, timeout=job.timeout)
+            seconds = 0.0 if job.result.done() else await slot.runner.run(job.plan, timeout=job.timeout)
         except asyncio.CancelledError:
-            job.done.cancel()
+            job.result.cancel()
             raise
-        except Exception as error:  # whatever it is, `run` raises it to its caller
-            if not job.done.done():
-                job.done.set_exception(error)
+        except Exception as error:  # `run` raises it in its caller
+            if not job.result.done():
+                job.result.set_exception(error)
         else:
-            if not job.done.done():
+            if not job.result.done():
                 self._seconds_per_request += AVERAGING * (seconds - self._seconds_per_request)
-                job.done.set_result(seconds)
+                job.result.set_result(seconds)
         finally:
             slot.job = slot.task = None
             self._dispatch()
 
     async def _load(self, slot: _PoolSlot, job: _Job) -> None:
-        """Load what a job's header imports; raises BadHeader, WorkerEnded.
+        """Load the imports of a job's header. Raises BadHeader, WorkerEnded.
 
-        The import of a library takes minutes. The request is answered after `loading_seconds`, and the import goes on,
-        so that it is done when the same header is asked for again.
+        Importing a library takes minutes. After `loading_seconds` the request gets Busy while the import continues, so
+        that a later retry finds the header loaded.
         """
         timer = asyncio.get_running_loop().call_later(self.options.loading_seconds, job.answer_loading)
         try:
@@ -275,9 +275,9 @@ class Pool:
 def choose(free: list[_PoolSlot], waiting: deque[_Job]) -> tuple[_PoolSlot, _Job]:
     """A free worker and the request that it takes.
 
-    First choice: a worker that has one of the first LOOK_AHEAD requests warm. Else the oldest request, on a worker that
-    has loaded what it imports, or on one without a process (preferred where starts are cheap), or on any; of several,
-    the least recently used.
+    First choice: a worker that is warm for one of the first LOOK_AHEAD requests. Otherwise the oldest request, on a
+    worker that has loaded its imports, else on a worker without a process, else on any worker. If starts are cheap, a
+    worker without a process comes first. Among equal workers, the least recently used one is taken.
     """
     ahead = [waiting[number] for number in range(min(LOOK_AHEAD, len(waiting)))]
     for job in ahead:

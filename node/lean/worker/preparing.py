@@ -1,4 +1,4 @@
-"""The check at the start: does the configured header elaborate? The process that loaded it goes on as a worker."""
+"""Checks at the start that the configured header elaborates. The process that loaded it becomes a worker."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from node.lean.worker.runner import BadHeader
 
 _ADVICE = {
     r"unknown module prefix|object file .* does not exist|unknown package": (
-        "the module is not there, or not compiled: `lake build` in the project compiles what is missing (`lake exe "
-        "cache get` fetches Mathlib's)"
+        "check the module's name, and compile missing modules with `lake build` in the project (`lake exe cache get` "
+        "downloads those of Mathlib)"
     ),
     r"incompatible header|failed to read file .*olean|invalid .*olean": (
-        "these modules were compiled by another Lean: take the toolchain that the project wants (leave [lean] "
-        "toolchain out), or build the project again"
+        "another Lean compiled these modules: remove [lean] toolchain to use the project's own, or build the project "
+        "again"
     ),
     r"[Uu]nknown namespace|[Uu]nknown option|[Uu]nknown constant": (
-        "correct opens and options in [lean], or import what they need"
+        "correct opens and options in [lean], or import the modules that declare them"
     ),
 }
-"""What to do, by a pattern of Lean's message."""
+"""Advice for the user, by a pattern of Lean's message."""
 
 
 async def prepare(pool: Pool, machine: Machine | None = None) -> LeanProcess:
-    """Have a worker load the configured header, and the others in the background if it imports anything.
+    """Make a worker load the configured header. If the header imports anything, the other workers load it in the
+    background.
 
-    `machine`: no more workers than fit into its memory, now that it is known what a header takes. Returns the worker's
-    process. Raises LeanProblem.
+    `machine`: reduce the number of workers to those that fit into its memory, after measuring the header's memory.
+    Returns the worker's process. Raises LeanProblem.
     """
     try:
         process = await pool.prepare()
@@ -47,7 +48,7 @@ async def prepare(pool: Pool, machine: Machine | None = None) -> LeanProcess:
 
 
 def explained(error: BadHeader | WorkerEnded | OSError, toolchain: LeanToolchain, seconds: float) -> str:
-    """What is wrong with the configured Lean or header, and what to do."""
+    """The message for the user: the error of the configured Lean or header, and what to do."""
     lean = f"Lean {toolchain.version} ({toolchain.name})"
     header = f"the header is:\n{toolchain.default_header}" if toolchain.default_header else "the header is empty"
     if isinstance(error, BadHeader):
@@ -55,7 +56,7 @@ def explained(error: BadHeader | WorkerEnded | OSError, toolchain: LeanToolchain
         return "\n".join(filter(None, [f"{lean}: {error}", header, advice and f"What to do: {advice}."]))
     if isinstance(error, WorkerEnded) and error.ending is Ending.TIMEOUT:
         return (
-            f"{lean} was not done with the header after {seconds:g} s; {header}\nWhat to do: raise [lean] "
-            "header_seconds. The first import of a large library reads gigabytes from the disk, later ones do not."
+            f"{lean} did not finish the header in {seconds:g} s; {header}\nWhat to do: raise [lean] header_seconds, or "
+            "start again: only the first import of a large library reads gigabytes from the disk."
         )
     return f"{lean} does not start as `{' '.join(toolchain.command)}`: {error}"

@@ -1,7 +1,7 @@
-"""One `lean --worker` process: start it with a header, edit its document, wait until its diagnostics are final.
+"""Drives one `lean --worker` process: starts it with a header, edits its document, waits for the final diagnostics.
 
-It is killed when it passes its memory limit, or a deadline without giving up what it elaborates. A worker that died is
-not repaired: its owner starts another.
+The process is killed if it exceeds its memory limit, or if it exceeds a deadline and does not cancel its elaboration.
+The owner of a dead process starts another one.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from node.lean.worker.options import URI, WorkerOptions
 READ_BYTES = 1 << 20
 
 RECALL_LEAST_SECONDS, RECALL_MOST_SECONDS = 0.3, 10.0
-"""Limits of the time that a worker gets to give up an example. In between it gets what another start would take (pocket
-Lean starts in 0.2 s and gives up in a few ms)."""
+"""Bounds of the time that a worker gets to cancel an example. Between them it gets the time that its start took (pocket
+Lean starts in 0.2 s and cancels in a few ms)."""
 
 CPU_SECONDS_BEYOND = 5
-"""CPU seconds beyond a deadline at which the kernel kills a worker, in case this process is stopped and cannot."""
+"""CPU seconds beyond a deadline after which the operating system kills a worker, in case this process is suspended."""
 
 
 class WorkerEnded(Exception):
-    """There are no final diagnostics: the process died, or ran out of time or memory.
+    """There are no final diagnostics: the process crashed, timed out or exceeded its memory limit.
 
-    `lines`: first lines (from 0) of the parts of the document that it had not finished; `diagnostics`: those so far.
+    `lines`: first lines (from 0) of the unfinished parts of the document. `diagnostics`: those until then.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class WorkerEnded(Exception):
         self.reason = reason
         self.lines = lines
         self.seconds_stuck = seconds_stuck
-        """Seconds since it last made progress."""
+        """Seconds since its last progress."""
 
 
 @dataclass
 class LeanProcess:
-    """A running worker. Use `start`, then `edit` one at a time."""
+    """A running worker. Call `start`, then `edit`, one edit at a time."""
 
     toolchain: LeanToolchain
     options: WorkerOptions
@@ -60,7 +60,7 @@ class LeanProcess:
     opening: list[Diagnostic] = field(default_factory=list)
     """Diagnostics of the document that it was started with."""
     started_in: float = 0.0
-    """Seconds that its start took, with the header."""
+    """Seconds that its start took, including the header."""
     worked: float = 0.0
     """Seconds that its edits took."""
     _decoder: framing.Decoder = field(default_factory=framing.Decoder)
@@ -68,15 +68,15 @@ class LeanProcess:
     _published: msgspec.Raw | None = None
     """The last diagnostics, undecoded."""
     _progress: msgspec.Raw | None = None
-    """The last report of progress, undecoded."""
+    """The last progress report, undecoded."""
     _last_progress: float = 0.0
-    """When its progress changed last, by the monotonic clock."""
+    """Monotonic time at which the progress last changed."""
 
     @classmethod
     async def start(cls, toolchain: LeanToolchain, options: WorkerOptions, text: str) -> Self:
-        """Start a process on a document, and wait until Lean has elaborated it.
+        """Start a process with a document, and wait until Lean has elaborated it.
 
-        Raises WorkerEnded, OSError. Lean's diagnostics of the text are in `opening`.
+        Lean's diagnostics of the document are in `opening`. Raises WorkerEnded, OSError.
         """
         started = time.monotonic()
         child = await ConfinedChild.start(
@@ -98,7 +98,7 @@ class LeanProcess:
             await worker.kill()
             raise
         worker.started_in = time.monotonic() - started
-        # A header may take what it needs: the limit is for what comes after it.
+        # The limit is for the memory after the header: a header may use as much as it needs.
         child.guard.base_mb = child.own_mb()
         child.guard.start()
         return worker
@@ -109,16 +109,16 @@ class LeanProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be given work."""
+        """True when it can take an edit."""
         return self.child.alive and not self.child.stdin.is_closing()
 
     async def edit(self, text: str, *, silence: float, limit: float, work: float = 0.0) -> list[Diagnostic]:
         """Replace the whole document and return its final diagnostics.
 
-        `silence`: seconds without progress after which the worker counts as stuck, if it has used `work` seconds of CPU
-        by then (on a busy machine it may not have had them); `limit`: seconds in all.
-        Raises WorkerEnded. The process has been killed then, unless it ran out of time: the caller must `recall` or
-        `kill` it.
+        `silence`: seconds without progress after which the worker is stuck, if it has used `work` seconds of CPU. (On a
+        busy machine it may not have got them.) `limit`: seconds in total.
+        Raises WorkerEnded. After a timeout the process still runs, and the caller must `recall` or `kill` it. In all
+        other cases it has been killed.
         """
         started = time.monotonic()
         self.edits += 1
@@ -130,16 +130,17 @@ class LeanProcess:
             if end.ending is not Ending.TIMEOUT:
                 await self.kill()
             raise
-        except BaseException:  # cancelled: its next answers would be those of this edit
+        except BaseException:  # cancelled: the next edit would read the responses to this one
             await self.kill()
             raise
         finally:
             self.worked += time.monotonic() - started
 
     async def recall(self, text: str) -> bool:
-        """After an edit that ran out of time: have Lean give it up for this text. False: the process had to be killed.
+        """Cancel an edit that timed out, by replacing the document with `text`.
 
-        Between two steps of a tactic Lean looks whether its document has changed. The kernel never looks.
+        Returns False if the replacement fails too: the process is then killed.
+        Lean checks between two steps of a tactic whether its document has changed. The kernel never checks.
         """
         seconds = min(RECALL_MOST_SECONDS, max(RECALL_LEAST_SECONDS, self.started_in))
         try:
@@ -150,20 +151,20 @@ class LeanProcess:
         return True
 
     async def kill(self) -> None:
-        """Kill the process and its group at once, and wait for its end."""
+        """Kill the process with its process group, and wait for its end."""
         await self.child.kill()
 
     @property
     def header_mb(self) -> float:
-        """Memory of its own in MB when its header was done."""
+        """Its own memory in MB after its header."""
         return self.child.guard.base_mb
 
     def resident_mb(self) -> float:
-        """Resident memory in MB, 0 when the process is gone."""
+        """Resident memory in MB; 0 if the process has ended."""
         return self.child.resident_mb()
 
     def grown_mb(self) -> float:
-        """Memory in MB that it has taken since its header was done."""
+        """Memory in MB that it has added since its header."""
         return self.child.guard.grown_mb()
 
     def cpu_seconds(self) -> float:
@@ -171,7 +172,7 @@ class LeanProcess:
         return self.child.cpu_seconds()
 
     async def _final(self, silence: float, limit: float, work: float = 0.0) -> list[Diagnostic]:
-        """The final diagnostics of the current version of the document. For the parameters and errors see `edit`."""
+        """The final diagnostics of the document's current version. Parameters and errors are those of `edit`."""
         request = self.edits + 1
         self._send("textDocument/waitForDiagnostics", {"uri": URI, "version": self.edits}, request)
         self._published = self._progress = None
@@ -186,7 +187,7 @@ class LeanProcess:
             except TimeoutError:
                 if self.cpu_seconds() - cpu_before >= work or time.monotonic() >= deadline:
                     raise self._ended(Ending.TIMEOUT, "no answer in time") from None
-                # Silent, but on a busy machine it has not had its CPU time yet: the wait begins anew.
+                # On a busy machine the worker has not had its CPU time yet, so wait for another `silence` seconds.
                 self._last_progress = time.monotonic()
                 continue
             if message is None:
@@ -194,7 +195,7 @@ class LeanProcess:
                 ending = Ending.MEMORY if self.child.guard.exceeded else Ending.DIED
                 raise self._ended(ending, f"the Lean process ended with code {code}")
             if message.method == "textDocument/publishDiagnostics":
-                # Not decoded yet: Lean repeats all of them at every step, and only the last ones are read.
+                # Do not decode it: Lean repeats all diagnostics at each step, and only the last report is read.
                 self._published = message.params
             elif message.method == "$/lean/fileProgress":
                 self._advance(message.params)
@@ -202,7 +203,7 @@ class LeanProcess:
                 return self._diagnostics()
 
     def _advance(self, params: msgspec.Raw) -> None:
-        """Note a report of progress; only one that differs from the last is a sign of life."""
+        """Record a progress report. Only a report that differs from the last one counts as progress."""
         if self._progress is None or bytes(self._progress) != bytes(params):
             self._last_progress = time.monotonic()
         self._progress = params
@@ -220,7 +221,7 @@ class LeanProcess:
         )
 
     async def _receive(self) -> framing.Incoming | None:
-        """The next message; None at the end of the stream, or when it is no longer the protocol."""
+        """The next message; None at the end of the stream, or if the bytes do not follow the protocol."""
         while not self._inbox:
             data = await self.child.stdout.read(READ_BYTES)
             if not data:
@@ -233,14 +234,14 @@ class LeanProcess:
         return self._inbox.popleft()
 
     def _send(self, method: str, params: object, request_id: int | None = None) -> None:
-        # Writing to a dead process's pipe is not an error here: reading finds its end, with the reason.
+        # A write error means that the process is dead. The next read reports that, with the reason.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
             self.child.stdin.write(framing.encode(method, params, request_id))
 
     def _limit_cpu(self, seconds: float) -> float:
-        """Let the kernel kill the worker if it uses more CPU than an edit of so many seconds may.
+        """Make the operating system kill the worker if it uses more CPU time than an edit of `seconds` can need.
 
-        Returns the CPU seconds that it has used so far.
+        Returns the CPU seconds that the worker has used so far.
         """
         used = self.cpu_seconds()
         self.child.allow_cpu_until(int(used + 2 * seconds) + CPU_SECONDS_BEYOND)  # elaboration may use two threads

@@ -1,4 +1,4 @@
-"""Reads a document's diagnostics: what became of each candidate, and which outcomes the document leaves open. Pure."""
+"""Reads a document's diagnostics: the outcome of each candidate, and which outcomes are still open. Pure."""
 
 from __future__ import annotations
 
@@ -18,43 +18,42 @@ _UNSOLVED = "unsolved goals"
 PARSER_MESSAGE = re.compile(
     r"unexpected |expected |unknown tactic|unterminated|missing |invalid escape|tabs are not allowed"
 )
-"""How the messages of Lean's parser begin."""
+"""The start of a message of Lean's parser."""
 
 SUGGESTION = "Try this"
-"""How Lean begins to say what a tactic that searches has found."""
+"""The start of a message with the result of a search tactic such as `exact?`."""
 
 HEARTBEATS = re.compile(r"\(deterministic\) timeout|maximum number of heartbeats")
-"""In the message of a tactic that used up its heartbeats."""
+"""Part of the message of a tactic that used up its heartbeats."""
 
 _RUNTIME = re.compile(
     r"\(deterministic\) timeout|maximum number of heartbeats|maximum recursion depth|memory|interrupted|stack"
 )
-"""Lean's runtime exceptions: there is no recovery from them, so a whole declaration ends, and they depend on what else
-it did."""
+"""Lean's runtime exceptions. They abort the whole declaration, and they depend on the other tactics in it."""
 
 ALREADY_DECLARED = "has already been declared"
-"""What Lean says of a name that is taken, having parsed the whole declaration and elaborated nothing of it."""
+"""Lean's error for a name that is already declared, after parsing the whole declaration and before elaborating it."""
 
 
 @dataclass
 class DocumentReading:
-    """What a document showed."""
+    """The outcomes that a document's diagnostics show."""
 
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     """Outcomes that are certain."""
     states: list[str] = field(default_factory=list)
-    """Printed goals of the state at the end of the path, from STATE blocks (tags included)."""
+    """Printed goals of the state at the end of the path, from STATE blocks (with tags)."""
     silent: set[int] = field(default_factory=set)
-    """Candidates on copies that left neither goals nor errors. Lean holds back some errors (placeholders that nothing
-    fills) where a declaration has others, so such a candidate has to be seen in an example without them."""
+    """Candidates on copies with neither goals nor errors. Lean does not report some errors (unassigned placeholders) if
+    a declaration has other errors, so these candidates must run again in an example without other errors."""
     unclear: set[int] = field(default_factory=set)
-    """Candidates of a confirmation that something was wrong with."""
+    """Candidates of a confirmation that had an error or an open goal."""
     unparsable: set[int] = field(default_factory=set)
-    """Candidates that Lean's parser refused."""
+    """Candidates that Lean's parser rejected."""
     suspect: int | None = None
-    """The first candidate with an error that its neighbours, or Lean itself, may have caused."""
+    """The first candidate with an error that other candidates, or Lean itself, may have caused."""
     broken: dict[int, str] = field(default_factory=dict)
-    """Errors in the path to a block: it did not replay, or left a placeholder that nothing filled."""
+    """Errors in the path to a block: the path did not replay, or left an unassigned placeholder."""
     bad_statement: str = ""
     """Error in the statement."""
     messages: list[Diagnostic] = field(default_factory=list)
@@ -62,27 +61,27 @@ class DocumentReading:
 
 
 @dataclass
-class _Seen:
-    """Diagnostics sorted by the block they belong to."""
+class _Report:
+    """The diagnostics of one example, sorted by block."""
 
     errors: dict[int, list[Diagnostic]] = field(default_factory=dict)
     goals: dict[int, str] = field(default_factory=dict)
     sentinels: set[int] = field(default_factory=set)
-    """Lines of sentinels that spoke."""
+    """Lines of the sentinels with a message."""
     suggestions: dict[int, str] = field(default_factory=dict)
-    """What a tactic that searches the library has found, in Lean's words."""
+    """Lean's `Try this` messages of tactics that search the library."""
     path_errors: list[Diagnostic] = field(default_factory=list)
     statement_errors: list[Diagnostic] = field(default_factory=list)
     other_errors: list[Diagnostic] = field(default_factory=list)
 
 
 def echoed(document: LeanDocument, diagnostics: Sequence[Diagnostic]) -> bool:
-    """Whether the diagnostics are about this very document. (An error in its statement keeps the echo away, too.)"""
+    """True when the diagnostics contain the echo of this document. An error in the statement also removes the echo."""
     return not document.echo or any(document.echo in item.message.split("\n") for item in diagnostics)
 
 
 def suspect_at(document: LeanDocument, lines: Sequence[int]) -> int | None:
-    """The candidate that was running, given the lines that Lean had not finished; None when it was not in a block."""
+    """The candidate that Lean was running, given the unfinished lines; None if Lean was not in a candidate's block."""
     for line in lines:
         for block in document.blocks:
             if block.holds(line) and block.index != STATE:
@@ -91,9 +90,9 @@ def suspect_at(document: LeanDocument, lines: Sequence[int]) -> int | None:
 
 
 def parser_refused(document: LeanDocument, diagnostics: Sequence[Diagnostic], index: int) -> str:
-    """The parser's error in a candidate of a document that was not finished; empty when there is none.
+    """The parser's error in a candidate of an unfinished document; empty without one.
 
-    Lean elaborates what it could parse, and half a `repeat` runs for ever.
+    Lean elaborates the part that parses, and an incomplete `repeat` runs for ever.
     """
     for block in document.blocks:
         for item in diagnostics:
@@ -107,51 +106,51 @@ def read(document: LeanDocument, diagnostics: Sequence[Diagnostic]) -> DocumentR
     reading = DocumentReading(messages=[] if document.examples else list(diagnostics))
     for example in document.examples:
         inside = [item for item in diagnostics if example.first <= item.lines[0] <= example.last]
-        seen = _sort(example, inside)
+        report = _sort(example, inside)
         if example.form is Form.PROBE:
-            _read_probe(example, seen, reading)
+            _read_probe(example, report, reading)
         elif example.form is Form.CONFIRMATION:
-            _read_confirmation(example, seen, reading)
+            _read_confirmation(example, report, reading)
         else:
-            _read_example(example, seen, reading)
+            _read_example(example, report, reading)
     return reading
 
 
-def _sort(example: LeanExample, diagnostics: Sequence[Diagnostic]) -> _Seen:
-    seen = _Seen()
+def _sort(example: LeanExample, diagnostics: Sequence[Diagnostic]) -> _Report:
+    report = _Report()
     by_line = {line: block for block in example.blocks for line in range(block.first, block.last + 1)}
     for item in diagnostics:
         line = item.lines[0]
         if not item.is_error:
-            # Of a gap that runs on several goals, Lean makes one message of the same words.
+            # For a gap that runs on several goals, Lean joins equal messages into one.
             if set(item.message.split("\n")) == {SENTINEL}:
-                seen.sentinels.add(line)
+                report.sentinels.add(line)
             elif item.message.startswith(SUGGESTION) and line in by_line:
-                seen.suggestions.setdefault(by_line[line].index, item.message[:MAX_MESSAGE])
+                report.suggestions.setdefault(by_line[line].index, item.message[:MAX_MESSAGE])
         elif (block := _left_open(example, item)) is not None:
-            seen.goals[block.index] = item.message
+            report.goals[block.index] = item.message
         elif (block := by_line.get(line)) is not None:
-            seen.errors.setdefault(block.index, []).append(item)
+            report.errors.setdefault(block.index, []).append(item)
         elif _encloses(example, item):
-            pass  # Lean stopped before the end of the path's innermost block, which the missing sentinels say as well
+            pass  # Lean stopped before the end of the path's innermost block; the missing sentinels show the same
         elif example.form is Form.PROBE and ALREADY_DECLARED in item.message:
-            pass  # the name is taken, as it should be
+            pass  # the expected error of a probe
         elif _is_whole(example, item) or (example.placed and line <= example.statement):
-            seen.other_errors.append(item)  # of a file's command, nothing above the gap is known to be at fault
+            report.other_errors.append(item)  # in a command of a file, the text above the gap may be correct
         elif line <= example.statement:
-            seen.statement_errors.append(item)
+            report.statement_errors.append(item)
         elif line < min(block.first for block in example.blocks):
-            seen.path_errors.append(item)
+            report.path_errors.append(item)
         else:
-            seen.other_errors.append(item)
-    return seen
+            report.other_errors.append(item)
+    return report
 
 
 def _left_open(example: LeanExample, item: Diagnostic) -> CandidateBlock | None:
-    """The block whose goals an `unsolved goals` message is about, if it is about a block's as a whole.
+    """The block to which an `unsolved goals` message belongs; None if the message belongs to no block as a whole.
 
-    In a bullet the message stands at the bullet. Without one it stands at what encloses the block: a bullet of the
-    path, or the `by` of the statement.
+    The message is at the block's bullet. If the block has none, it is at the bullet of the path, or the `by` of the
+    statement, that encloses the block.
     """
     if not item.message.startswith(_UNSOLVED):
         return None
@@ -162,20 +161,20 @@ def _left_open(example: LeanExample, item: Diagnostic) -> CandidateBlock | None:
         if not block.bulleted and start.line < block.first <= end:
             return block
         if not block.bulleted and start.line == block.first and start.character < block.column:
-            return block  # the bullet that encloses it begins on the same line
+            return block  # the enclosing bullet is on the same line
     return None
 
 
 def _encloses(example: LeanExample, item: Diagnostic) -> bool:
-    """Whether a message says that goals are left in something around the blocks."""
+    """True for an `unsolved goals` message of a tactic block that encloses the candidates' blocks."""
     start, end = item.lines
     return item.message.startswith(_UNSOLVED) and start < example.blocks[0].first <= end
 
 
 def _is_whole(example: LeanExample, item: Diagnostic) -> bool:
-    """Whether an error is about the declaration as a whole, or its proof: not about its statement.
+    """True for an error of the whole declaration or its proof, and not of its statement.
 
-    Such errors (the kernel's, or of recursion that does not end) stand at the keyword, or at the `by`.
+    Such errors (of the kernel, or of recursion that does not terminate) are at the keyword or at the `by`.
     """
     start = (item.full_range or item.range).start
     if start.line == example.first and start.character == 0:
@@ -183,94 +182,97 @@ def _is_whole(example: LeanExample, item: Diagnostic) -> bool:
     return not example.placed and start.line == example.statement and start.character >= BY_COLUMN
 
 
-def _read_probe(example: LeanExample, seen: _Seen, reading: DocumentReading) -> None:
+def _read_probe(example: LeanExample, report: _Report, reading: DocumentReading) -> None:
     (block,) = example.blocks
-    if seen.errors:
-        reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(seen.errors[block.index]))
+    if report.errors:
+        reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=_message(report.errors[block.index]))
         reading.unparsable.add(block.index)
 
 
-def _read_example(example: LeanExample, seen: _Seen, reading: DocumentReading) -> None:
-    if seen.statement_errors:
-        reading.bad_statement = reading.bad_statement or _message(seen.statement_errors)
+def _read_example(example: LeanExample, report: _Report, reading: DocumentReading) -> None:
+    if report.statement_errors:
+        reading.bad_statement = reading.bad_statement or _message(report.statement_errors)
         return
-    if seen.path_errors:
-        reading.broken |= {block.index: _message(seen.path_errors) for block in example.blocks}
+    if report.path_errors:
+        reading.broken |= {block.index: _message(report.path_errors) for block in example.blocks}
         return
     if example.placed and [block.index for block in example.blocks] == [STATE]:
-        # Only the goal was asked for, so no candidate has caused an error above the gap.
-        above = [item for item in seen.other_errors if STATE not in seen.goals or not _is_whole(example, item)]
+        # The document has no candidate, so an error above the gap is an error of the file.
+        above = [item for item in report.other_errors if STATE not in report.goals or not _is_whole(example, item)]
         if above:
             reading.bad_statement = reading.bad_statement or _message(above)
             return
-        seen.other_errors.clear()
+        report.other_errors.clear()
     if example.form is Form.SEPARATE:
-        _read_alone(example.blocks[0], seen, reading)
+        _read_alone(example.blocks[0], report, reading)
     else:
-        _read_copies(example, seen, reading)
+        _read_copies(example, report, reading)
 
 
-def _read_alone(block: CandidateBlock, seen: _Seen, reading: DocumentReading) -> None:
-    """One candidate with an example of its own: every error in it is its error."""
-    errors = [*seen.errors.get(block.index, []), *seen.other_errors]
-    refused = [item for item in errors if PARSER_MESSAGE.match(item.message)]
-    if refused:  # whatever became of the half that could be parsed
-        reading.outcomes[block.index] = _failed(OutcomeKind.ERROR, refused, block)
+def _read_alone(block: CandidateBlock, report: _Report, reading: DocumentReading) -> None:
+    """Read a separate example: each error in it is the candidate's error."""
+    errors = [*report.errors.get(block.index, []), *report.other_errors]
+    parser_errors = [item for item in errors if PARSER_MESSAGE.match(item.message)]
+    if parser_errors:  # these count even if the part that parses has other errors
+        reading.outcomes[block.index] = _failed(OutcomeKind.ERROR, parser_errors, block)
         reading.unparsable.add(block.index)
     elif errors:
         timeout = any(HEARTBEATS.search(item.message) for item in errors)
         kind = OutcomeKind.TIMEOUT if timeout else OutcomeKind.ERROR
         reading.outcomes[block.index] = _failed(kind, errors, block)
-    elif block.sentinel not in seen.sentinels:
+    elif block.sentinel not in report.sentinels:
         reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message="Lean did not reach the end of the tactic")
     else:
-        _settle(block, seen, reading)
+        _settle(block, report, reading)
 
 
-def _read_copies(example: LeanExample, seen: _Seen, reading: DocumentReading) -> None:
-    """Candidates on copies of one goal. What a block says at its own place counts; silence has to be confirmed."""
+def _read_copies(example: LeanExample, report: _Report, reading: DocumentReading) -> None:
+    """Read candidates on copies of one goal. A message at a block's lines counts; silence needs a confirmation."""
     blocks = example.blocks
-    spoke = [place for place, block in enumerate(blocks) if block.index in seen.errors or block.index in seen.goals]
-    reached = len(blocks) if example.end in seen.sentinels else max(spoke, default=-1)
+    with_message = [
+        place for place, block in enumerate(blocks) if block.index in report.errors or block.index in report.goals
+    ]
+    # A block without a message was run only if Lean reached a later block or the final sentinel.
+    reached = len(blocks) if example.end in report.sentinels else max(with_message, default=-1)
     for place, block in enumerate(blocks):
-        errors = seen.errors.get(block.index, [])
+        errors = report.errors.get(block.index, [])
         if any(_is_runtime(item) for item in errors):
             reading.suspect = block.index if reading.suspect is None else reading.suspect
         elif errors:
             reading.outcomes[block.index] = _failed(OutcomeKind.ERROR, errors, block)
             if any(PARSER_MESSAGE.match(item.message) for item in errors):
                 reading.unparsable.add(block.index)
-        elif block.index in seen.goals:
-            _settle(block, seen, reading)
+        elif block.index in report.goals:
+            _settle(block, report, reading)
         elif place < reached:
             reading.silent.add(block.index)
 
 
-def _read_confirmation(example: LeanExample, seen: _Seen, reading: DocumentReading) -> None:
-    """Candidates that should close their goals: they have, if there is nothing but sentinels."""
-    sentinels = all(block.sentinel in seen.sentinels for block in example.blocks)
-    problems = seen.errors or seen.goals or seen.path_errors or seen.statement_errors or seen.other_errors
+def _read_confirmation(example: LeanExample, report: _Report, reading: DocumentReading) -> None:
+    """Read a confirmation: all candidates close their goals if the report has the sentinels and nothing else."""
+    sentinels = all(block.sentinel in report.sentinels for block in example.blocks)
+    problems = report.errors or report.goals or report.path_errors or report.statement_errors or report.other_errors
     for block in example.blocks:
         if sentinels and not problems:
-            reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED, message=seen.suggestions.get(block.index, ""))
+            reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED, message=report.suggestions.get(block.index, ""))
         else:
             reading.unclear.add(block.index)
 
 
-def _settle(block: CandidateBlock, seen: _Seen, reading: DocumentReading) -> None:
-    """The outcome of a block without errors, whose sentinel spoke."""
-    goals = split_goals(seen.goals.get(block.index, ""))
+def _settle(block: CandidateBlock, report: _Report, reading: DocumentReading) -> None:
+    """Record the outcome of a block without errors that Lean ran to its end."""
+    goals = split_goals(report.goals.get(block.index, ""))
     if block.index == STATE:
-        reading.states.append(seen.goals.get(block.index, ""))
+        reading.states.append(report.goals.get(block.index, ""))
     elif sum(map(len, goals)) > MAX_GOALS:
         message = (
-            f"it leaves {len(goals)} goals of {sum(map(len, goals))} characters; at most {MAX_GOALS} are passed on"
+            f"it leaves {len(goals)} goals of {sum(map(len, goals))} characters; the limit is {MAX_GOALS} characters"
         )
         reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message=message)
     elif goals:
         reading.outcomes[block.index] = Outcome(OutcomeKind.GOALS, factorise(goals))
     else:
-        reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED, message=seen.suggestions.get(block.index, ""))
+        reading.outcomes[block.index] = Outcome(OutcomeKind.PROVED, message=report.suggestions.get(block.index, ""))
 
 
 def _is_runtime(item: Diagnostic) -> bool:
@@ -278,13 +280,13 @@ def _is_runtime(item: Diagnostic) -> bool:
 
 
 def _failed(kind: OutcomeKind, errors: Sequence[Diagnostic], block: CandidateBlock) -> Outcome:
-    """The outcome of a candidate with errors: the first one counts."""
+    """The outcome of a candidate with errors, which reports the first error."""
     line = _first(errors).range.start.line
     return Outcome(kind, message=_message(errors), line=line - block.first if block.holds(line) else None)
 
 
 def _message(errors: Sequence[Diagnostic]) -> str:
-    """The first error's text, as Lean wrote it."""
+    """Lean's message for the first error, truncated."""
     return _first(errors).message[:MAX_MESSAGE]
 
 
@@ -293,8 +295,8 @@ def _first(errors: Sequence[Diagnostic]) -> Diagnostic:
 
 
 MAX_MESSAGE = 1000
-"""Characters kept of Lean's message: enough to read, and a batch of 100 stays far below a message's limit."""
+"""Longest text of a Lean message in characters. A reply with 100 outcomes stays far below the bus's message limit."""
 
 MAX_GOALS = 32_768
-"""Characters of all goals that a tactic may leave: far more than a policy reads, and ten such outcomes fit into one
-message."""
+"""Most characters of the goals that a tactic may leave. This is far more than a policy reads, and ten such outcomes fit
+into one bus message."""

@@ -1,4 +1,4 @@
-"""Runs plans on a Lean process, and starts another process when one has ended."""
+"""Runs plans on a Lean process, and restarts the process if it ended."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ from node.lean.worker.reading import echoed, parser_refused, read, suspect_at
 from node.lean.worker.spares import Spares
 
 RECYCLE_EDITS = 5000
-"""Edits after which a process is replaced: it may leak too slowly for the memory limit to notice."""
+"""Edits after which a process is replaced, because it may leak memory too slowly to reach the memory limit."""
 
 RECYCLE_STARTS = 100
-"""A process is replaced only when it has also worked this many times as long as its start took. So the starts take a
-hundredth of the time at most, however large the imported library is."""
+"""A process is replaced only if it has also worked this many times as long as its start took. Starts therefore take at
+most a hundredth of the time, even with a large library."""
 
 BRIEF_SECONDS = 2.0
-"""Silence that ends a brief document, if Lean has used half of it as CPU time. The heartbeats of a declaration run out
-in about this time, so what is silent for longer is mostly the kernel, or a tactic that needs no heartbeats."""
+"""Seconds without a report after which a brief document times out, if Lean has used half of them as CPU time. The
+heartbeats of a declaration run out in about this time. A longer silence is mostly the kernel, or a tactic that uses no
+heartbeats."""
 
 
 class BadHeader(ValueError):
-    """Lean refuses the header; the text is Lean's own message."""
+    """Lean refuses the header; the text is Lean's message."""
 
 
 def header_problem(diagnostics: Sequence[Diagnostic]) -> str:
-    """Why Lean refuses a header, by its diagnostics; empty when it does not."""
+    """The error for which Lean refuses a header; empty without one."""
     errors = [item.message for item in diagnostics if item.is_error]
     return f"Lean refuses the header: {errors[0]}" if errors else ""
 
 
 def _refusal(frame: Frame, diagnostics: Sequence[Diagnostic]) -> str:
-    """Why Lean refuses a frame; empty when it does not. A file may have errors of its own, but it must be imported."""
+    """The error for which Lean refuses a frame; empty without one. For a file's text, only import errors count."""
     if not frame.in_file:
         return header_problem(diagnostics)
     return header_problem([item for item in diagnostics if item.range.start.line < frame.import_lines])
@@ -49,17 +50,17 @@ def _refusal(frame: Frame, diagnostics: Sequence[Diagnostic]) -> str:
 
 @dataclass
 class Runner:
-    """Runs one plan at a time, on a process that is started when it is needed, for the header of the plan."""
+    """Runs one plan at a time, on a process with the plan's header, which starts on demand."""
 
     toolchain: LeanToolchain
     options: WorkerOptions
     spares: Spares = field(default_factory=lambda: Spares(0))
-    """Where its process waits while the runner works with another header; shared by the runners of a pool."""
+    """Keeps its process while the runner works with another header; shared by the runners of a pool."""
     restarts: int = 0
-    """Processes that ended on their own or were killed by a limit."""
+    """Processes that crashed or were killed by a limit."""
     _process: LeanProcess | None = None
     _frame: Frame = Frame("")  # noqa: RUF009
-    """What the process has elaborated."""
+    """The frame that the process has elaborated."""
 
     @property
     def process(self) -> LeanProcess | None:
@@ -68,27 +69,27 @@ class Runner:
 
     @property
     def start_seconds(self) -> float:
-        """What the start of its process took, with the header; 0 without a process."""
+        """Seconds that the start of its process took, with the header; 0 without a process."""
         return self._process.started_in if self._process is not None else 0.0
 
     def frame(self, theorem: Theorem) -> Frame:
-        """What stands above a theorem. Raises BadContext."""
+        """The text above a theorem. Raises BadContext."""
         if theorem.place is None:
             return Frame(self.toolchain.header(theorem.header))
         return Frame(self.toolchain.header(theorem.place.context.text), self.options.heartbeats)
 
     def has_loaded(self, theorem: Theorem) -> bool:
-        """Whether a theorem needs no library that is not loaded here."""
+        """True when the process has loaded the imports of the theorem."""
         return self._process is not None and self._frame.fits(self.frame(theorem))
 
     async def load(self, theorem: Theorem) -> None:
-        """Get ready for a theorem, and others with the same frame. Raises BadHeader, WorkerEnded."""
+        """Load the frame of a theorem. Raises BadHeader, WorkerEnded."""
         await self._ready(self.frame(theorem))
 
     async def run(self, plan: BatchPlan, *, timeout: float) -> float:
-        """Carry out a plan; returns the seconds that Lean worked. `timeout`: seconds for a candidate alone.
+        """Run a plan. Returns the seconds that Lean worked. `timeout`: seconds for a candidate alone.
 
-        Raises BadHeader, and WorkerEnded when no process can be started.
+        Raises BadHeader, and WorkerEnded if no process can be started.
         """
         started = time.monotonic()
         frame = self.frame(plan.theorem)
@@ -97,18 +98,18 @@ class Runner:
         return time.monotonic() - started
 
     async def _step(self, plan: BatchPlan, document: LeanDocument, frame: Frame, timeout: float) -> None:
-        """Run one document of a plan, and hand what Lean reports to the plan."""
+        """Run one document of a plan, and give Lean's report to the plan."""
         process = await self._ready(frame)
         blocks = max(1, len(document.blocks))
-        # Lean shows each line that it finishes, so a candidate counts as stuck after its own time without progress.
+        # Lean reports each line that it finishes, so a candidate is stuck after its time limit without progress.
         silence, limit, work = timeout, timeout * blocks, 0.0
-        if document.brief:  # Lean shows nothing before its end. If it takes long, the document is run again in full.
+        if document.brief:  # Lean reports only at the end. After a timeout the plan sends a document that is not brief.
             silence, limit, work = min(timeout, BRIEF_SECONDS), timeout, BRIEF_SECONDS / 2
         try:
             diagnostics = await process.edit(document.text, silence=silence, limit=limit, work=work)
         except WorkerEnded as end:
             await self._recall_or_drop(process, end, frame)
-            if document.brief:  # it does not show who is to blame
+            if document.brief:  # the report does not show which candidate was running
                 plan.stop_brief_documents()
                 return
             stuck = end.ending is Ending.TIMEOUT and end.seconds_stuck >= timeout
@@ -122,7 +123,7 @@ class Runner:
                 plan.stop_brief_documents()
 
     async def _recall_or_drop(self, process: LeanProcess, end: WorkerEnded, frame: Frame) -> None:
-        """After an edit without final diagnostics: keep the process if it is alive and gives up what it elaborates."""
+        """After an edit without final diagnostics: keep the process if it lives and cancels the edit, else drop it."""
         if end.ending is Ending.TIMEOUT and await process.recall(frame.opening(Opening.RECALL)):
             return
         self.restarts += 1
@@ -139,19 +140,19 @@ class Runner:
         return self._process or await self._start(frame)
 
     async def _swap(self, frame: Frame) -> None:
-        """Park the process, and take a spare one that has loaded what this frame imports, if there is one."""
+        """Park the process, and take a spare process that has loaded the imports of this frame, if there is one."""
         parked, parked_frame = self._process, self._frame
         self._process, self._frame = self.spares.take(frame) or (None, Frame(""))
         if parked is not None:
             await self.spares.park(parked, parked_frame)
 
     async def _start(self, frame: Frame) -> LeanProcess:
-        """A new process. Raises BadHeader, WorkerEnded."""
+        """Start a process with a frame. Raises BadHeader, WorkerEnded."""
         options = replace(self.options, in_file=frame.in_file)
         process = await LeanProcess.start(self.toolchain, options, frame.opening())
         self._process, self._frame = process, frame
         if problem := _refusal(frame, process.opening):
-            # Where Lean accepts the imports, the process stays: the next frame replaces the rest of this one.
+            # If Lean accepts the imports, keep the process: the next frame replaces only the commands after them.
             if any(item.is_error and item.range.start.line < frame.import_lines for item in process.opening):
                 await self.stop()
             else:
@@ -160,9 +161,9 @@ class Runner:
         return process
 
     async def _replace_frame(self, process: LeanProcess, frame: Frame) -> None:
-        """Replace what the process has elaborated by a frame with the same imports: no library is imported again.
+        """Replace the frame of the process by one with the same imports, so that no library is imported again.
 
-        If the process dies over it there is none afterwards. Raises BadHeader.
+        If the process crashes, the runner has no process afterwards. Raises BadHeader.
         """
         seconds = self.options.start_seconds
         try:
@@ -170,19 +171,19 @@ class Runner:
         except WorkerEnded as end:
             await self._recall_or_drop(process, end, self._frame)
             if end.ending is not Ending.DIED:
-                raise BadHeader(f"Lean came to no end with the header: {end.reason}") from end
+                raise BadHeader(f"Lean did not finish the header: {end.reason}") from end
             return
         if problem := _refusal(frame, diagnostics):
-            raise BadHeader(problem)  # the process is as good as before: the next edit replaces the whole document
+            raise BadHeader(problem)  # keep the process: the next edit replaces the whole document
         self._frame = frame
 
     def _worn(self, process: LeanProcess) -> bool:
-        """Whether a process should be replaced before its next document."""
+        """True when a process should be replaced before its next document."""
         old = process.edits >= RECYCLE_EDITS and process.worked >= RECYCLE_STARTS * process.started_in
         return old or process.grown_mb() > self.options.memory_mb / 2
 
     async def stop(self) -> None:
-        """End the process, if there is one."""
+        """Kill the process, if there is one."""
         process, self._process = self._process, None
         if process is not None:
             await process.kill()

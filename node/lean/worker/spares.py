@@ -1,4 +1,4 @@
-"""Lean processes that wait until a request needs their imports again, so that a library is imported once."""
+"""Idle Lean processes that wait for a request with their imports, so that a library is imported only once."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from node.lean.worker.process import LeanProcess
 
 
 class Spares:
-    """Parked processes, shared by all workers of a pool; beyond `most`, the least recently parked one is killed."""
+    """Parked processes, shared by all workers of a pool. If there are more than `most`, the oldest ones are killed."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._parked: list[tuple[LeanProcess, Frame]] = []
-        """With their frames, the least recently parked first."""
+        """Processes with their frames, the least recently parked first."""
 
     async def park(self, process: LeanProcess, frame: Frame) -> None:
-        """Keep a process, whose document has this frame, for later."""
+        """Keep a process for later. `frame`: the frame of its document."""
         self._parked.append((process, frame))
         for old, _ in self._drop(len(self._parked) - self._most):
             await old.kill()
 
     def take(self, needed: Frame) -> tuple[LeanProcess, Frame] | None:
-        """A process that fits a frame, and its own frame; None when there is none. The caller owns it from then on."""
+        """Remove and return a process that fits a frame, with the process's own frame; None if no process fits."""
         for index in reversed(range(len(self._parked))):
             process, frame = self._parked[index]
             if process.alive and frame.fits(needed):
@@ -33,12 +33,12 @@ class Spares:
         return [process for process, _ in self._parked]
 
     async def stop(self) -> None:
-        """Kill them all."""
+        """Kill all parked processes."""
         for process, _ in self._drop(len(self._parked)):
             await process.kill()
 
     def _drop(self, number: int) -> list[tuple[LeanProcess, Frame]]:
-        """Take out the `number` least recently parked ones."""
+        """Remove and return the `number` least recently parked processes."""
         dropped = self._parked[: max(0, number)]
         self._parked = self._parked[len(dropped) :]
         return dropped

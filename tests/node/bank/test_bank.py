@@ -70,7 +70,7 @@ def test_a_bank_without_a_rule_gives_all_its_transitions_to_the_warm_start(small
 
 def test_a_missing_file_is_named_with_the_splits_that_are_there_and_what_makes_the_bank_anew(ruled):
     (ruled / "valid.jsonl.gz").unlink()
-    with pytest.raises(BankError, match=r"valid\.jsonl\.gz: no such file.*train, test.*anew with `make it`"):
+    with pytest.raises(BankError, match=r"valid\.jsonl\.gz: no such file.*train, test.*again with `make it`"):
         load_statements("valid", ruled)
     assert bank.splits(ruled) == ("train", "test")
 
@@ -149,7 +149,7 @@ def test_a_stratified_sample_has_the_proportions_of_the_whole():
 
 
 def test_a_sample_larger_than_the_split_is_refused():
-    with pytest.raises(ValueError, match="3 statements wanted, 0 there"):
+    with pytest.raises(ValueError, match="cannot sample 3 of 0 statements"):
         stratified([], 3, seed=0)
 
 
@@ -166,5 +166,5 @@ def test_theorems_in_files_come_with_their_contexts(small):
     assert alone.place is None and in_file.place == Place(context, **place)
     assert digest(small) != before
     write(small, "contexts.jsonl.gz", [])
-    with pytest.raises(BankError, match=f"no context {context.digest}, which a of train has"):
+    with pytest.raises(BankError, match=f"no context {context.digest}, which a of train needs"):
         load_statements("train", small)

@@ -224,10 +224,10 @@ def test_the_proof_that_is_given_and_what_holds_for_the_theorem_alone_are_taken_
     ("name", "content", "says"),
     [
         ("a.jsonl", '{"name": "a"}\n{', "line 2"),
-        ("a.json", "3", "a list of statements was expected"),
+        ("a.json", "3", "neither a list of statements"),
         ("a.parquet", "no", "cannot be read as parquet"),
         ("a.csv", "x", "unknown format; known are"),
-        ("a.jsonl", "[1]", "an object was expected"),
+        ("a.jsonl", "[1]", "a list instead of an object"),
         (None, "", "no file, no folder, no known data set"),
     ],
 )

@@ -214,7 +214,7 @@ def test_an_unknown_benchmark_is_one_clear_line(spec, says):
         ("cut.jsonl", b'{"name": "x"', "line 1"),
         ("cut.jsonl.gz", gzip.compress(b'{"statement": "theorem a : 1 = 1"}\n' * 99, mtime=0)[:-9], "cannot be read"),
         ("bad.txt", b"\xff\xfe", "cannot be read as UTF-8"),
-        ("latin.jsonl", b'{"name": "x"}\n{"name": "\xe9"}\n', "line 2: is not UTF-8"),
+        ("latin.jsonl", b'{"name": "x"}\n{"name": "\xe9"}\n', "line 2: not UTF-8"),
         ("bad.parquet", b"PAR1", "cannot be read as parquet"),
         ("other.csv", b"a,b", "unknown format; known are"),
     ],

@@ -187,7 +187,7 @@ def test_bad_input_gets_a_line_and_code_2(calling, tmp_path, monkeypatch):
         (f"file://{origin}",): "name the commit, too",
         (f"file://{tmp_path}/none@main",): "the repository cannot be reached",
         (f"file://{origin}@v9",): "no branch or tag `v9`",
-        ("pinned",): "no `lake` is to be found",
+        ("pinned",): "there is no `lake`",
         ("origin", "--start", "nowhere"): "no checkpoint under nowhere",
         ("origin", "--policy", "own:nowhere"): "--policy own:nowhere: ",
         ("origin", "--start-data", "text:bank"): "name transitions:WHERE",

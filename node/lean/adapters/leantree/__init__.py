@@ -1,1 +1,1 @@
-"""LeanTree's HTTP protocol: served over our workers, and spoken to servers of others."""
+"""LeanTree's HTTP protocol: a server over our workers, and a backend over external servers."""

@@ -1,8 +1,8 @@
-"""The `leantree` backend: candidates run on a LeanTree server over HTTP.
+"""The `leantree` backend: runs candidates on a LeanTree server over HTTP.
 
-A batch holds one process of the server while it runs, if possible the one that has its theorem open. A batch whose
-process fails is tried again on another one. A server that stays away raises `BackendDown`; it is never held against the
-tactics. Processes that are not needed are returned, so that several lean-proxies can share a server.
+A batch holds one process of the server while it runs, if possible one that has opened its theorem. If the process
+fails, the batch continues on another one. If the server stays unreachable, the backend raises `BackendDown`, and no
+tactic gets a failure for it. Idle processes are returned, so that several lean-proxies can share a server.
 """
 
 from __future__ import annotations
@@ -39,38 +39,38 @@ from node.lean.worker.plan import CRASHES_ALONE
 log = structlog.get_logger("leantree")
 
 TRIES = 4
-"""Of a batch, each on another process. With the pauses below this outlasts a server that restarts within a second; then
-the answer is Busy, and the prover can ask another lean-proxy."""
+"""Attempts to run a batch, each on another process. With the pauses below, this is longer than a restart of the server
+within a second. After that the request gets Busy, and the prover can ask another lean-proxy."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
-"""Seconds between two tries, doubling."""
+"""Seconds between two attempts. The pause doubles each time."""
 
 PROCESS_WAIT = 2.0
-"""Seconds to wait for a free process of the server, before the answer is `busy`."""
+"""Seconds before a request that waits for a free process of the server gets Busy."""
 
 IDLE_SECONDS = 20.0
-"""Unused for so long, a process is returned: others may wait for it."""
+"""Seconds without use after which a process is returned, because other clients may wait for it."""
 
 
 class _Again(Exception):
-    """The batch has to be tried again; the text says why."""
+    """The batch must be tried again; the text says why."""
 
 
 @dataclass
 class LeanTreeBackend:
-    """Runs batches on a LeanTree server. Used from one event loop."""
+    """Runs batches on a LeanTree server. Use it from one event loop."""
 
     in_files: ClassVar[bool] = False
 
     url: str
     processes: int
-    """Processes of the server that may be held at once."""
+    """Most processes of the server that are held at the same time."""
     queue: int
-    """Batches that may wait for one of them, in all."""
+    """Most batches that wait for a process."""
     default_header: str = ""
-    """Stands before every theorem, unless that imports by itself."""
+    """The header of each theorem whose own header imports nothing."""
     lost: int = 0
-    """Processes that were lost on the way."""
+    """Processes that failed or were lost."""
     _idle: list[Link] = field(default_factory=list)
     _busy: int = 0
     _sweeper: asyncio.Task[None] | None = None
@@ -81,7 +81,7 @@ class LeanTreeBackend:
         self._places = Places(self.processes, self.queue)
 
     def start(self) -> None:
-        """Get ready; the server is not asked before the first batch."""
+        """Get ready. The first batch sends the first request to the server."""
         self.client.open()
         self._sweeper = asyncio.create_task(self._sweep(), name="idle LeanTree processes")
 
@@ -106,11 +106,11 @@ class LeanTreeBackend:
 
     @property
     def restarts(self) -> int:
-        """Processes that were lost; those that a server replaces without a word are its own business."""
+        """Processes that failed or were lost. A process that the server replaces unnoticed does not count."""
         return self.lost
 
     def resident_mb(self) -> float:
-        """They run elsewhere."""
+        """0, because the processes run on the server."""
         return 0.0
 
     async def attempt(self, batch: TacticBatch) -> BatchResult:
@@ -137,9 +137,9 @@ class LeanTreeBackend:
             return run.result(time.monotonic() - began)
 
     async def _try(self, run: _LeanTreeRun) -> None:
-        """Carry a run as far as it goes; a process that was lost over a candidate costs that candidate only.
+        """Continue a run until it is done, on other processes if one fails.
 
-        Raises _Again when there was no progress, BackendFull, BadStatement.
+        Raises _Again if a process fails without progress of the run. Raises BackendFull, BadStatement.
         """
         while True:
             before = run.progress
@@ -151,13 +151,13 @@ class LeanTreeBackend:
                 raise BackendFull(error.retry_after, self.waiting) from error
             except (ServerLost, ProcessLost, ProcessFailed, Rejected) as error:
                 if isinstance(error, ServerLost):
-                    self._idle.clear()  # a server that was started again may give their numbers to others
+                    self._idle.clear()  # after a restart, the server may give these numbers to other clients
                 if run.progress == before:
                     raise _Again(str(error)) from error
 
     @asynccontextmanager
     async def _link(self, batch: TacticBatch) -> AsyncIterator[Link]:
-        """A process with the batch's header, for this batch alone; afterwards idle, or returned if it failed."""
+        """A process with the batch's header, for this batch only. Afterwards it is idle, or returned if it failed."""
         self._busy += 1
         link: Link | None = None
         sound = False
@@ -167,7 +167,7 @@ class LeanTreeBackend:
             yield link
             sound = True
         except (BadStatement, ServerBusy):
-            sound = True  # the process has nothing to do with it
+            sound = True  # these errors are not the fault of the process
             raise
         finally:
             self._busy -= 1
@@ -179,7 +179,7 @@ class LeanTreeBackend:
                 self._leave(link)
 
     def _idle_link(self, batch: TacticBatch, header: str) -> Link | None:
-        """An idle process with this header: the one that has the theorem, if possible."""
+        """An idle process with this header, if possible one whose last theorem was the same."""
         matching = [link for link in self._idle if link.header == header]
         if not matching:
             return None
@@ -189,7 +189,7 @@ class LeanTreeBackend:
         return link
 
     async def _new(self, header: str) -> Link:
-        """Another process of the server. Raises BackendFull when it has none to spare."""
+        """Get another process from the server. Raises BackendFull if none is free."""
         if self._idle and self.live > self.processes:
             await self.client.give_back(self._idle.pop(0).process)
         process = await self.client.take(PROCESS_WAIT)
@@ -204,7 +204,7 @@ class LeanTreeBackend:
         return link
 
     def _leave(self, link: Link) -> None:
-        """Return a process, without waiting for it."""
+        """Return a process to the server in the background."""
         task = asyncio.create_task(self.client.give_back(link.process), name="return a LeanTree process")
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
@@ -219,29 +219,29 @@ class LeanTreeBackend:
 
 
 class _LeanTreeRun(AdapterRun):
-    """A batch that is carried from process to process until every candidate is settled."""
+    """A batch and its progress, which continues on another process if one fails."""
 
     @property
     def progress(self) -> int:
-        """Grows with everything that brings the run nearer to its end."""
-        return len(self.outcomes) + sum(self.strikes.values())
+        """A number that grows with each outcome and each crash."""
+        return len(self.outcomes) + sum(self.crashes.values())
 
     async def go(self, link: Link) -> None:
-        """Settle one candidate after the other. Raises BadStatement, ServerLost, ProcessLost, ProcessFailed."""
+        """Run the remaining candidates. Raises BadStatement, ServerLost, ProcessLost, ProcessFailed."""
         batch = self.batch
         try:
-            known = await link.state(batch.theorem, batch.path, batch.timeout)
+            state = await link.state(batch.theorem, batch.path, batch.timeout)
         except NotReplayed as error:
             self.give_up(str(error))
             return
-        await self.settle_rest(known.text, lambda tactic: self._settle(link, known, tactic))
+        await self.settle_rest(state.text, lambda tactic: self._settle(link, state, tactic))
 
-    async def _settle(self, link: Link, known: KnownState, tactic: str) -> Outcome:
+    async def _settle(self, link: Link, state: KnownState, tactic: str) -> Outcome:
         batch = self.batch
         try:
-            return await link.attempt(batch.theorem, batch.path, known, tactic, batch.timeout)
+            return await link.attempt(batch.theorem, batch.path, state, tactic, batch.timeout)
         except DeadlinePassed as error:
-            # If the server answers a request for its status, the tactic was at fault: it had a process of its own.
+            # The tactic had its own process. If the server still answers a status request, the tactic is the cause.
             await link.client.status()
             self.outcomes[tactic] = Outcome(OutcomeKind.TIMEOUT, message=str(error))
             raise
@@ -250,8 +250,9 @@ class _LeanTreeRun(AdapterRun):
             raise
 
     def _process_failed(self, tactic: str, reason: str) -> None:
-        """The process ended while it ran the tactic: of the tactic, perhaps, or by somebody else's kill, once."""
+        """Record that the process ended while it ran the tactic. After a first crash the tactic runs once more, because
+        something else may have killed the process."""
         kind = process_failure(reason)
-        strikes = self.strike(tactic)
-        if kind in (OutcomeKind.TIMEOUT, OutcomeKind.MEMORY) or strikes >= CRASHES_ALONE:
+        crashes = self.count_crash(tactic)
+        if kind in (OutcomeKind.TIMEOUT, OutcomeKind.MEMORY) or crashes >= CRASHES_ALONE:
             self.outcomes[tactic] = Outcome(kind, message=reason)

@@ -1,4 +1,5 @@
-"""HTTP client of a LeanTree server, ours or another's: a method for each request, errors by what they are about."""
+"""HTTP client for LeanTree servers, ours or external ones. It has a method for each request and an exception for each
+kind of error."""
 
 from __future__ import annotations
 
@@ -17,26 +18,27 @@ from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer, The
 T = TypeVar("T")
 
 CONNECT_SECONDS = 5.0
-"""For a connection to a server in the same network."""
+"""Time limit of a connection to a server, which should be in the same network."""
 
 THEOREM_SECONDS = 120.0
-"""For a theorem or a header: the server may have to import a large library first."""
+"""Time limit of a theorem or a header, for which the server may have to import a large library."""
 
 SLACK_SECONDS = 10.0
-"""Beyond a tactic's own limit, for its way, and for the server to notice and to start another Lean."""
+"""Seconds in addition to a tactic's limit, for the network, and for a server that detects a timeout and restarts Lean.
+"""
 
 MAX_ANSWER = 16 * 2**20
-"""Bytes of an answer; more is a flood."""
+"""Most bytes of an answer."""
 
 _NOT_FOUND = re.compile(r"\bnot found\b|already been returned", re.IGNORECASE)
 
 
 class ServerLost(Exception):
-    """The server cannot be reached, is overloaded, or talks nonsense: says nothing about what was asked."""
+    """The server cannot be reached, is overloaded or sends malformed answers. The request itself may be fine."""
 
 
 class ServerBusy(Exception):
-    """The server has no worker for this at the moment; ask again after `retry_after` seconds."""
+    """The server has no free worker: retry after `retry_after` seconds."""
 
     def __init__(self, reason: str, retry_after: float) -> None:
         super().__init__(reason)
@@ -44,15 +46,15 @@ class ServerBusy(Exception):
 
 
 class DeadlinePassed(ServerLost):
-    """No answer in time."""
+    """The server did not answer in time."""
 
 
 class ProcessLost(Exception):
-    """The server no longer has the process, or the state: to be built again."""
+    """The server does not know the process or the state, so it must be built again."""
 
 
 class ProcessFailed(Exception):
-    """The server lost the process while it worked on this; the text is the server's."""
+    """The server's process ended during the request; the text is the server's."""
 
 
 class Rejected(Exception):
@@ -68,30 +70,30 @@ class Failed(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Handle:
-    """A state's name at the server."""
+    """A state's address on the server."""
 
     address: str
-    """`branch/N` or `proof/N`, by the server's generation."""
+    """`branch/N` or `proof/N`, depending on the server's generation."""
 
     @classmethod
     def of(cls, branch: BranchAnswer) -> Handle:
-        """Raises ServerLost."""
+        """The handle of a branch. Raises ServerLost."""
         if branch.branch_id is not None:
             return cls(f"branch/{branch.branch_id}")
         if branch.proof_state_id is not None:
             return cls(f"proof/{branch.proof_state_id}")
-        raise ServerLost("the server names a state neither by `branch_id` nor by `proof_state_id`")
+        raise ServerLost("the server's answer has neither `branch_id` nor `proof_state_id`; check the server's version")
 
 
 class LeanTreeClient:
-    """Speaks to one server. `open` before, `close` after."""
+    """A client of one server. Call `open` first and `close` at the end."""
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
         self._http: aiohttp.ClientSession | None = None
 
     def open(self) -> None:
-        """Get ready, in the event loop that will be used. Connections are made when they are needed."""
+        """Get ready, in the event loop of the later requests. Connections are opened on demand."""
         connector = aiohttp.TCPConnector(limit=0)
         self._http = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(connect=CONNECT_SECONDS))
 
@@ -102,22 +104,22 @@ class LeanTreeClient:
             self._http = None
 
     async def status(self) -> dict[str, Any]:
-        """What the server says of itself. Raises ServerLost."""
+        """The server's status. Raises ServerLost."""
         return await self._ask("GET", "/status", None, dict[str, Any], CONNECT_SECONDS)
 
     async def take(self, wait: float) -> int | None:
-        """A process; none when none is free within `wait` seconds. Raises ServerLost, ServerBusy (it warms up)."""
+        """Get a process; None if none is free within `wait` seconds. Raises ServerLost, ServerBusy (warming up)."""
         body = protocol.GetProcess(blocking=wait > 0, timeout=wait)
         answer = await self._ask("POST", "/process/get", body, protocol.ProcessAnswer, wait + THEOREM_SECONDS)
         return answer.process_id
 
     async def give_back(self, process: int) -> None:
-        """Return a process. If the server cannot hear it, it takes it back by itself some day."""
+        """Return a process. Errors are ignored, because the server also takes back idle processes."""
         with contextlib.suppress(ServerLost, ServerBusy, ProcessLost, ProcessFailed, Rejected):
             await self._ask("POST", f"/process/{process}/return", None, dict[str, Any], CONNECT_SECONDS)
 
     async def command(self, process: int, text: str) -> None:
-        """Have Lean run commands. Raises ServerLost, ServerBusy, ProcessLost, ProcessFailed, Rejected."""
+        """Run Lean commands. Raises ServerLost, ServerBusy, ProcessLost, ProcessFailed, Rejected."""
         body = protocol.CommandBody(text)
         await self._ask("POST", f"/process/{process}/command", body, dict[str, Any], THEOREM_SECONDS)
 
@@ -127,13 +129,13 @@ class LeanTreeClient:
         return await self._ask("POST", f"/process/{process}/proof_from_sorry", body, TheoremAnswer, THEOREM_SECONDS)
 
     async def tactic(self, process: int, state: Handle, tactic: str, seconds: float) -> TacticAnswer:
-        """Try a tactic. Raises ServerLost, DeadlinePassed, ServerBusy, ProcessLost, ProcessFailed, Rejected."""
+        """Run a tactic. Raises ServerLost, DeadlinePassed, ServerBusy, ProcessLost, ProcessFailed, Rejected."""
         path = f"/process/{process}/{state.address}/try_apply_tactic"
         body = protocol.TryTactic(tactic, timeout=max(1, round(1000 * seconds)))
         return await self._ask("POST", path, body, TacticAnswer, seconds + SLACK_SECONDS)
 
     async def _ask(self, method: str, path: str, body: Any, answer: type[T], seconds: float) -> T:
-        assert self._http is not None, "open() before the first request"
+        assert self._http is not None, "call open() before the first request"
         data = protocol.encode({} if body is None else body) if method == "POST" else None
         try:
             async with asyncio.timeout(seconds):
@@ -143,9 +145,11 @@ class LeanTreeClient:
                     text = await _bounded(response)
                     status, retry_after = response.status, response.headers.get("Retry-After", "")
         except TimeoutError as error:
-            raise DeadlinePassed(f"{self.url} gave no answer to {path} within {seconds:g} s") from error
+            raise DeadlinePassed(f"{self.url} did not answer {path} in {seconds:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
-            raise ServerLost(f"{self.url} cannot be reached: {error}") from error
+            raise ServerLost(
+                f"{self.url} cannot be reached: {error}; check the server and [lean] leantree_url"
+            ) from error
         if status == 200:
             return self._read(text, answer, path)
         failed = self._read(text, Failed, path)
@@ -158,12 +162,13 @@ class LeanTreeClient:
             return protocol.decode(text, type_)
         except protocol.BadBody as error:
             raise ServerLost(
-                f"{self.url} is no LeanTree server: its answer to {path} begins with {text[:60]!r} ({error})"
+                f"{self.url} is not a LeanTree server: its answer to {path} begins with {text[:60]!r} ({error}); check "
+                "[lean] leantree_url"
             ) from error
 
 
 def _failure(status: int, error: str, url: str) -> Exception:
-    """What an error status is about. LeanTree's own servers answer 500 to nearly everything, so the text counts."""
+    """The exception for an error status. LeanTree's servers use 500 for nearly all errors, so the text decides."""
     if status in (404, 500) and _NOT_FOUND.search(error):
         return ProcessLost(error)
     if status == 500:
@@ -174,11 +179,11 @@ def _failure(status: int, error: str, url: str) -> Exception:
 
 
 async def _bounded(response: aiohttp.ClientResponse) -> bytes:
-    """The body. Raises ServerLost when it is a flood."""
+    """The body of a response. Raises ServerLost if it is larger than MAX_ANSWER."""
     parts, size = [], 0
     async for part in response.content.iter_chunked(2**16):
         parts.append(part)
         size += len(part)
         if size > MAX_ANSWER:
-            raise ServerLost(f"an answer of more than {MAX_ANSWER >> 20} MB")
+            raise ServerLost(f"the server's answer has more than {MAX_ANSWER >> 20} MB")
     return b"".join(parts)

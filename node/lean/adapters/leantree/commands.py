@@ -1,4 +1,4 @@
-"""Plans that hand a whole text to a worker and keep what Lean says of it: commands, and sources to be checked."""
+"""A plan that makes a worker elaborate a whole text, commands or a source to check, and keeps Lean's messages."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from node.lean.worker.plan import BatchPlan
 from node.lean.worker.reading import DocumentReading
 
 TRIES = 2
-"""A process that dies once may be somebody else's kill."""
+"""Attempts before a crash counts. After a first crash the text runs again, because something else may have killed the
+process."""
 
 
 class TextPlan(BatchPlan):
-    """Elaborate `header` and, behind it, `text`. Messages are kept, and counted, from the text on."""
+    """Elaborates `header` followed by `text`, and keeps the messages about the text."""
 
     def __init__(self, header: str, text: str = "", *, skip: int = 0) -> None:
-        """`skip`: without a text, the lines of the header whose messages do not count."""
+        """`skip`: if there is no text, the number of lines of the header whose messages are dropped."""
         super().__init__(Theorem("text", "", "True", header), (), {})
         self.text = text
         self.messages: list[ReplMessage] | None = None
-        """What Lean said; none when it came to no end."""
+        """Lean's messages; None if Lean did not finish the text."""
         self.ending: Ending | None = None
-        """Why it came to no end."""
+        """Why Lean did not finish the text."""
         self.reason = ""
         self._lines_before = skip
         self._tries = 0
@@ -36,11 +37,11 @@ class TextPlan(BatchPlan):
 
     @property
     def sorries(self) -> bool:
-        """Whether a declaration was left without a proof."""
+        """True when a declaration uses `sorry`."""
         return any("declaration uses" in message.data and "sorry" in message.data for message in self.messages or ())
 
     def document(self, frame: Frame) -> LeanDocument | None:
-        """The one document, until it is read."""
+        """The only document; None after its report."""
         if self.messages is not None or self.ending is not None:
             return None
         before = frame.opening()
@@ -49,12 +50,12 @@ class TextPlan(BatchPlan):
         return LeanDocument(before + self.text + "\n", ())
 
     def take(self, reading: DocumentReading) -> None:
-        """Keep the messages that count."""
+        """Keep the messages about the text."""
         places = [message for message in reading.messages if message.range.start.line >= self._lines_before]
         self.messages = [_message(item, self._lines_before) for item in places]
 
     def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, parser_error: str = "") -> None:
-        """The process ended: once more if it died, else that is the answer."""
+        """Record that the process ended. After a first crash the text runs once more; otherwise this is the result."""
         self._tries += 1
         if ending is not Ending.DIED or self._tries >= TRIES:
             self.ending, self.reason = ending, reason

@@ -1,4 +1,4 @@
-"""One process at a LeanTree server: its header, the states that it has, and how to get to others."""
+"""Runs candidates on one process of a LeanTree server, and keeps its proof states by path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from node.lean.cache import StateKey, state_key
 from node.lean.text.statement import statement_lines
 
 MOST_STATES = 4096
-"""Known of one process, beyond which it is returned and another one taken: the server frees states only then."""
+"""Most known states of one process. After that it is replaced, because the server frees states only on return."""
 
 
 _TOO_LATE = re.compile(r"invalid 'import' command")
@@ -29,15 +29,15 @@ class KnownState:
 
 @dataclass
 class Link:
-    """A process that we hold."""
+    """A process of the server that we hold."""
 
     client: LeanTreeClient
     process: int
     header: str = ""
     used: float = 0.0
-    """When it was last used, on the clock of its owner."""
+    """Time of its last use, by the owner's clock."""
     warm: StateKey | None = None
-    """The theorem it was last used for."""
+    """The key of its last theorem."""
     _states: dict[StateKey, KnownState] = field(default_factory=dict)
 
     @property
@@ -45,11 +45,11 @@ class Link:
         return len(self._states) >= MOST_STATES
 
     async def begin(self, header: str) -> None:
-        """Run the header. Raises BadStatement, and what the client raises."""
+        """Run the header. Raises BadStatement, and the exceptions of the client."""
         try:
             await self._command(header)
         except BadStatement as error:
-            # A server that has loaded its library already takes no imports; what it has is its operator's choice.
+            # A server that has already loaded its library rejects imports. Use the library that its operator chose.
             if not _TOO_LATE.search(str(error)):
                 raise
             await self._command(_IMPORTS.sub("", header))
@@ -66,11 +66,13 @@ class Link:
             raise BadStatement(f"Lean refuses the header: {error}") from error
 
     async def state(self, theorem: Theorem, path: tuple[Step, ...], seconds: float) -> KnownState:
-        """The state at the end of a path, replayed from the last that is known. Raises NotReplayed, BadStatement."""
-        # The longest beginning of the path whose state is known; all of the path behind it is replayed.
-        known = max(n for n in range(len(path) + 1) if n == 0 or state_key(theorem, path[:n]) in self._states)
-        state = self._states.get(state_key(theorem, path[:known])) or await self._open(theorem)
-        for number in range(known, len(path)):
+        """The state at the end of a path. The steps after the last known state are replayed.
+
+        Raises NotReplayed, BadStatement.
+        """
+        replayed = max(n for n in range(len(path) + 1) if n == 0 or state_key(theorem, path[:n]) in self._states)
+        state = self._states.get(state_key(theorem, path[:replayed])) or await self._open(theorem)
+        for number in range(replayed, len(path)):
             step = path[number]
             await self.attempt(theorem, path[:number], state, step.tactic, seconds, expected=step.layout)
             after = self._states.get(state_key(theorem, path[: number + 1]))
@@ -90,8 +92,8 @@ class Link:
         seconds: float,
         expected: Layout | None = None,
     ) -> Outcome:
-        """What a tactic does on a state; the states it leads to are known afterwards. `expected`: raise NotReplayed
-        when it leaves something else."""
+        """Run a tactic on a state, and store the states that it leads to. `expected`: raise NotReplayed if the outcome
+        has another layout."""
         answer = await self.client.tactic(self.process, state.handle, tactic, seconds)
         result = outcome(answer)
         if expected is not None and result.layout != expected:
@@ -113,11 +115,11 @@ class Link:
             raise BadStatement(answer.error)
         if answer.value is None:
             raise ServerLost("the server opened a theorem without a state")
-        known = KnownState(Handle.of(answer.value), text(answer.value))
-        self._states[state_key(theorem, ())] = known
-        return known
+        state = KnownState(Handle.of(answer.value), text(answer.value))
+        self._states[state_key(theorem, ())] = state
+        return state
 
 
 def _branches(answer: TacticAnswer) -> list[BranchAnswer]:
-    """The branches of an answer, in the order of the outcome's."""
+    """The branches of an answer, in the order of the outcome's branches."""
     return [branch for branch, _ in placed([branch for branch in answer.value or () if branch.goals])]

@@ -1,4 +1,4 @@
-"""What LeanTree's status says of the machine."""
+"""The machine's part of the status of a LeanTree server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What a LeanTree server's answers mean as outcomes. Pure.
+"""Converts the answers of a LeanTree server to outcomes. Pure.
 
-Servers of others say in words what ours says as `kind`; the words below are those of LeanTree and of the REPL under it.
+Our server's answers have the field `kind`. For external servers, the kind of an error is found in its text, with the
+patterns below. They match the messages of LeanTree and of its REPL.
 """
 
 from __future__ import annotations
@@ -28,22 +29,23 @@ _KINDS = {str(kind): kind for kind in OutcomeKind}
 
 
 def outcome(answer: TacticAnswer) -> Outcome:
-    """What became of a tactic."""
+    """The outcome of a tactic."""
     if answer.error is not None or answer.value is None:
-        return _failure(answer.error or "the server gave no reason", answer.kind)
+        return _failure(answer.error or "the server's answer has no error message", answer.kind)
     branches = [branch for branch in answer.value if branch.goals]
     if not branches:
         return Outcome(OutcomeKind.PROVED)
     size = sum(len(to_text(goal)) for branch in branches for goal in branch.goals)
     if size > MAX_GOALS:
-        return Outcome(OutcomeKind.ERROR, message=f"it leaves goals of {size} characters; {MAX_GOALS} are passed on")
+        message = f"it leaves goals of {size} characters; the limit is {MAX_GOALS} characters"
+        return Outcome(OutcomeKind.ERROR, message=message)
     if sum(len(branch.goals) > 1 for branch in branches) > 1:
         return Outcome(OutcomeKind.ERROR, message="it leaves several groups of goals that share metavariables")
     return Outcome(OutcomeKind.GOALS, tuple(Branch(text(branch), places) for branch, places in placed(branches)))
 
 
 def process_failure(reason: str) -> OutcomeKind:
-    """What the loss of a process says about the tactic that it was running; LOST when it says nothing."""
+    """The outcome of a tactic whose process ended for this reason; LOST if the tactic may not be the cause."""
     for kind, words in _WORDS[:2]:
         if re.search(words, reason, re.IGNORECASE):
             return kind
@@ -51,15 +53,16 @@ def process_failure(reason: str) -> OutcomeKind:
 
 
 def text(branch: BranchAnswer) -> str:
-    """The text of a state, as every backend prints it."""
+    """The text of a state, in the form that all backends use."""
     return state_text([to_text(goal) for goal in branch.goals])
 
 
 def placed(branches: list[BranchAnswer]) -> list[tuple[BranchAnswer, tuple[int, ...]]]:
-    """Branches with the places of their goals in Lean's list; one with several goals last.
+    """Branches with the indices of their goals in Lean's list; a branch with several goals comes last.
 
-    A server that names no places lists branches by their first goal, and goals that share a metavariable nearly always
-    stand side by side: so they are counted through. A proof put together wrongly is not accepted in the end.
+    If the server sends no indices, the goals are numbered in the order of the branches. This is nearly always correct:
+    such servers list branches by their first goal, and goals that share a metavariable are nearly always adjacent. With
+    wrong indices the joined proof is wrong, and verification rejects it.
     """
     counted: list[tuple[BranchAnswer, tuple[int, ...]]] = []
     first = 0
@@ -71,7 +74,7 @@ def placed(branches: list[BranchAnswer]) -> list[tuple[BranchAnswer, tuple[int, 
 
 
 def _failure(error: str, kind: str | None) -> Outcome:
-    named = _KINDS.get(kind or "")
-    if named is None or named in (OutcomeKind.PROVED, OutcomeKind.GOALS):
-        named = next((kind for kind, words in _WORDS if re.search(words, error)), OutcomeKind.ERROR)
-    return Outcome(named, message=error[:MAX_MESSAGE])
+    outcome_kind = _KINDS.get(kind or "")
+    if outcome_kind is None or outcome_kind in (OutcomeKind.PROVED, OutcomeKind.GOALS):
+        outcome_kind = next((kind for kind, words in _WORDS if re.search(words, error)), OutcomeKind.ERROR)
+    return Outcome(outcome_kind, message=error[:MAX_MESSAGE])

@@ -1,9 +1,9 @@
-"""What crosses the wire of LeanTree's protocol, as typed structs. Field names are the protocol's.
+"""The messages of LeanTree's HTTP protocol as typed structs. Field names are the protocol's.
 
-LeanTree's servers exist in two generations. The older one names a state by `proof_state_id`, under
-`/process/ID/proof/STATE/`; the newer one names a branch by `branch_id`, under `/process/ID/branch/BRANCH/`. The one
-number is written under both names, and read under either. `kind` and `positions` are ours; clients that do not know
-them pass over them.
+There are two generations of LeanTree servers. The older one identifies a state by `proof_state_id`, with addresses
+`/process/ID/proof/STATE/`. The newer one identifies a branch by `branch_id`, with addresses
+`/process/ID/branch/BRANCH/`. We write the same number under both names, and read either. The fields `kind` and
+`positions` are our additions, which other clients ignore.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import msgspec
 from node.lean.text.leantree_goals import LeanTreeGoal
 
 DEFAULT_TACTIC_MS = 1000
-"""Time limit of a tactic for which the client names none."""
+"""Default time limit of a tactic."""
 
 DEFAULT_WAIT_SECONDS = 60.0
-"""How long `/process/get` waits for which the client names no time."""
+"""Default time for which `/process/get` waits."""
 
 T = TypeVar("T")
 
@@ -34,11 +34,11 @@ class GetProcess(msgspec.Struct):
 
     blocking: bool = True
     timeout: Positive | None = DEFAULT_WAIT_SECONDS
-    """Seconds; none waits for as long as the server lets it."""
+    """Seconds; None means the server's maximum."""
 
 
 class CommandBody(msgspec.Struct):
-    """`POST /process/ID/command`: Lean commands that later requests build upon."""
+    """`POST /process/ID/command`: Lean commands that later requests can use."""
 
     command: str
 
@@ -67,25 +67,25 @@ class TryTactic(msgspec.Struct):
 
 
 class BranchAnswer(msgspec.Struct, omit_defaults=True):
-    """A state to go on from, or one of several independent ones."""
+    """A proof state, or one of several independent branches of it."""
 
     goals: tuple[LeanTreeGoal, ...]
     proof_state_id: int | None = None
     branch_id: int | None = None
     positions: tuple[int, ...] | None = None
-    """Where its goals stand in Lean's list after the tactic; says how the branches of a proof are put together."""
+    """Indices of its goals in Lean's list after the tactic, which are needed to join the proofs of the branches."""
 
     @property
     def number(self) -> int:
-        """Whichever of the two is there. Raises ValueError."""
+        """`branch_id`, or else `proof_state_id`. Raises ValueError if both are missing."""
         number = self.proof_state_id if self.branch_id is None else self.branch_id
         if number is None:
-            raise ValueError("a branch with neither `branch_id` nor `proof_state_id`")
+            raise ValueError("a branch has neither `branch_id` nor `proof_state_id`")
         return number
 
 
 class TheoremAnswer(msgspec.Struct, omit_defaults=True):
-    """To `proof_from_sorry`: one of both."""
+    """The answer to `proof_from_sorry`: either `value` or `error`."""
 
     value: BranchAnswer | None = None
     error: str | None = None
@@ -93,33 +93,33 @@ class TheoremAnswer(msgspec.Struct, omit_defaults=True):
 
 
 class TacticAnswer(msgspec.Struct, omit_defaults=True):
-    """To `try_apply_tactic`: one of both."""
+    """The answer to `try_apply_tactic`: either `value` or `error`."""
 
     value: tuple[BranchAnswer, ...] | None = None
     error: str | None = None
     kind: str | None = None
-    """What became of the tactic, as `common.lean.OutcomeKind` has it."""
+    """The outcome of the tactic, a `common.lean.OutcomeKind`."""
 
 
 class ProcessAnswer(msgspec.Struct):
-    """To `/process/get`; none: no process was free in time."""
+    """The answer to `/process/get`. None: no process became free in time."""
 
     process_id: int | None
 
 
 class ErrorAnswer(msgspec.Struct, omit_defaults=True):
-    """With a status of 400 or above."""
+    """An answer with a status of 400 or above."""
 
     error: str
     kind: str | None = None
 
 
 class BadBody(ValueError):
-    """The text is not what the protocol has in this place; the message says what is wrong."""
+    """The body is not the protocol's message for this request; the text says what is wrong."""
 
 
 def decode(body: bytes, type_: type[T]) -> T:
-    """Read a message; an empty body is an empty object. Raises BadBody."""
+    """Read a message. An empty body is an empty object. Raises BadBody."""
     try:
         return msgspec.json.decode(body.strip() or b"{}", type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

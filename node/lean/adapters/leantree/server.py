@@ -1,11 +1,11 @@
-"""LeanTree's HTTP protocol, served over our workers.
+"""Serves LeanTree's HTTP protocol over our workers.
 
-Answers have LeanTree's shapes: what a tactic did, or why a theorem is none, comes with status 200 as `value` or
-`error`. A status of 400 or above, with `error` too, is about the request or about this server:
+Answers have LeanTree's form. The result of a tactic or a theorem has status 200, with `value` or `error`. A status of
+400 or above, also with `error`, is an error of the request or of this server:
 
-    400  the body is not what the protocol has there, or Lean refuses a command
-    404  no such address, process or state; 405 wrong method; 413 too long a body
-    503  no worker could take it: `Retry-After` says when to ask again; says nothing about the tactic
+    400  the body is not a message of the protocol, or Lean refuses a command
+    404  no such address, process or state; 405 wrong method; 413 the body is too long
+    503  no worker was free: retry after the seconds in `Retry-After`; says nothing about the tactic
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Clock = Callable[[], float]
 
 MAX_BODY = 2**20
-"""Bytes of a request: a theorem or a file to be checked; far more than Lean elaborates in reasonable time."""
+"""Most bytes of a request, a theorem or a file to check. This is far more than Lean elaborates in reasonable time."""
 
 MAX_WAIT_SECONDS = 600.0
-"""The longest that `/process/get` waits, whatever the client asks for: twice what LeanTree's clients do."""
+"""Longest wait of `/process/get`, whatever the client asks for: twice the wait of LeanTree's clients."""
 
 LOOK_SECONDS = 1.0
-"""Between two looks for idle sessions."""
+"""Seconds between two checks for idle sessions."""
 
 INACTIVE_SECONDS = 60.0
-"""Unused for so long, a session is counted as inactive in the status, as LeanTree's servers do."""
+"""Seconds without use after which a session counts as inactive in the status, as in LeanTree's servers."""
 
 
 TACTIC_PATIENCE, THEOREM_PATIENCE, COMMAND_PATIENCE = 20.0, 50.0, 300.0
-"""Seconds for which a request that no worker can take is tried again here, since LeanTree's clients do not: they wait
-30 s beyond a tactic's limit, 60 s for a theorem, 360 s for a command."""
+"""Seconds for which the server itself retries a request while no worker is free, because LeanTree's clients do not
+retry. They wait 30 s beyond a tactic's limit, 60 s for a theorem, 360 s for a command."""
 
 COMMAND_SECONDS = 60.0
-"""Most seconds for the commands of a client, when what they import is loaded."""
+"""Time limit of a client's commands, after their imports are loaded."""
 
 
 class NoAnswer(Exception):
-    """No worker could take the request; ask again."""
+    """No worker was free for the request: retry after `retry_after` seconds."""
 
     def __init__(self, reason: str, retry_after: float) -> None:
         super().__init__(reason)
@@ -72,13 +72,13 @@ class NoAnswer(Exception):
 
 
 class LeanTreeServer:
-    """Handlers of the protocol, and what they share."""
+    """The handlers of the protocol, with the workers and sessions."""
 
     def __init__(
         self, requests: Requests, sessions: Sessions, *, patience: float = 1.0, clock: Clock = time.monotonic
     ) -> None:
-        """`patience`: factor of the times for which requests wait for a worker; 0 answers `busy` at once."""
-        assert isinstance(requests.backend, Pool)  # commands go to its workers as whole texts
+        """`patience`: factor of the times for which requests wait for a worker; with 0 they get 503 at once."""
+        assert isinstance(requests.backend, Pool)  # commands need its workers, which elaborate whole texts
         self._patience = patience
         self._requests = requests
         self.pool = requests.backend
@@ -86,12 +86,12 @@ class LeanTreeServer:
         self.clock = clock
         self._freed = asyncio.Condition()
         self._open: dict[int, tuple[str, float]] = {}
-        """Paths and starting times of open requests."""
+        """Paths and start times of open requests."""
         self._last_request = 0
         self._stopping = asyncio.Event()
 
     def application(self) -> web.Application:
-        """The application; stops taking requests, and ends waiting ones, when it is shut down."""
+        """The web application. Its shutdown ends requests that wait for a process."""
         app = web.Application(middlewares=[self._outermost], client_max_size=MAX_BODY)
         app.router.add_get("/status", self._status)
         app.router.add_post("/process/get", self._get_process)
@@ -129,7 +129,7 @@ class LeanTreeServer:
         while True:
             await asyncio.sleep(min(LOOK_SECONDS, self.sessions.idle_seconds))
             for number in self.sessions.expire(self.clock()):
-                log.warning("session taken back: idle", process=number, seconds=self.sessions.idle_seconds)
+                log.warning("closed an idle session", process=number, seconds=self.sessions.idle_seconds)
                 async with self._freed:
                     self._freed.notify()
 
@@ -137,7 +137,7 @@ class LeanTreeServer:
 
     @web.middleware
     async def _outermost(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Count the request, and turn what goes wrong into an answer."""
+        """Record the request while it is open, and turn exceptions into error answers."""
         self._last_request += 1
         number = self._last_request
         self._open[number] = (request.path, self.clock())
@@ -159,11 +159,11 @@ class LeanTreeServer:
     def _session(self, request: web.Request) -> Any:
         """The session of a request, marked as used while the request is open. Raises UnknownProcess."""
         session = self.sessions.get(_number(request, "process"), self.clock())
-        session.at_work += 1
+        session.open_requests += 1
         try:
             yield session
         finally:
-            session.at_work -= 1
+            session.open_requests -= 1
             session.used = self.clock()
 
     # --- processes --------------------------------------------------------------------------------------------------
@@ -198,23 +198,23 @@ class LeanTreeServer:
         return _json(protocol.ProcessAnswer(session.number if session else None))
 
     async def _take(self, wait: float) -> Session | None:
-        """A session, as soon as there is one; none when there is none in time."""
+        """Wait for a free session. Returns None if there is none in time."""
         session: Session | None = None
 
-        def settled() -> bool:
+        def opened_or_stopping() -> bool:
             nonlocal session
             session = None if self._stopping.is_set() else self.sessions.open(self.clock())
             return session is not None or self._stopping.is_set()
 
         async with self._freed:
-            if not settled() and wait > 0:
+            if not opened_or_stopping() and wait > 0:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(wait):
-                        await self._freed.wait_for(settled)
+                        await self._freed.wait_for(opened_or_stopping)
         return session
 
     async def _return(self, request: web.Request) -> web.Response:
-        """Idempotent: a client that heard no answer says it again."""
+        """Close a session. Idempotent, because a client that gets no answer sends the request again."""
         if not self.sessions.close(_number(request, "process")):
             return _json({"status": "ok", "already_returned": True})
         async with self._freed:
@@ -224,7 +224,7 @@ class LeanTreeServer:
     # --- Lean -------------------------------------------------------------------------------------------------------
 
     async def _command(self, request: web.Request) -> web.Response:
-        """Lean commands, which stand before whatever follows in this process; answered as the REPL does."""
+        """Run Lean commands, which then come before all later texts of this process. The answer is like the REPL's."""
         with self._session(request) as session:
             body = protocol.decode(await request.read(), protocol.CommandBody)
             plan = TextPlan(joined(session.header, body.command), skip=len(session.header.splitlines()))
@@ -235,7 +235,7 @@ class LeanTreeServer:
             return _json(answer | ({"messages": plan.messages} if plan.messages else {}))
 
     async def _is_valid_source(self, request: web.Request) -> web.Response:
-        """Whether Lean elaborates a text without an error, and no declaration of it is left without a proof."""
+        """Answer whether Lean elaborates a text without errors, and without `sorry` in its declarations."""
         with self._session(request) as session:
             source = protocol.decode(await request.read(), protocol.SourceBody).source
             plan = TextPlan(source) if imports(source) else TextPlan(session.header, source)
@@ -243,7 +243,7 @@ class LeanTreeServer:
             return _json({"is_valid": not (problem or plan.errors or plan.sorries)})
 
     async def _elaborate(self, plan: TextPlan) -> str:
-        """Carry out a plan; returns why Lean refuses the text that stands first. Raises NoAnswer."""
+        """Run a plan. Returns why Lean refuses the header, or did not finish the text; else empty. Raises NoAnswer."""
         pool = self.pool
         try:
             await pool.run(plan, timeout=COMMAND_SECONDS, warm=plan.theorem.header)
@@ -253,7 +253,7 @@ class LeanTreeServer:
             raise NoAnswer(str(error), error.retry_after) from error
         except (WorkerEnded, OSError) as error:
             raise NoAnswer(f"Lean does not start: {error}", 1.0) from error
-        return f"Lean came to no end ({plan.ending}): {plan.reason}" if plan.ending else ""
+        return f"Lean did not finish the text ({plan.ending}): {plan.reason}" if plan.ending else ""
 
     async def _proof_from_sorry(self, request: web.Request) -> web.Response:
         with self._session(request) as session:
@@ -288,7 +288,7 @@ class LeanTreeServer:
             return _json({"proof_state_id": number, "branch_id": number, "goals": goals, "is_solved": not goals})
 
     async def _patiently(self, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask until there is an answer. Raises NoAnswer when there was none in time."""
+        """Retry `ask` until it returns an answer. Raises NoAnswer if it does not in `seconds`."""
         if not self._patience:
             return await ask()
         retries = stamina.retry_context(on=_pause, attempts=None, timeout=seconds * self._patience)
@@ -300,7 +300,7 @@ class LeanTreeServer:
     async def _run(
         self, theorem: Theorem, path: tuple[Step, ...], tactics: tuple[str, ...], milliseconds: float | None
     ) -> LeanRunReply | Failure:
-        """Raises NoAnswer."""
+        """Run tactics on a state. Raises NoAnswer."""
         timeout = self._requests.longest if milliseconds is None else milliseconds / 1000
         run_request = LeanRunRequest(theorem=theorem, path=path, tactics=tactics, timeout=timeout)
         reply = await self._requests.run(run_request)
@@ -315,13 +315,13 @@ class LeanTreeServer:
 
 
 def _pause(error: Exception) -> float | bool:
-    """Seconds until it is worth to ask again; false for other errors."""
+    """Seconds before a retry; False for errors that a retry does not help."""
     return error.retry_after if isinstance(error, NoAnswer) else False
 
 
 def _tactic_answer(session: Session, state: State, tactic: str, outcome: Outcome, older: bool) -> TacticAnswer:
-    """What became of a tactic. Where nothing is left the older generation shows a state without goals, the newer
-    none."""
+    """The answer for a tactic's outcome. If no goal is left, the older generation sends a state without goals, and the
+    newer one sends no state."""
     if outcome.kind is OutcomeKind.GOALS:
         steps = [Step(tactic, number, outcome.layout) for number in range(len(outcome.branches))]
         states = [
@@ -341,7 +341,7 @@ def _branch(session: Session, state: State, positions: tuple[int, ...] | None = 
 
 
 def _number(request: web.Request, name: str) -> int:
-    """A number of the address; one that is too long names nothing."""
+    """A number in the address. It is cut to 18 digits, because longer numbers do not exist."""
     return int(request.match_info[name][:18])
 
 

@@ -1,9 +1,9 @@
-"""`proofmesh leantree-server`: LeanTree's HTTP protocol over our Lean workers, on any toolchain, with nothing to build.
+"""`proofmesh leantree-server`: LeanTree's HTTP protocol over our Lean workers, on any toolchain, without a build step.
 
-Clients can have Lean run any command. So it listens on loopback unless configured otherwise, and Lean processes are
-confined as far as the system allows.
+Clients can make Lean run any command. The server therefore listens on loopback unless configured otherwise, and Lean
+processes are confined as far as the system allows.
 
-Exit code: 0 stopped, 1 the port is not to be had, 2 wrong configuration, or no Lean as configured.
+Exit code: 0 stopped, 1 cannot listen on the port, 2 for a wrong configuration or a Lean that cannot be used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 STOPPED, FAILED, WRONG = 0, 1, 2
 
 FIRST_NUMBERS = 2**40
-"""Where process numbers may begin: exact in every JSON reader, and hardly twice the same."""
+"""Most different first process numbers. They are exact in every JSON reader, and hardly ever the same twice."""
 
 
 @dataclass
@@ -37,32 +37,32 @@ class LeanTreeServerSettings:
     """Serve LeanTree's HTTP protocol over our Lean workers."""
 
     host: str = "127.0.0.1"
-    """Address to listen on. Clients run Lean commands of their own: keep it to networks that you trust."""
+    """Address to listen on. Clients can run any Lean command: use only networks that you trust."""
 
     port: Port = 8000
     """Port to listen on; 0 takes a free one."""
 
     processes: Natural = 0
-    """Processes that clients may hold at once; 0 takes one for each worker. They share the workers."""
+    """Most processes that clients hold at the same time. 0 means one for each worker. They share the workers."""
 
     idle_seconds: Timeout = 600.0
-    """A process that nobody has used for so long is taken back (LeanTree's own limit is the same)."""
+    """Seconds without a request after which a process is taken back (LeanTree's own limit is the same)."""
 
     drain_seconds: Duration = 10.0
-    """When told to stop, open requests have so long to be answered."""
+    """After a request to stop, seconds in which open requests may finish."""
 
     header: str = ""
-    """Lean commands that every process begins with, e.g. `import Mathlib`."""
+    """Lean commands with which every process starts, e.g. `import Mathlib`."""
 
     config: Path | None = None
-    """A TOML file: its sections [lean] and [lean_proxy] give the defaults of the flags for Lean."""
+    """A TOML file. Its sections [lean] and [lean_proxy] have the defaults of the flags for Lean."""
 
     lean: Annotated[LeanProcessSettings, tyro.conf.arg(name="")] = field(default_factory=LeanProcessSettings)
     """How Lean runs."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point. Returns the exit code."""
     from common import config
 
     file = config.config_file(argv)
@@ -73,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def serve(settings: LeanTreeServerSettings) -> int:
-    """Serve until SIGINT or SIGTERM; returns the exit code."""
+    """Serve until SIGINT or SIGTERM. Returns the exit code."""
     from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
 
@@ -93,7 +93,7 @@ async def serve(settings: LeanTreeServerSettings) -> int:
 
 
 async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, stop: asyncio.Event) -> int:
-    """Serve with a toolchain until told to stop; returns the exit code."""
+    """Serve with a toolchain until `stop` is set. Returns the exit code."""
     from common.serving import serve_http
 
     server, workers = make_server(settings, toolchain)
@@ -113,7 +113,7 @@ async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, s
 def make_server(
     settings: LeanTreeServerSettings, toolchain: LeanToolchain, *, patience: float = 1.0
 ) -> tuple[LeanTreeServer, int]:
-    """A server, with the number of its workers. `patience`: as for LeanTreeServer."""
+    """A server and the number of its workers. `patience`: see LeanTreeServer."""
     from node.lean.adapters.leantree.server import LeanTreeServer
     from node.lean.adapters.leantree.sessions import Sessions
     from node.lean.cache import OutcomeCache

@@ -1,7 +1,7 @@
-"""Which LeanTree processes are given out, and what each client has built in its own. Pure: time comes from the caller.
+"""The sessions of a LeanTree server's clients. Pure: the caller passes the time.
 
-To a client a process is a Lean of its own. To us it is a session: the commands that were sent, and for every state its
-path from the theorem. The workers behind it are shared, and keep no state that could be lost.
+A client sees a session as its own Lean process. A session only stores the client's commands, and the path of each state
+from its theorem. All sessions share the workers, which store no state that could be lost.
 """
 
 from __future__ import annotations
@@ -14,54 +14,53 @@ from common.lean import Step, Theorem
 from node.lean.adapters.leantree.texts import joined
 
 MOST_STATES = 20_000
-"""In one session: some 10 MB of paths; a search of 16,000 simulations reaches about as many states."""
+"""Most states in one session, about 10 MB of paths. A search with 16,000 simulations reaches about as many states."""
 
 
 class UnknownProcess(LookupError):
-    """No such process: never given out, returned, or taken back because it was idle."""
+    """There is no process with this number: it never existed, was returned, or expired because it was idle."""
 
 
 class UnknownState(LookupError):
-    """No such state in this process."""
+    """There is no state with this number in this process."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Where a tactic can be tried."""
+    """A proof state on which a tactic can run."""
 
     theorem: Theorem
     path: tuple[Step, ...]
     text: str
-    """Its goals as Lean prints them; empty when none is left."""
+    """Its goals as Lean prints them; empty if no goal is left."""
 
 
 @dataclass
 class Session:
-    """One process that a client holds."""
+    """A process that a client holds."""
 
     number: int
     header: str
-    """The commands so far: they stand before every theorem."""
+    """The commands so far, which come before each theorem."""
     used: float
-    """When it was last asked for something."""
+    """Time of its last request."""
     commands: int = 0
-    at_work: int = 0
-    """Requests that are open."""
+    open_requests: int = 0
     _states: FIFOCache[int, State] = field(default_factory=lambda: FIFOCache(MOST_STATES))
     _last: int = 0
 
     def add(self, state: State) -> int:
-        """Remember a state; returns its number. The oldest is forgotten beyond MOST_STATES."""
+        """Store a state and return its number. With more than MOST_STATES, the oldest state is dropped."""
         self._last += 1
         self._states[self._last] = state
         return self._last
 
     def state(self, number: int) -> State:
-        """Raises UnknownState."""
+        """The state with this number. Raises UnknownState."""
         state = self._states.get(number)
         if state is None:
-            forgotten = f"; the last {MOST_STATES} are kept" if 0 < number <= self._last else ""
-            raise UnknownState(f"state {number} not found in process {self.number}{forgotten}")
+            dropped = f"; only the last {MOST_STATES} are kept" if 0 < number <= self._last else ""
+            raise UnknownState(f"state {number} not found in process {self.number}{dropped}")
         return state
 
     @property
@@ -69,18 +68,18 @@ class Session:
         return len(self._states)
 
     def accept(self, command: str) -> int:
-        """Add a command that Lean has accepted; returns the number of the environment behind it."""
+        """Add a command that Lean has accepted. Returns the number of the environment after it."""
         self.header = joined(self.header, command)
         self.commands += 1
         return self.commands
 
 
 class Sessions:
-    """At most `most` sessions at a time; one that was idle for too long is taken back."""
+    """Holds at most `most` sessions at the same time. A session expires after `idle_seconds` without a request."""
 
     def __init__(self, most: int, idle_seconds: float, header: str = "", *, first: int = 1) -> None:
-        """`header`: what every session begins with. `first`: the first number; a server that was started again should
-        count from elsewhere, or clients of the old one would meet sessions of others."""
+        """`header`: the commands with which each session starts. `first`: the first number. It should differ after a
+        restart of the server; otherwise a client could reach another client's session with its old number."""
         self.most = most
         self.idle_seconds = idle_seconds
         self._header = header
@@ -91,11 +90,11 @@ class Sessions:
         return len(self._sessions)
 
     def all(self) -> list[Session]:
-        """The sessions that are given out."""
+        """All open sessions."""
         return list(self._sessions.values())
 
     def open(self, now: float) -> Session | None:
-        """A new session; none when all are given out."""
+        """Open a new session. Returns None if `most` sessions are open."""
         if len(self._sessions) >= self.most:
             return None
         self._last += 1
@@ -103,23 +102,26 @@ class Sessions:
         return session
 
     def get(self, number: int, now: float) -> Session:
-        """A session that is about to be used. Raises UnknownProcess."""
+        """The session with this number, which counts as used now. Raises UnknownProcess."""
         session = self._sessions.get(number)
         if session is None:
-            raise UnknownProcess(f"process {number} not found: never given out, returned, or idle for too long")
+            raise UnknownProcess(
+                f"process {number} not found: it never existed, was returned, or was idle for too long; get a new one "
+                "with /process/get"
+            )
         session.used = now
         return session
 
     def close(self, number: int) -> bool:
-        """Take a session back; whether it was there."""
+        """Close a session. Returns False if it was not open."""
         return self._sessions.pop(number, None) is not None
 
     def expire(self, now: float) -> list[int]:
-        """Take back what nobody has used for too long; returns the numbers."""
+        """Close all idle sessions. Returns their numbers."""
         idle = [
             session.number
             for session in self._sessions.values()
-            if not session.at_work and now - session.used > self.idle_seconds
+            if not session.open_requests and now - session.used > self.idle_seconds
         ]
         for number in idle:
             del self._sessions[number]

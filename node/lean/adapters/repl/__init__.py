@@ -1,1 +1,1 @@
-"""The community REPL's JSON protocol: spoken to REPL processes of others, and served over a worker of ours."""
+"""The community REPL's JSON protocol: a backend over external REPL processes, and a server over our own worker."""

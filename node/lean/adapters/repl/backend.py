@@ -1,8 +1,8 @@
-"""The `repl` backend: candidates run on REPL processes, one after the other, each on a proof state of its own.
+"""The `repl` backend: runs candidates on REPL processes, one after the other, each on its own proof state.
 
-A REPL runs one candidate at a time. So when the process ends, either that candidate or the process itself is to blame.
-After a death the candidate is tried once more on a fresh process. After a lack of memory, too, because a REPL never
-frees its old states; processes are replaced between batches before that happens.
+A REPL runs one candidate at a time. If the process crashes, either this candidate or the process itself is the cause,
+so the candidate runs once more on a fresh process. The same holds after a lack of memory, because a REPL never frees
+old states. Processes are replaced between batches before they use too much memory.
 """
 
 from __future__ import annotations
@@ -32,32 +32,33 @@ from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import CRASHES_ALONE, KINDS
 
 RECYCLE_COMMANDS = 500
-"""Commands after which a process is replaced: REPL processes are known to die after some hundreds, and each command
-leaves an environment or a state behind that is never freed."""
+"""Commands after which a process is replaced. Some REPLs crash after a few hundred commands, and the environment or
+state that each command adds is never freed."""
 
 RECYCLE_STARTS = 20
-"""It has worked that many times as long as it took to start, too: so a large library costs a twentieth at most."""
+"""A process is replaced only if it has also worked this many times as long as its start took. Starts therefore take at
+most a twentieth of the time, even with a large library."""
 
 TRIES = 3
-"""Processes that may fail at a batch's state before the batch is given up."""
+"""Processes that may fail to reach a batch's state before the whole batch fails."""
 
 PASSED_ON = ("HOME", "PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "ELAN_HOME", "VIRTUAL_ENV")
-"""Variables of our environment that the REPL's command gets, besides the toolchain's."""
+"""Variables of our environment that the REPL's command gets, in addition to the toolchain's."""
 
 
 @dataclass
 class ReplBackend:
-    """Runs batches on REPL processes, started on demand. Used from one event loop."""
+    """Runs batches on REPL processes, which start on demand. Use it from one event loop."""
 
     in_files: ClassVar[bool] = False
 
     toolchain: LeanToolchain
-    """What the REPL runs on: its environment, its folder, the header of theorems."""
+    """Gives the REPL's environment and folder, and the header of theorems."""
     command: tuple[str, ...]
     options: WorkerOptions
     workers: int
     queue: int
-    """Batches that may wait for a process, in all."""
+    """Most batches that wait for a process."""
     restarts: int = 0
     _idle: list[ReplLink] = field(default_factory=list)
     _busy: list[ReplLink] = field(default_factory=list)
@@ -68,11 +69,11 @@ class ReplBackend:
         self._places = Places(self.workers, self.queue)
 
     def start(self) -> None:
-        """Get ready; processes start on demand."""
+        """Get ready. Processes start on demand."""
         self._scratch = tempfile.TemporaryDirectory(prefix="proofmesh-repl-")
 
     async def stop(self) -> None:
-        """Kill all processes; attempts that are open end with CancelledError."""
+        """Kill all processes. Open attempts end with CancelledError."""
         await self._places.cancel()
         await asyncio.gather(*(link.process.kill() for link in (*self._idle, *self._busy)))
         self._idle.clear()
@@ -102,6 +103,7 @@ class ReplBackend:
         async with self._places.hold(min(5.0, max(0.02, self._seconds * self.waiting / 2 / self.workers))):
             began = time.monotonic()
             run = _ReplRun(batch, self.toolchain.header(batch.theorem.header))
+            # If a process ends, the run records that, and goes on with another process.
             while not run.done:
                 try:
                     async with self._link(run) as link:
@@ -115,7 +117,7 @@ class ReplBackend:
 
     @asynccontextmanager
     async def _link(self, run: _ReplRun) -> AsyncIterator[ReplLink]:
-        """A process for this run alone; idle afterwards if it is sound and not worn out, else killed."""
+        """A process that only this run uses. Afterwards it becomes idle, or is killed if it is worn or surplus."""
         link = await self._idle_link(run) or await self._new(run)
         self._busy.append(link)
         try:
@@ -132,13 +134,13 @@ class ReplBackend:
                 await link.process.kill()
 
     async def _idle_link(self, run: _ReplRun) -> ReplLink | None:
-        """An idle process that has the imports: the one that has the theorem, if possible."""
+        """An idle process with the imports of the run, preferably one whose last theorem was the same."""
         self._idle = [link for link in self._idle if link.process.alive]
         matching = [link for link in self._idle if link.imports == run.imports]
         key = state_key(run.batch.theorem, ())
         link = next((link for link in matching if link.warm == key), None)
         if link is None and self.live < self.workers:
-            return None  # there is room for another process: the idle ones stay warm for their own theorems
+            return None  # start another process, so that the idle ones stay warm for their theorems
         link = link or next(iter(matching), None)
         if link is not None:
             self._idle.remove(link)
@@ -147,11 +149,11 @@ class ReplBackend:
         return link
 
     async def _new(self, run: _ReplRun) -> ReplLink:
-        """Another process. Raises BackendDown."""
+        """Start a process. Raises BackendDown."""
         assert self._scratch is not None
         scratch = Path(self._scratch.name)
         environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {"TMPDIR": str(scratch)}
-        # `lake env repl` and its like start others.
+        # Commands such as `lake env repl` start the REPL as a child process.
         protections = self.toolchain.protections.without("processes", "the REPL's command may start others")
         if protections.mechanisms:
             environment[CONFINED] = "1"
@@ -168,13 +170,14 @@ class ReplBackend:
         return ReplLink(process, self.options.start_seconds, self.options.heartbeats, run.imports)
 
     def _worn(self, link: ReplLink) -> bool:
+        """True when a process should be replaced before its next batch."""
         process = link.process
         old = process.commands >= RECYCLE_COMMANDS and process.worked >= RECYCLE_STARTS * link.started_in
         return old or process.grown_mb() > self.options.memory_mb / 2
 
 
 class _ReplRun(AdapterRun):
-    """A batch that is carried from process to process until it is done."""
+    """A batch and its progress, which continues on another process if one ends."""
 
     def __init__(self, batch: TacticBatch, header: str) -> None:
         super().__init__(batch)
@@ -182,54 +185,55 @@ class _ReplRun(AdapterRun):
         self.imports = tuple(imports(header))
         self.done = False
         self._unfinished: dict[str, Outcome] = {}
-        """Candidates that came to no end. Those that the parser refuses get its error in place of this."""
+        """Outcomes of candidates that timed out or ended the process. If the parser rejects such a candidate, it gets
+        the parser's error instead."""
         self._running: str | None = None
-        """The candidate that the process runs."""
+        """The candidate that the process is running."""
         self._failures = 0
         """Processes that ended before the first candidate."""
 
     async def go(self, link: ReplLink) -> None:
-        """Settle one candidate after the other. Raises BadStatement, ReplEnded."""
+        """Run the remaining candidates, one after the other. Raises BadStatement, ReplEnded."""
         batch, self._running = self.batch, None
         await link.environment(self.header)
         try:
-            known = await link.state(batch.theorem, self.header, batch.path, batch.timeout)
+            state = await link.state(batch.theorem, self.header, batch.path, batch.timeout)
         except NotReplayed as error:
             self.give_up(str(error))
             return
-        await self.settle_rest(known.text, lambda tactic: self._settle(link, known, tactic))
+        await self.settle_rest(state.text, lambda tactic: self._settle(link, state, tactic))
         self.done = True
 
-    async def _settle(self, link: ReplLink, known: ReplState, tactic: str) -> Outcome:
+    async def _settle(self, link: ReplLink, state: ReplState, tactic: str) -> Outcome:
         batch, self._running = self.batch, tactic
         if tactic not in self._unfinished:
-            outcome = await link.attempt(batch.theorem, self.header, batch.path, known, tactic, batch.timeout)
+            outcome = await link.attempt(batch.theorem, self.header, batch.path, state, tactic, batch.timeout)
             if outcome.kind not in KINDS.values():
                 self._running = None
                 return outcome
             self._unfinished[tactic] = outcome
-        refused = await link.parser_refuses(self.header, tactic, batch.timeout)
+        parser_error = await link.parser_refuses(self.header, tactic, batch.timeout)
         self._running = None
-        return Outcome(OutcomeKind.ERROR, message=refused) if refused else self._unfinished[tactic]
+        return Outcome(OutcomeKind.ERROR, message=parser_error) if parser_error else self._unfinished[tactic]
 
     def failed(self, end: ReplEnded) -> None:
-        """Learn that the process ended. Raises BackendDown."""
+        """Record that the process ended. Raises BackendDown."""
         tactic, self._running = self._running, None
-        if tactic is not None and tactic in self._unfinished:  # even parsing it ended the process
+        if tactic is not None and tactic in self._unfinished:  # the process ended while only parsing it
             self.outcomes[tactic] = self._unfinished[tactic]
         elif tactic is not None:
-            if self.strike(tactic) >= CRASHES_ALONE or end.ending is Ending.TIMEOUT:
+            if self.count_crash(tactic) >= CRASHES_ALONE or end.ending is Ending.TIMEOUT:
                 self._unfinished[tactic] = Outcome(KINDS[end.ending], message=str(end))
         else:
             self._state_failed(end)
 
     def _state_failed(self, end: ReplEnded) -> None:
-        """Learn that the process ended over the state itself. Raises BackendDown."""
+        """Record that the process ended before it reached the state. Raises BackendDown."""
         self._failures += 1
         if self._failures >= TRIES and self.batch.path:
             self.give_up(f"the state cannot be shown: {end}")
         elif self._failures >= TRIES:
-            raise BackendDown(f"the REPL does not show the theorem: {end}") from end
+            raise BackendDown(f"the REPL cannot open the theorem: {end}") from end
 
     def give_up(self, reason: str) -> None:
         super().give_up(reason)

@@ -1,8 +1,7 @@
-"""Which constants a tactic's proof term uses: Lean is made to show the term. Pure.
+"""Finds the constants in a tactic's proof term, by making Lean print the term. Pure.
 
-In a second document each tactic works on one half of `let TERM := ?x; ?y`: afterwards the goal `?y` shows, as the
-value of TERM, what the tactic has put for its goal, with `pp.all`. Tactics inside one another have documents of their
-own, one for each depth.
+In a second document each tactic runs on the first half of `let TERM := ?x; ?y`. The goal `?y` then shows the tactic's
+proof term as the value of TERM, printed with `pp.all`. Nested tactics are in different documents, one for each depth.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ SHOW_ALL = (
     *(f"set_option pp.{name} true" for name in ("all", "proofs", "deepTerms")),
     "set_option pp.maxSteps 10000000",
 )
-"""Stand before the command in these documents."""
+"""Lines before the command in these documents."""
 
 _NAME = r"(?:(?:[^\W\d]|«[^»]*»)(?:[\w'!?✝]|«[^»]*»)*)"
 _TOKEN = re.compile(rf"(?<![\w'.?»✝])@?({_NAME}(?:\.{_NAME})*)(\.\{{)?")
@@ -36,24 +35,23 @@ _WORDS = {
     *("fun", "let", "have", "Type", "Sort", "Prop", "nat_lit", "match", "with", "if", "then", "else", "by", "in"),
     *("show", "from", "λ", "Π", "_"),
 }
-"""Of Lean's notation: no constants."""
+"""Words of Lean's notation, which are not constants."""
 
 
 def documents(code: str, tactics: Sequence[FoundTactic]) -> Iterator[tuple[str, list[int]]]:
-    """The command's text with what shows its tactics' terms, and the numbers of the tactics shown in it.
+    """The documents that show the terms of a command's tactics, each with the numbers of its tactics.
 
-    A tactic that runs for several goals is in none of them.
+    No document shows a tactic that runs for several goals.
     """
     shown = [number for number, tactic in enumerate(tactics) if tactic.state.hole is not None]
-    depths = {number: sum(tactics[other].holds(tactics[number]) for other in shown) for number in shown}
+    depths = {number: sum(tactics[outer].holds(tactics[number]) for outer in shown) for number in shown}
     for depth in sorted({*depths.values()}):
         numbers = [number for number in shown if depths[number] == depth]
         yield _document(code, [(number, tactics[number]) for number in numbers]), numbers
 
 
 def used(diagnostics: Sequence[Diagnostic], number: int) -> list[str]:
-    """The constants in the term that a tactic, given by its number, has put for its goal; sorted. Empty where Lean has
-    not come to show it."""
+    """The sorted constants in the proof term of the tactic with this number. Empty if Lean did not print the term."""
     for item in diagnostics:
         for goal in split_goals(item.message):
             if goal_tag(goal) != _numbered(_SHOW, number):
@@ -66,29 +64,29 @@ def used(diagnostics: Sequence[Diagnostic], number: int) -> list[str]:
 
 
 def names(term: str, local: set[str]) -> set[str]:
-    """The constants in a term that Lean printed with `pp.all`; `local`: names of its context."""
+    """The constants in a term that Lean printed with `pp.all`. `local`: the names of its hypotheses."""
     text = _UNIVERSE.sub("", _HOLE.sub(" ", _STRING.sub('""', term)))
     bound = {name for groups in _BINDERS.findall(text) for group in groups for name in group.split()}
-    found = set()
+    constants = set()
     for match in _TOKEN.finditer(_LEVELS.sub(".{", text)):
         name = match.group(1)
-        # A name with universe levels is a constant, whatever else has that name.
+        # A name with universe levels is a constant, even if a variable has the same name.
         if match.group(2) or not (name in local or name in bound or name in _WORDS or "✝" in name):
-            found.add(name)
-    return found
+            constants.add(name)
+    return constants
 
 
 def _document(code: str, tactics: Sequence[tuple[int, FoundTactic]]) -> str:
     text = ""
-    done = 0
+    copied = 0
     for number, tactic in sorted(tactics, key=lambda item: item[1].start):
-        if tactic.start < done:  # not beside the last one after all: a macro may have moved it
+        if tactic.start < copied:  # it overlaps the last one, because a macro has moved it
             continue
-        text += code[done : tactic.start] + "("
+        text += code[copied : tactic.start] + "("
         column = len(text) - (text.rfind("\n") + 1)
         text += ("\n" + " " * column).join([*_lines(code, number, tactic)]) + ")"
-        done = tactic.end
-    return text + code[done:]
+        copied = tactic.end
+    return text + code[copied:]
 
 
 def _lines(code: str, number: int, tactic: FoundTactic) -> Iterator[str]:

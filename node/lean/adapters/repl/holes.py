@@ -1,6 +1,6 @@
-"""Texts with tactics in place of a `sorry`. Pure.
+"""Fills a hole of a text with tactics. A hole is the place of a `sorry`. Pure.
 
-A proof state is kept as the text around its hole and the tactics in it, so it outlives the process that showed it.
+A proof state is stored as the text around its hole and the tactics in the hole, so it remains when its process ends.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Hole:
     before: str
     after: str
     tactic: bool
-    """Whether a tactic stands there; otherwise a term."""
+    """True for the place of a tactic, False for the place of a term."""
     every: bool = False
-    """All goals that are open there are in view, not the first one alone."""
+    """True when a tactic in the hole sees all open goals, False when it sees only the first one."""
 
     @property
     def column(self) -> int:
@@ -33,29 +33,29 @@ class Hole:
 
 @dataclass(frozen=True)
 class Filled:
-    """A text with tactics in its hole, the last of which is the one asked about. Lines are zero-based."""
+    """A text with tactics in its hole. The last tactic is the requested one. Lines are zero-based."""
 
     text: str
     first: int
-    """Line where that tactic begins."""
+    """First line of the last tactic."""
     sentinel: Position
-    """Behind it: speaks if Lean gets there."""
+    """Position of the sentinel after the last tactic. Its message shows that Lean reached it."""
     start: int
-    """Of the tactic in the text."""
+    """First character of the last tactic in the text."""
     indent: int
     """Columns by which its lines are indented."""
 
 
 def leaves_out(tactic: str) -> bool:
-    """Whether a tactic says itself that it leaves something without a proof."""
+    """True when a tactic contains `sorry` or a similar word, and so leaves something without a proof."""
     return bool(re.search(r"\b(sorry|admit|sorryAx|stop)\b", lex(tactic).code))
 
 
 def fill(hole: Hole, script: Sequence[str], tactic: str) -> Filled:
-    """The text with a script in its hole, then `tactic`, then a sentinel, and the end of what is left.
+    """The text with a script in its hole, then `tactic`, then a sentinel, then `sorry` for the remaining goals.
 
-    Only the main goal is in view, as in the REPL, unless the hole says otherwise; each tactic stands in parentheses, so
-    nothing behind it completes it.
+    The tactics see only the main goal, as in the REPL, unless `hole.every` is set. Each tactic is in parentheses, so
+    the text after it cannot complete it.
     """
     head = ("((" if hole.every else "(focus (") if hole.tactic else "(by focus ("
     column = hole.column + len(head)

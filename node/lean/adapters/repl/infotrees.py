@@ -1,7 +1,7 @@
-"""Info trees as the REPL writes them in JSON. Pure.
+"""Converts info trees to the REPL's JSON. Pure.
 
-Lean prints its trees as text. What the text leaves out is told as near as it can be: the kinds of a term's syntax come
-from its source, the expected type from Lean's steps, or else from the type that the term has.
+Lean prints its trees as text, which leaves out some fields. They are approximated: the kinds of a term's syntax come
+from its source, and its expected type comes from Lean's steps, or else from the term's type.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _KINDS = {
     "Choice": "ChoiceInfo",
     "DelabTerm": "DelabTermInfo",
 }
-"""By the word in brackets. Others are told as `CustomInfo`: clients know these kinds alone."""
+"""The REPL's kind of a node, by Lean's word in brackets. Other nodes are `CustomInfo`, because clients know only these
+kinds."""
 
 _STRUCTURE = {
     "null",
@@ -49,7 +50,7 @@ _STRUCTURE = {
     *(f"{syntax.PARSER}Tactic.{name}" for name in ("tacticSeq", "tacticSeq1Indented", "«tactic_<;>_»", "paren")),
     f"{syntax.PARSER}Term.byTactic",
 }
-"""Kinds of syntax that only hold tactics together."""
+"""Kinds of syntax that only group or combine tactics."""
 
 DECLARATION_NAME: syntax.Kinds = (f"{syntax.PARSER}Command.declId", ["ident", "null"])
 
@@ -90,7 +91,7 @@ class TermNode(msgspec.Struct, rename="camel"):
 
 
 class InfoNode(msgspec.Struct):
-    """A node and those below it."""
+    """A node and its children."""
 
     kind: str
     node: TacticNode | CommandNode | TermNode | None
@@ -99,7 +100,7 @@ class InfoNode(msgspec.Struct):
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a node's syntax stands, and the elaborator named behind it."""
+    """The position of a node's syntax, and its elaborator."""
 
     span: Span
     synthetic: bool
@@ -113,20 +114,20 @@ def tree_kind(info: Info) -> str:
 
 
 def printed_syntax(info: Info) -> str:
-    """The syntax that Lean prints below a tactic's head."""
+    """The syntax that Lean prints below the head of a tactic node."""
     lines = info.body
     ends = (number for number, line in enumerate(lines) if line.rstrip() in ("before", "before no goals"))
     return "\n".join(lines[: next(ends, len(lines))])
 
 
 def is_original(info: Info) -> bool:
-    """Whether the node's syntax stands in the source, and in no macro's expansion."""
+    """True when the node's syntax is in the source, and not in the expansion of a macro."""
     match = _PLACE.search(info.head)
     return match is None or not match.group(3)
 
 
 def is_substantive(info: Info) -> bool:
-    """Whether a tactic's node is more than what holds tactics together."""
+    """True for the node of a tactic that does more than group or combine other tactics."""
     text = printed_syntax(info)
     return syntax.is_node(text) and syntax.of_printed(text)[0] not in _STRUCTURE
 
@@ -135,19 +136,19 @@ def _is_tactic(info: Info) -> bool:
     return info.tactic is not None
 
 
-_KEPT: dict[str, Callable[[Info], bool]] = {
+_FILTERS: dict[str, Callable[[Info], bool]] = {
     "full": lambda info: True,
     "tactics": _is_tactic,
     "original": lambda info: _is_tactic(info) and is_original(info),
     "substantive": lambda info: _is_tactic(info) and is_substantive(info),
     "no_children": lambda info: True,
 }
-"""By the request's `infotree`, which nodes are told; `no_children` (LeanTree's addition) tells the roots alone."""
+"""Selects the nodes to write, by the request's `infotree`. `no_children` (LeanTree adds it) writes only the roots."""
 
 
 def asks(infotree: object) -> bool:
-    """Whether a request's `infotree` asks for trees."""
-    return isinstance(infotree, str) and infotree in _KEPT
+    """True when a request's `infotree` requests trees."""
+    return isinstance(infotree, str) and infotree in _FILTERS
 
 
 class Writer:
@@ -160,15 +161,15 @@ class Writer:
         self._in_declaration = False
 
     def nodes(self, trees: Sequence[Info], infotree: str) -> list[InfoNode]:
-        """The nodes of trees that the request's `infotree` keeps; the children of one left out stand in its place."""
-        kept = _KEPT[infotree]
+        """The nodes that the request's `infotree` selects. The children of an omitted node take its place."""
+        selected = _FILTERS[infotree]
         roots: list[InfoNode] = []
-        # In the order of the print, without recursion: trees are as deep as terms.
+        # In the printed order, without recursion, because trees are as deep as terms.
         todo: list[tuple[Info, list[InfoNode], InfoNode | None]] = [(tree, roots, None) for tree in reversed(trees)]
         while todo:
             info, siblings, parent = todo.pop()
             children, owner = siblings, parent
-            if kept(info):
+            if selected(info):
                 node = InfoNode(tree_kind(info), self._node(info, parent), [])
                 siblings.append(node)
                 children, owner = node.children, node
@@ -212,7 +213,7 @@ class Writer:
         binder = expression.endswith(_BINDER)
         expression = expression.removesuffix(_BINDER)
         source = self._source(place)
-        # The name of a declaration is told twice: as its identifier, and with its universes.
+        # A declaration's name has two nodes: its identifier, and the identifier with its universes.
         named = binder and self._in_declaration and self._last_binder == place.span
         kinds = DECLARATION_NAME if named else syntax.of_term(source, place.elaborator)
         self._last_binder = place.span if binder else None
@@ -222,7 +223,7 @@ class Writer:
         return node
 
     def _expected(self, node: TermNode, place: _Place, parent: InfoNode | None) -> str | None:
-        """The expected type. A node without an elaborator repeats the term of its parent."""
+        """The expected type, if Lean printed it. A node without an elaborator repeats the term of its parent."""
         if place.elaborator or parent is None or not isinstance(parent.node, TermNode):
             return self._layouts.next_expected(self._source(place))
         above = parent.node
@@ -250,6 +251,6 @@ def _place(info: Info) -> _Place | None:
 
 
 def _typed(text: str) -> tuple[str, str]:
-    """`TERM : TYPE` at the colon outside all brackets."""
+    """Split `TERM : TYPE` at the colon outside all brackets."""
     at = next((at for at in outside_brackets(text) if text.startswith(" : ", at)), None)
     return (text, "") if at is None else (text[:at], text[at + 3 :])

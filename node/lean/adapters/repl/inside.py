@@ -1,6 +1,6 @@
-"""What only Lean's info trees show of a command: its tactics, the goals that its proofs begin with, the trees.
+"""Adds information from Lean's info trees to an answer: a command's tactics, the root goals of its proofs, the trees.
 
-The command is elaborated once more for it, so that a client that asks for nothing of this waits for nothing of it.
+For this the command is elaborated a second time, so clients that do not request it do not pay for it.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ from node.lean.worker.process import WorkerEnded
 
 @dataclass(frozen=True)
 class Inside:
-    """Looks into one command."""
+    """The info trees of one command."""
 
     lean: Elaborator
     before: str
-    """The environment's text, empty or with a line break at its end."""
+    """The environment's text, empty or with a final line break."""
     code: str
-    ours: Sequence[str]
-    """Lines to stand before the command."""
+    inserted: Sequence[str]
+    """Lines before the command."""
     add: Callable[[ProofState], int]
-    """Gives a proof state its number."""
+    """Stores a proof state and returns its number."""
 
-    async def tell(self, request: Request, answer: CommandAnswer) -> None:
-        """Add to an answer what the request asks for. Raises WorkerEnded."""
-        trees_wanted = infotrees.asks(request.infotree)
-        if not (trees_wanted or request.all_tactics or request.root_goals or request.proof_trees):
+    async def complete(self, request: Request, answer: CommandAnswer) -> None:
+        """Add the requested information to an answer. Raises WorkerEnded."""
+        with_trees = infotrees.asks(request.infotree)
+        if not (with_trees or request.all_tactics or request.root_goals or request.proof_trees):
             return
-        prepared, shown = await self._traced(steps=trees_wanted or bool(request.all_tactics))
+        prepared, shown = await self._traced(steps=with_trees or bool(request.all_tactics))
         if request.root_goals:
             for root in roots(shown.trees, prepared, self.before):
                 place = prepared.place_of(root.start)
                 answer.sorries.append(Sorry("\n".join(root.goals), self.add(root.state), place, place))
         if request.all_tactics:
             answer.tactics = await self._tactics(shown, prepared)
-        if trees_wanted:
+        if with_trees:
             answer.infotree = infotrees.Writer(prepared, shown.layouts).nodes(shown.trees, request.infotree) or None
         if request.proof_trees:
             answer.proof_tree_edges = await self._proof_trees(shown, prepared) or None
 
     async def _traced(self, *, steps: bool) -> tuple[Prepared, Traced]:
-        """What Lean prints of the command's elaboration, and the text that it printed it of."""
-        printing = [*self.ours, *traced.TREES, *(traced.STEPS if steps else ())]
+        """The text of the second elaboration, and the info trees and layouts that Lean prints for it."""
+        printing = [*self.inserted, *traced.TREES, *(traced.STEPS if steps else ())]
         prepared = Prepared.of(self.before, self.code, printing)
         shown = traced.read((await self.lean.run(prepared.text)).diagnostics)
         shown.trees = [tree for tree in shown.trees if tree.command and prepared.offsets(tree.command) is not None]
         return prepared, shown
 
     async def _tactics(self, shown: Traced, prepared: Prepared) -> list[TacticReport]:
-        found = tactics(shown.trees, prepared, self.before)
+        command_tactics = tactics(shown.trees, prepared, self.before)
         return [
             TacticReport(
                 prepared.place_of(tactic.start),
@@ -71,15 +71,15 @@ class Inside:
                 self.add(tactic.state),
                 names,
             )
-            for tactic, names in zip(found, await self._constants(found), strict=True)
+            for tactic, names in zip(command_tactics, await self._constants(command_tactics), strict=True)
         ]
 
-    async def _constants(self, found: Sequence[FoundTactic]) -> list[list[str]]:
-        """The constants that each tactic uses; none where Lean does not come to an end with their terms."""
-        used: list[list[str]] = [[] for _ in found]
-        for text, numbers in constants.documents(self.code, found):
+    async def _constants(self, command_tactics: Sequence[FoundTactic]) -> list[list[str]]:
+        """The constants that each tactic uses; an empty list if Lean does not finish printing its term."""
+        used: list[list[str]] = [[] for _ in command_tactics]
+        for text, numbers in constants.documents(self.code, command_tactics):
             try:
-                shown = await self.lean.run(Prepared.of(self.before, text, [*self.ours, *constants.SHOW_ALL]).text)
+                shown = await self.lean.run(Prepared.of(self.before, text, [*self.inserted, *constants.SHOW_ALL]).text)
             except WorkerEnded:
                 continue
             for number in numbers:
@@ -87,17 +87,17 @@ class Inside:
         return used
 
     async def _proof_trees(self, shown: Traced, prepared: Prepared) -> list[list[ProofTreeEdge]]:
-        """By command, the edges of its proof trees. The whole text is traced for them, by processes of their own."""
+        """The edges of the proof trees of each command. Separate processes trace the whole text for them."""
         tracer = Tracer(self.lean.toolchain, Path.cwd(), TraceLimits(self.lean.seconds))
         file = await tracer.trace(self.before + self.code, "")
         line = self.before.count("\n")
-        found = []
+        edges = []
         for tree in shown.trees:
             start, end = (prepared.offsets(tree.command) if tree.command else None) or (0, 0)
-            mine = [each for each in file.theorems if start <= self._offset(each.start, line) < end]
-            found.append([edge for each in mine for edge in proof_trees.edges(each, self.code, line)])
-        return found
+            theorems = [each for each in file.theorems if start <= self._offset(each.start, line) < end]
+            edges.append([edge for each in theorems for edge in proof_trees.edges(each, self.code, line)])
+        return edges
 
     def _offset(self, place: tuple[int, int], line: int) -> int:
-        """A place in the whole text as a character of the command; -1 for one before it."""
+        """The character of the command at a position in the whole text; -1 if it is before the command."""
         return proof_trees.offset(self.code, place, line)

@@ -1,7 +1,7 @@
-"""What LeanTree's own REPL adds to answers: goals in their parts, and which of them share metavariables. Pure.
+"""The fields that LeanTree's REPL adds to answers: the parts of goals, and the metavariables that goals share. Pure.
 
-LeanTree's client splits goals into branches by these. Its REPL is a fork of the community's, with these fields in every
-answer; a session has them when it is told to.
+LeanTree's client uses them to split goals into branches. Its REPL is a fork of the community's with these fields in
+every answer. A `ReplSession` adds them if its `leantree` is set.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ VERIFIED = "OK"
 
 
 def goal_id(state: int, number: int) -> str:
-    """The name of a goal: of a proof state, by its place among the goals."""
+    """The id of a goal, from the number of its proof state and its index among the goals."""
     return f"_proofmesh.{state}.{number}"
 
 
 def goal_info(goal: str, name: str) -> GoalInfo:
-    """A printed goal in its parts."""
-    read = from_text(goal)
+    """The parts of a printed goal. `name`: its id."""
+    parts = from_text(goal)
     hypotheses = [
         HypothesisInfo(item.user_name, item.type, item.value, f"{name}.{number}")
-        for number, item in enumerate(read.hypotheses)
+        for number, item in enumerate(parts.hypotheses)
     ]
-    return GoalInfo(read.tag or ANONYMOUS, read.type, hypotheses, name)
+    return GoalInfo(parts.tag or ANONYMOUS, parts.type, hypotheses, name)
 
 
 def context(goals: Sequence[GoalInfo], printed: Sequence[str]) -> MetavariableContext:
-    """The metavariables that goals are, each with those that it mentions, by name or by the goal that one is."""
+    """The metavariables of the goals, each with the metavariables in its type. One that is a goal has the goal's id."""
     owners = {f"?{goal.username}": goal.id for goal in goals if goal.username != ANONYMOUS}
     return MetavariableContext(
         [
@@ -52,7 +52,7 @@ def context(goals: Sequence[GoalInfo], printed: Sequence[str]) -> MetavariableCo
 
 
 def verification(status: str) -> str:
-    """What is wrong with a step that led to a state of this status; `OK` when nothing is."""
+    """The error of a step that led to a state with this status; `OK` without an error."""
     if status == ProofStatus.HAS_METAVARIABLES:
-        return "Error: the step leaves metavariables that are no goals"
+        return "Error: the step leaves metavariables that are not goals"
     return status if status.startswith("Error: ") else VERIFIED

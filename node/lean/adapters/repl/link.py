@@ -1,8 +1,8 @@
-"""One REPL process and what it knows: environments of headers, and proof states of paths.
+"""Runs candidates on one REPL process, and keeps its environments by header and its proof states by path.
 
-The REPL's answers are not taken on trust. Its state without goals is a proof only if the candidate stands in the whole
-script, as a command, without an error: the REPL has lost goals, let placeholders pass, and accepted the theorem as its
-own proof.
+The REPL's answers are not trusted: some REPLs have lost goals, accepted placeholders, and accepted the theorem as its
+own proof. If a state has no goals left, the whole script with the candidate runs once more as a command, and the
+candidate is a proof only if that gives no error.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from node.lean.text.statement import statement_lines
 from node.lean.worker.plan import KINDS
 from node.lean.worker.reading import ALREADY_DECLARED, HEARTBEATS, MAX_GOALS, MAX_MESSAGE
 
-_OURS = re.compile(rf"{protocol.LEAN_ERROR}({'|'.join(Ending)}): ")
-"""How `proofmesh repl` says that its Lean came to no end."""
+_LEAN_ENDED = re.compile(rf"{protocol.LEAN_ERROR}({'|'.join(Ending)}): ")
+"""Start of the error of `proofmesh repl` for a command during which its Lean ended or timed out."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ReplState:
 
     number: int
     goals: tuple[str, ...]
-    """As Lean prints them, tags included."""
+    """The goals as Lean prints them, with tags."""
 
     @property
     def text(self) -> str:
@@ -46,61 +46,61 @@ class ReplState:
 
 @dataclass
 class ReplLink:
-    """A process, used for one thing at a time."""
+    """A REPL process with its environments and states. Use it for one request at a time."""
 
     process: ReplProcess
     header_seconds: float
     heartbeats: int
     imports: tuple[str, ...] = ()
-    """What it has imported first."""
+    """The imports of its first environment."""
     started_in: float = 0.0
-    """Seconds that it worked on its first environment."""
+    """Seconds that its first environment took."""
     warm: object = None
-    """The theorem that it worked on last."""
+    """The key of its last theorem."""
     _environments: dict[str, int] = field(default_factory=dict)
     _states: dict[StateKey, ReplState] = field(default_factory=dict)
 
     async def state(self, theorem: Theorem, header: str, path: Sequence[Step], limit: float) -> ReplState:
-        """The state at the end of a path, replayed from the last that is known.
+        """The state at the end of a path. The steps after the last known state are replayed.
 
         Raises BadStatement, NotReplayed, ReplEnded.
         """
-        done = len(path)
-        while done and state_key(theorem, path[:done]) not in self._states:
-            done -= 1
-        known = self._states.get(state_key(theorem, path[:done])) or await self._open(theorem, header, limit)
-        for number in range(done, len(path)):
-            known = await self._follow(known, path[number], limit)
-            self._states[state_key(theorem, path[: number + 1])] = known
-        return known
+        replayed = len(path)
+        while replayed and state_key(theorem, path[:replayed]) not in self._states:
+            replayed -= 1
+        state = self._states.get(state_key(theorem, path[:replayed])) or await self._open(theorem, header, limit)
+        for number in range(replayed, len(path)):
+            state = await self._follow(state, path[number], limit)
+            self._states[state_key(theorem, path[: number + 1])] = state
+        return state
 
     async def attempt(
-        self, theorem: Theorem, header: str, path: Sequence[Step], known: ReplState, tactic: str, limit: float
+        self, theorem: Theorem, header: str, path: Sequence[Step], state: ReplState, tactic: str, limit: float
     ) -> Outcome:
-        """What becomes of a candidate on a state. Raises ReplEnded."""
-        answer = await self.process.tactic(wrapped(tactic), known.number, limit)
+        """The outcome of a candidate on a state. Raises ReplEnded."""
+        answer = await self.process.tactic(wrapped(tactic), state.number, limit)
         if isinstance(answer, Refusal):
             return await self._refused(answer.message)
         errors = _errors(answer.messages)
         if errors:
             return _error(errors[0])
         if answer.sorries:
-            return Outcome(OutcomeKind.ERROR, message="it leaves something without a proof")
+            return Outcome(OutcomeKind.ERROR, message=USES_SORRY)
         if answer.goals is msgspec.UNSET or not answer.goals:
             return await self._confirmed(theorem, header, path, tactic, limit)
         return outcome_of(answer.goals)
 
     async def parser_refuses(self, header: str, tactic: str, limit: float) -> str:
-        """What Lean's parser says of a candidate that is not to be elaborated; empty when it parses.
+        """The error of Lean's parser for a candidate, without elaborating it; empty if it parses. Raises ReplEnded.
 
-        REPLs that elaborate what could be parsed run half a `repeat` for ever. Raises ReplEnded.
+        Some REPLs elaborate the part of a candidate that parses, and run an incomplete `repeat` for ever.
         """
         lines = [INDENT + line for line in wrapped(tactic).split("\n")]
         answer = await self._command(header, ["theorem _root_.True : True := by", *lines], limit)
         return next((error[:MAX_MESSAGE] for error in _errors(answer.messages) if ALREADY_DECLARED not in error), "")
 
     async def environment(self, header: str) -> int:
-        """The environment behind a header. Raises BadStatement, ReplEnded."""
+        """The number of the environment after a header. Raises BadStatement, ReplEnded."""
         number = self._environments.get(header)
         if number is None:
             request = Request(cmd=self._with_options(header))
@@ -116,10 +116,10 @@ class ReplLink:
         return number
 
     def _with_options(self, header: str) -> str:
-        """The header with the worker's options, before those that it sets itself."""
+        """The header with the worker's options after its imports, so that options of the header override them."""
         lines = header.split("\n") if header else []
         first = import_lines(header)
-        # As in verification, where the statement is a term: a free name is an error, not one more binder.
+        # As in verification, where the statement is a term: an unbound name is an error, not an implicit binder.
         options = [f"set_option maxHeartbeats {self.heartbeats}", "set_option autoImplicit false"]
         return "\n".join([*lines[:first], *options, *lines[first:]])
 
@@ -128,39 +128,42 @@ class ReplLink:
         if errors := _errors(answer.messages):
             raise BadStatement(errors[0])
         if len(answer.sorries) != 1 or answer.sorries[0].proof_state is None:
-            raise ReplEnded(Ending.DIED, "the REPL showed no proof state for a `sorry`")
-        known = ReplState(answer.sorries[0].proof_state, tuple(split_goals(answer.sorries[0].goal)))
-        self._states[state_key(theorem, ())] = known
-        return known
+            raise ReplEnded(Ending.DIED, "the REPL returned no proof state for a `sorry`")
+        state = ReplState(answer.sorries[0].proof_state, tuple(split_goals(answer.sorries[0].goal)))
+        self._states[state_key(theorem, ())] = state
+        return state
 
-    async def _follow(self, known: ReplState, step: Step, limit: float) -> ReplState:
-        """The state behind a step. Raises NotReplayed, ReplEnded."""
-        after = await self._replay(known, wrapped(step.tactic), limit)
+    async def _follow(self, state: ReplState, step: Step, limit: float) -> ReplState:
+        """The state after a step. Raises NotReplayed, ReplEnded."""
+        after = await self._replay(state, wrapped(step.tactic), limit)
         followed = step.layout[step.branch]
         number = sum(map(len, step.layout))
         if len(after.goals) != number:
-            raise NotReplayed(f"{step.tactic[:60]!r} left {number} goals, and now {len(after.goals)}")
+            raise NotReplayed(
+                f"the path to the state did not replay: {step.tactic[:60]!r} left {number} goals before, and now "
+                f"{len(after.goals)}"
+            )
         if len(followed) == number:
             return after
-        # The other branches' goals are put off; after a full turn those kept stand in their order again.
-        turn = "; ".join("rotate_left 1" if goal in followed else "sorry" for goal in range(number))
-        return await self._replay(after, f"({turn})", limit)
+        # Close the goals of the other branches with `sorry`. After a full rotation the followed goals are in order.
+        rotation = "; ".join("rotate_left 1" if goal in followed else "sorry" for goal in range(number))
+        return await self._replay(after, f"({rotation})", limit)
 
-    async def _replay(self, known: ReplState, tactic: str, limit: float) -> ReplState:
-        answer = await self.process.tactic(tactic, known.number, limit)
+    async def _replay(self, state: ReplState, tactic: str, limit: float) -> ReplState:
+        answer = await self.process.tactic(tactic, state.number, limit)
         if isinstance(answer, Refusal):
             await self._check_handle(answer.message)
-            raise NotReplayed(f"the path to the state did not replay: {_said(answer.message)}")
+            raise NotReplayed(f"the path to the state did not replay: {_lean_message(answer.message)}")
         if errors := _errors(answer.messages):
             raise NotReplayed(f"the path to the state did not replay: {errors[0]}")
         if answer.goals is msgspec.UNSET:
-            raise ReplEnded(Ending.DIED, "the REPL showed no goals")
+            raise ReplEnded(Ending.DIED, "the REPL returned no goals")
         return ReplState(answer.proof_state, tuple(answer.goals))
 
     async def _confirmed(
         self, theorem: Theorem, header: str, path: Sequence[Step], tactic: str, limit: float
     ) -> Outcome:
-        """What Lean says of the whole script with the candidate at its end, as a command."""
+        """The outcome of the whole script, with the candidate at its end, as a command."""
         statement = statement_lines("example", theorem)
         begin: list[str] = []
 
@@ -172,6 +175,7 @@ class ReplLink:
         answer = await self._command(header, [*statement, *lines], limit)
         errors = [message for message in answer.messages if message.severity == "error"]
         place = len(statement) + _row(lines, wrapped(tactic).split("\n")) + 1
+        # "unsolved goals" before the candidate are goals that it leaves open; any other error is the candidate's.
         for message in errors:
             before = (message.pos.line, message.pos.column) < (place, len(begin[0]))
             if not (before and message.data.startswith("unsolved goals")):
@@ -179,33 +183,37 @@ class ReplLink:
         if errors:
             return outcome_of(split_goals(errors[0].data))
         if "sorry" not in "\n".join(lines) and any(_uses_sorry(message) for message in answer.messages):
-            return Outcome(OutcomeKind.ERROR, message="it leaves something without a proof")
+            return Outcome(OutcomeKind.ERROR, message=USES_SORRY)
         return Outcome(OutcomeKind.PROVED)
 
     async def _command(self, header: str, lines: Sequence[str], limit: float) -> CommandAnswer:
-        """The answer to a theorem behind a header. Raises BadStatement, ReplEnded."""
+        """The answer to a theorem below a header. Raises BadStatement, ReplEnded."""
         environment = await self.environment(header)
         answer = await self.process.command(Request(cmd="\n".join(lines), env=environment), limit)
         if isinstance(answer, Refusal):
-            if (ours := _OURS.match(answer.message)) is not None:
-                raise ReplEnded(Ending(ours.group(1)), answer.message)
+            if (ended := _LEAN_ENDED.match(answer.message)) is not None:
+                raise ReplEnded(Ending(ended.group(1)), answer.message)
             raise ReplEnded(Ending.DIED, f"the REPL refused a command: {answer.message}")
         return answer
 
     async def _refused(self, message: str) -> Outcome:
         await self._check_handle(message)
-        if (ours := _OURS.match(message)) is not None:
-            return Outcome(KINDS[Ending(ours.group(1))], message=_said(message))
-        return _error(_said(message))
+        if (ended := _LEAN_ENDED.match(message)) is not None:
+            return Outcome(KINDS[Ending(ended.group(1))], message=_lean_message(message))
+        return _error(_lean_message(message))
 
     async def _check_handle(self, message: str) -> None:
-        """Raises ReplEnded when the process has forgotten a state: that says nothing about a tactic."""
+        """Raises ReplEnded if the process has lost a state, which says nothing about the tactic."""
         if message.strip() == protocol.UNKNOWN_PROOF_STATE:
-            raise ReplEnded(Ending.DIED, "the REPL has forgotten a proof state")
+            raise ReplEnded(Ending.DIED, "the REPL has lost a proof state")
+
+
+USES_SORRY = "it leaves something without a proof"
+"""The error of a candidate that closes its goals with `sorry`."""
 
 
 def wrapped(tactic: str) -> str:
-    """A tactic in parentheses: it must be a tactic block on its own terms."""
+    """A tactic in parentheses, so that it must be a complete tactic block."""
     first, *others = indent_tactic(tactic, "")
     return "\n".join(["(" + first, *(" " + line for line in others), ")"])
 
@@ -214,13 +222,13 @@ def outcome_of(goals: Sequence[str]) -> Outcome:
     """The outcome of a tactic that left goals."""
     size = sum(map(len, goals))
     if size > MAX_GOALS:
-        message = f"it leaves {len(goals)} goals of {size} characters; at most {MAX_GOALS} are passed on"
+        message = f"it leaves {len(goals)} goals of {size} characters; the limit is {MAX_GOALS} characters"
         return Outcome(OutcomeKind.ERROR, message=message)
     return Outcome(OutcomeKind.GOALS, factorise(goals))
 
 
 def _row(lines: Sequence[str], block: Sequence[str]) -> int:
-    """Where the candidate's lines begin: the only place where they all stand, up to bullets before the first."""
+    """The row where the candidate's lines start. The first of these lines may have bullets in front."""
     for row in range(len(lines) - len(block), -1, -1):
         if all(lines[row + number].endswith(line) for number, line in enumerate(block)):
             return row
@@ -236,7 +244,7 @@ def _error(message: str) -> Outcome:
     return Outcome(kind, message=message[:MAX_MESSAGE])
 
 
-def _said(message: str) -> str:
+def _lean_message(message: str) -> str:
     return message.removeprefix(protocol.LEAN_ERROR)
 
 

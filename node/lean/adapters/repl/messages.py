@@ -1,4 +1,4 @@
-"""Lean's messages as the REPL tells them: of a command by their places, of a tactic without. Pure."""
+"""Converts Lean's messages to the REPL's: those of a command have positions, those of a tactic do not. Pure."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ _METAVARIABLES = re.compile(
 _KERNEL = re.compile(r"\(kernel\) |fail to show termination|failed to infer structural recursion")
 
 _TRACE = re.compile(r"^\[[\w.]+\] ?", re.MULTILINE)
-"""Begins a trace of Lean's, by its class; its lines are indented."""
+"""Start of a trace message of Lean: its class. The following lines of the trace are indented."""
 
 _TRACERS = {"trace", "trace_state", "dbg_trace"}
-"""Tactics whose messages are traces without a class; they stand at the tactic's first word."""
+"""Tactics whose messages are traces without a class. The position of such a message is the tactic's first word."""
 
 
 _INFORMATION = 3
-"""Severity of what is no error and no warning."""
+"""The severity of a message that is neither an error nor a warning."""
 
 
 @dataclass
-class Inside:
-    """What Lean says of a tactic."""
+class TacticMessages:
+    """The messages and traces of a tactic."""
 
     messages: list[ReplMessage] = field(default_factory=list)
     traces: list[str] = field(default_factory=list)
 
 
 def of_command(diagnostics: Sequence[Diagnostic], prepared: Prepared) -> list[ReplMessage]:
-    """The messages of a command, with their places in it."""
-    told = []
+    """The messages of a command, with their positions in it."""
+    command_messages = []
     for item in diagnostics:
         whole = item.full_range or item.range
         start = prepared.place(whole.start)
         if start is not None:
             end = prepared.place(whole.end) or prepared.place_of(len(prepared.code))
-            told.append(ReplMessage(severity_name(item), item.message, start, end))
-    return told
+            command_messages.append(ReplMessage(severity_name(item), item.message, start, end))
+    return command_messages
 
 
-def in_tactic(diagnostics: Sequence[Diagnostic], filled: Filled) -> Inside:
-    """The messages and traces of a tactic; the REPL gives them no places."""
-    inside = Inside()
+def in_tactic(diagnostics: Sequence[Diagnostic], filled: Filled) -> TacticMessages:
+    """The messages and traces of a tactic, without positions, as in the REPL."""
+    inside = TacticMessages()
     lines = filled.text.split("\n")
     for item in diagnostics:
         if not is_inside(item, filled):
@@ -65,13 +65,13 @@ def in_tactic(diagnostics: Sequence[Diagnostic], filled: Filled) -> Inside:
 
 
 def is_inside(item: Diagnostic, filled: Filled) -> bool:
-    """Whether a message is about the tactic, and not about what stands around it, perhaps in the same line."""
+    """True for a message about the tactic. False for one about the text around it, which may be in the same line."""
     start, begin = (item.full_range or item.range).start, position(filled.text, filled.start)
     return (begin.line, begin.character) <= (start.line, start.character) < (filled.sentinel.line, 0)
 
 
 def status(diagnostics: Sequence[Diagnostic], filled: Filled, sorry: bool) -> str:
-    """The status of a proof without goals, by what Lean says of it as a whole."""
+    """The status of a proof without goals, from Lean's messages about the whole proof."""
     if sorry:
         return ProofStatus.HAS_SORRY
     for item in diagnostics:
@@ -83,24 +83,24 @@ def status(diagnostics: Sequence[Diagnostic], filled: Filled, sorry: bool) -> st
 
 
 def failure(diagnostics: Sequence[Diagnostic], filled: Filled) -> str:
-    """Why Lean did not get to the end of a tactic."""
+    """The error because of which Lean did not reach the end of a tactic."""
     inside = [item for item in diagnostics if item.is_error and is_inside(item, filled)]
     for item in inside:
         if PARSER_MESSAGE.match(item.message):
             line = item.range.start.line - filled.first + 1
             return f"<input>:{line}:{_column(item, filled)}: {item.message}"
-    others = [item for item in diagnostics if item.is_error]
-    return (inside or others)[0].message if inside or others else "Lean did not reach the end of the tactic"
+    errors = inside or [item for item in diagnostics if item.is_error]
+    return errors[0].message if errors else "Lean did not reach the end of the tactic"
 
 
 def _column(item: Diagnostic, filled: Filled) -> int:
-    """Column of a message in the tactic's own text."""
+    """The column of a message in the tactic's text."""
     line = filled.text.split("\n")[item.range.start.line]
     return max(0, characters(line, item.range.start.character) - filled.indent)
 
 
 def _traces(item: Diagnostic, lines: Sequence[str]) -> list[str]:
-    """The traces in a message; none when it is another message."""
+    """The traces in a message; empty if it is not a trace message."""
     text = item.message.strip()
     starts = [match.start() for match in _TRACE.finditer(text)]
     if starts and starts[0] == 0:

@@ -1,4 +1,4 @@
-"""Options that a request sets for its command: `setOptions`, as `lean-interact` sends it. Pure."""
+"""Reads the options in a request's `setOptions`, a field of `lean-interact`. Pure."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from node.lean.adapters.repl.protocol import BadRequest
 
 _NAME = re.compile(r"[^\W\d][\w'!?]*(?:\.[^\W\d][\w'!?]*)*")
 
-_OURS = {"Elab.async"}
-"""Left alone: Lean's server elaborates in threads by itself."""
+_IGNORED = {"Elab.async"}
+"""Options that are not set: Lean's server always elaborates in threads."""
 
 
 def lines(options: Sequence[Any] | None) -> list[str]:
-    """The lines that set a request's options. Raises BadRequest."""
+    """The `set_option` lines for a request's options. Raises BadRequest."""
     return [line for option in options or () for line in _line(option)]
 
 
 def _line(option: Any) -> list[str]:
     match option:
         case [[*parts], bool() | int() | str() as value] if _NAME.fullmatch(name := ".".join(map(str, parts))):
-            if name in _OURS:
+            if name in _IGNORED:
                 return []
             return [f"set_option {name} {_value(value)}"]
         case _:
-            raise BadRequest(f"Could not parse as a valid JSON command:\n`setOptions` has no option in {option!r}")
+            raise BadRequest(
+                f"Could not parse as a valid JSON command:\n`setOptions`: {option!r} is not an option; use "
+                "[[NAME_PART, ...], VALUE]"
+            )
 
 
 def _value(value: bool | int | str) -> str:

@@ -1,6 +1,6 @@
-"""A command behind its environment, as Lean gets it: lines of ours may stand before it. Pure.
+"""The text that Lean elaborates for a command: the environment's text, inserted lines, the command. Pure.
 
-All that Lean says is about places of this text; clients know the command alone.
+Lean's messages have positions in this text. Clients need positions in the command, so this module converts them.
 """
 
 from __future__ import annotations
@@ -19,54 +19,54 @@ from node.lean.trace.infotree import Span
 from node.lean.worker.framing import Position
 
 _END = re.compile(r"end\b")
-"""Ends a section or namespace, and with it the options that were set inside."""
+"""Ends a section or namespace, which also resets the options that were set inside."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The text for Lean, and where the command's lines are in it. Lines are zero-based."""
+    """The text for Lean, with the positions of the command's lines. Lines are zero-based."""
 
     text: str
     code: str
     """The command alone."""
     rows: tuple[int, ...]
-    """By line of the command, its line in the text."""
+    """The line in `text` of each line of the command."""
 
     @classmethod
-    def of(cls, before: str, code: str, ours: Sequence[str] = ()) -> Prepared:
-        """`before`: the environment's text, empty or with a line break at its end; `ours`: lines to stand before the
-        command, behind its imports, and again wherever an `end` may have undone them."""
+    def of(cls, before: str, code: str, inserted: Sequence[str] = ()) -> Prepared:
+        """`before`: the environment's text, empty or with a final line break. `inserted`: lines that are added after
+        the imports of the command, and again after each `end`, which may reset them."""
         lines = code.split("\n")
-        lexed = lex(code) if ours else None
+        lexed = lex(code) if inserted else None
         closed = [bool(_END.match(line)) for line in lexed.code.split("\n")] if lexed and not lexed.problem else []
         first = 0 if before else import_lines(code)
         written = before.split("\n")[:-1]
         rows = []
         for number, line in enumerate(lines):
-            if ours and (number == first or (number > first and closed and closed[number - 1])):
-                written += ours
+            if inserted and (number == first or (number > first and closed and closed[number - 1])):
+                written += inserted
             rows.append(len(written))
             written.append(line)
         return cls("\n".join(written), code, tuple(rows))
 
     def position(self, offset: int) -> Position:
-        """The place in the text of a character of the command, as the language server counts."""
+        """The position in the text of a character of the command, in the language server's units."""
         row, column = self._row(offset)
         return Position(self.rows[row], utf16(self._lines[row][:column]))
 
     def place(self, position: Position) -> CommandPosition | None:
-        """The place in the command of a place in the text; None for one that is not in the command."""
-        row = self._found.get(position.line)
+        """The position in the command for a position in the text; None if it is outside the command."""
+        row = self._row_of_line.get(position.line)
         return None if row is None else CommandPosition(row + 1, characters(self._lines[row], position.character))
 
     def place_of(self, offset: int) -> CommandPosition:
-        """The place in the command of one of its characters."""
+        """The position in the command of one of its characters."""
         row, column = self._row(offset)
         return CommandPosition(row + 1, column)
 
     def offsets(self, span: Span) -> tuple[int, int] | None:
-        """A span of Lean's (lines from 1, columns in characters) as characters of the command; None for one that begins
-        elsewhere."""
+        """The start and end characters in the command of Lean's span (lines from 1, columns in characters); None if the
+        span starts outside the command."""
         start = self._offset(*span.start)
         if start is None:
             return None
@@ -79,16 +79,16 @@ class Prepared:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """By line of the command, its first character."""
+        """The first character of each line of the command."""
         return [0, *accumulate(len(line) + 1 for line in self._lines)]
 
     @cached_property
-    def _found(self) -> dict[int, int]:
-        """By line of the text, the command's line."""
+    def _row_of_line(self) -> dict[int, int]:
+        """The command's line for a line of the text."""
         return {line: row for row, line in enumerate(self.rows)}
 
     def _offset(self, line: int, column: int) -> int | None:
-        row = self._found.get(line - 1)
+        row = self._row_of_line.get(line - 1)
         return None if row is None else min(self._starts[row] + column, len(self.code))
 
     def _row(self, offset: int) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""A REPL process of any make, and one exchange with it. Its known faults end it, each with an Ending of its own.
+"""Runs a REPL process and exchanges one request and answer at a time. If it misbehaves, it is killed.
 
-It has no time limit of its own, so it is killed at ours; it may die at any command; it may write anything to its
-standard output; and it and what it has started may take all memory.
+Any implementation of the REPL's protocol may run here. A REPL has no time limit, so it is killed after ours. It may
+crash at any command, write anything to standard output, and use all memory, together with its child processes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from node.lean.adapters.repl.protocol import (
 from node.lean.process.child import ConfinedChild, Ending
 
 MOST_OUTPUT = 16 * 2**20
-"""Bytes between a request and its answer: a flood beyond that. Answers have kilobytes."""
+"""Most bytes from a request to the end of its answer. Ordinary answers have kilobytes."""
 
 
 class ReplEnded(Exception):
-    """The process is gone; the text says why."""
+    """The process has ended or was killed; the text says why."""
 
     def __init__(self, ending: Ending, reason: str) -> None:
         super().__init__(reason)
@@ -37,7 +37,7 @@ class ReplEnded(Exception):
 
 @dataclass
 class ReplProcess:
-    """A running REPL. `start`, then `ask` one thing at a time."""
+    """A running REPL. Call `start`, then `command` or `tactic`, one request at a time."""
 
     child: ConfinedChild
     commands: int = 0
@@ -54,9 +54,9 @@ class ReplProcess:
         folder: str | None = None,
         keeper: Sequence[str] = (),
     ) -> ReplProcess:
-        """Start a process. Raises OSError when there is no such program.
+        """Start a process. Raises OSError if it cannot be run.
 
-        `memory_mb`: what it, and what it starts, may take beyond the memory noted by `header_done`.
+        `memory_mb`: memory limit of the process and its descendants, in addition to the memory at `header_done`.
         """
         child = await ConfinedChild.start(
             command,
@@ -64,7 +64,7 @@ class ReplProcess:
             keeper=keeper,
             folder=folder,
             memory_mb=memory_mb,
-            tree=True,  # `lake env repl` and its like start the REPL as a child of theirs
+            tree=True,  # commands such as `lake env repl` start the REPL as a child process
             stdin=asyncio.subprocess.PIPE,
             line_bytes=MOST_OUTPUT,
         )
@@ -80,33 +80,33 @@ class ReplProcess:
         return self.child.alive
 
     def header_done(self) -> None:
-        """Note the memory that it takes now, before it has anything to prove: it does not count towards the limit."""
+        """Record the current memory, after the header and before any proof. It does not count towards the limit."""
         self.child.guard.base_mb = self.child.own_mb()
 
     async def command(self, request: Request, limit: float) -> CommandAnswer | Refusal:
         """The answer to a `cmd`. Raises ReplEnded."""
         answer = await self._ask(request, limit)
         if isinstance(answer, ReplTacticAnswer):
-            raise await self._ended(Ending.DIED, "it answered a command with a proof state")
+            raise await self._ended(Ending.DIED, "the REPL answered a command with a proof state")
         return answer
 
     async def tactic(self, tactic: str, state: int, limit: float) -> ReplTacticAnswer | Refusal:
         """The answer to a `tactic`. Raises ReplEnded."""
         answer = await self._ask(Request(tactic=tactic, proof_state=state), limit)
         if isinstance(answer, CommandAnswer):
-            raise await self._ended(Ending.DIED, "it answered a tactic with an environment")
+            raise await self._ended(Ending.DIED, "the REPL answered a tactic with an environment")
         return answer
 
     async def kill(self) -> None:
-        """Kill the process with its group, and wait for its end."""
+        """Kill the process with its process group, and wait for its end."""
         await self.child.kill()
 
     def resident_mb(self) -> float:
-        """Memory of its own, and of what it has started, in MB."""
+        """Memory of the process and its descendants in MB, without mapped files."""
         return self.child.own_mb()
 
     def grown_mb(self) -> float:
-        """Memory in MB that it has taken since `header_done`."""
+        """Memory in MB that it has added since `header_done`."""
         return self.child.guard.grown_mb()
 
     async def _ask(self, request: Request, limit: float) -> Answer:
@@ -114,13 +114,14 @@ class ReplProcess:
         started = time.monotonic()
         try:
             async with self.child.guard, asyncio.timeout(limit):
-                with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # reading finds its end, with why
+                # A write error means that the process is dead. Reading the answer reports that, with the reason.
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     self.child.stdin.write(write(request))
                     await self.child.stdin.drain()
                 answer = await self._answer()
         except TimeoutError:
             raise await self._ended(Ending.TIMEOUT, f"no answer in {limit:g} s") from None
-        except asyncio.CancelledError:  # its next answer would be the one to this request
+        except asyncio.CancelledError:  # the next request would get the answer to this one
             await self.kill()
             raise
         finally:
@@ -130,7 +131,7 @@ class ReplProcess:
         return answer
 
     async def _answer(self) -> Answer | None:
-        """The next answer, past whatever else was written; None when the process wrote its last, or too much."""
+        """The next answer, after any other output; None if the process has ended or wrote too much."""
         block: list[bytes] = []
         written = 0
         while written < MOST_OUTPUT:
@@ -148,7 +149,7 @@ class ReplProcess:
                 block.clear()
             if not line:
                 return None
-        self.child.note(f"more than {MOST_OUTPUT} bytes and no answer")
+        self.child.note(f"no answer in {MOST_OUTPUT} bytes of output")
         return None
 
     async def _ended(self, ending: Ending, reason: str) -> ReplEnded:

@@ -1,8 +1,9 @@
-"""Proof trees as LeanTree's own REPL tells them: a step for each goal that a tactic works on. Pure.
+"""Makes the proof trees of LeanTree's REPL: an edge for each step of a tactic on a goal. Pure.
 
-LeanTree builds its trees from these edges and replays them; what it cannot replay it records as an error. The steps are
-those of a trace: atomic where Lean accepts the split proof. LeanTree would split them again by their places: so one of
-a block's steps has the place of them all, and the others have none, which makes LeanTree take their texts as they are.
+LeanTree builds its trees from these edges and replays them. If it cannot replay an edge, it records an error. The steps
+are those of a trace, which are atomic if Lean accepts the split proof. LeanTree would split them again by their
+positions. So one step of a block has the position of the whole block, and the others have none, which makes LeanTree
+use their texts unchanged.
 """
 
 from __future__ import annotations
@@ -38,24 +39,27 @@ class ProofTreeEdge(msgspec.Struct, rename="camel"):
 
 
 def edges(theorem: TracedTheorem, code: str, line: int) -> list[ProofTreeEdge]:
-    """The edges of a theorem's blocks, block by block; none where one of them has no tree.
+    """The edges of a theorem's blocks, block by block; empty if one of the blocks has no tree.
 
-    `code`: the command that the theorem stands in; `line`: lines of the traced text before it.
+    `code`: the command with the theorem. `line`: number of lines of the traced text before the command.
     """
     if theorem.error or any(block.problem or not block.steps for block in theorem.blocks):
         return []
-    found: list[ProofTreeEdge] = []
+    tree_edges: list[ProofTreeEdge] = []
     for number, block in enumerate(theorem.blocks):
         start = offset(code, block.start, line) + len("by")
         inside = lex(code[start:]).code  # comments are blank there
         start += len(inside) - len(inside.lstrip())
         finish = CommandPosition(block.end[0] - line, block.end[1])
-        found += _block(block, f"_proofmesh.{theorem.start[0]}.{number}", _place(code, start), finish)
-    return found
+        tree_edges += _block(block, f"_proofmesh.{theorem.start[0]}.{number}", _place(code, start), finish)
+    return tree_edges
 
 
 def offset(code: str, place: Position, line: int) -> int:
-    """A place in a text, of which the command begins behind so many lines, as a character of the command; -1 before."""
+    """The character of the command at a position of a text; -1 if the position is before the command.
+
+    `line`: number of lines of the text before the command.
+    """
     row = place[0] - line - 1
     return -1 if row < 0 else sum(len(text) + 1 for text in code.split("\n")[:row]) + place[1]
 
@@ -72,34 +76,36 @@ def _block(block: TracedBlock, name: str, start: CommandPosition, finish: Comman
         counter += 1
         return goal_info(goal, f"{name}.{counter}")
 
-    left: list[list[GoalInfo]] = []
-    """By step, the goals that it leaves."""
+    goals_after: list[list[GoalInfo]] = []
+    """The goals after each step."""
     placed = next((step for step in block.steps if _may_have_a_place(step)), block.steps[-1])
     for step in block.steps:
-        before = _goals_before(step, block.steps, left) or [fresh(goal) for goal in step.goals]
-        kept = _kept(step)
-        made = [fresh(goal) for goal in step.after[: len(step.after) - kept]]
-        left.append([*made, *before[len(before) - kept :]])
+        before = _goals_before(step, block.steps, goals_after) or [fresh(goal) for goal in step.goals]
+        unchanged = _unchanged(step)
+        new_goals = [fresh(goal) for goal in step.after[: len(step.after) - unchanged]]
+        goals_after.append([*new_goals, *before[len(before) - unchanged :]])
         place = (start, finish) if step is placed else (None, None)
-        yield ProofTreeEdge(step.tactic, before[0], made, *place)
+        yield ProofTreeEdge(step.tactic, before[0], new_goals, *place)
 
 
-def _goals_before(step: TracedStep, steps: Sequence[TracedStep], left: Sequence[Sequence[GoalInfo]]) -> list[GoalInfo]:
-    """The goals that a step works on, as its parent has left them; none for the first step."""
+def _goals_before(
+    step: TracedStep, steps: Sequence[TracedStep], goals_after: Sequence[Sequence[GoalInfo]]
+) -> list[GoalInfo]:
+    """The goals before a step, which its parent step has left; empty for the first step."""
     if step.parent < 0:
         return []
-    return [left[step.parent][index] for index in steps[step.parent].layout[step.branch]]
+    return [goals_after[step.parent][index] for index in steps[step.parent].layout[step.branch]]
 
 
 def _may_have_a_place(step: TracedStep) -> bool:
-    """Whether LeanTree leaves a step with a place as it is: it takes `with` apart, and orders goals by places."""
+    """True when LeanTree does not change a step with a position: it splits `with`, and orders goals by positions."""
     return len(step.goals) == 1 and not _WITH.match(step.tactic)
 
 
-def _kept(step: TracedStep) -> int:
-    """How many of the other goals a step leaves as they are: they stand behind those that it makes."""
+def _unchanged(step: TracedStep) -> int:
+    """The number of goals, after the first, that a step does not change. They come after the goals that it makes."""
     count = 0
-    others = step.goals[1:]
-    while count < min(len(others), len(step.after)) and others[-1 - count] == step.after[-1 - count]:
+    side_goals = step.goals[1:]
+    while count < min(len(side_goals), len(step.after)) and side_goals[-1 - count] == step.after[-1 - count]:
         count += 1
     return count

@@ -1,6 +1,6 @@
-"""What crosses the pipe of the community REPL's protocol, as typed structs: JSON objects, a blank line behind each.
+"""The messages of the community REPL's protocol as typed structs: JSON objects, with a blank line after each.
 
-Positions are lines from 1 and columns from 0, in characters; those of a tactic's messages are 0.
+Positions are lines from 1 and columns from 0, in characters. In a tactic's messages, both are 0.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from node.lean.worker.framing import Diagnostic
 UNKNOWN_ENVIRONMENT = "Unknown environment."
 UNKNOWN_PROOF_STATE = "Unknown proof state."
 UNKNOWN_PICKLED_STATE = "Unknown proof State."
-"""The REPL writes it like this where a state is to be pickled."""
+"""The REPL's spelling when a state is to be pickled."""
 
 
 class ProofStatus(enum.StrEnum):
-    """What the REPL says of a proof state; a kernel error is a text of its own."""
+    """The REPL's texts for the status of a proof state, except for kernel errors, which are other texts."""
 
     COMPLETED = "Completed"
     OPEN = "Incomplete: open goals remain"
@@ -30,17 +30,17 @@ class ProofStatus(enum.StrEnum):
 
 
 LEAN_ERROR = "Lean error:\n"
-"""Begins the answer to a tactic that Lean did not accept."""
+"""Start of the answer to a tactic that Lean rejects."""
 
 
 class Request(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Any request: which one it is, its fields say. Those that are not known are passed over, as the REPL does."""
+    """Any request. Its fields decide which one it is. Unknown fields are ignored, as in the REPL."""
 
     cmd: str | None = None
     path: str | None = None
-    """A file to read in place of `cmd`."""
+    """A file to read instead of `cmd`."""
     env: int | None = None
-    """The environment to start from; without one, an empty one, and the command may import."""
+    """The environment to start from. Without it the environment is empty, and the command may import."""
     tactic: str | None = None
     proof_state: int | None = None
     pickle_to: str | None = None
@@ -49,11 +49,11 @@ class Request(msgspec.Struct, rename="camel", omit_defaults=True):
     all_tactics: bool | None = None
     root_goals: bool | None = None
     infotree: Any = None
-    """full, tactics, original or substantive; anything else asks for nothing."""
+    """full, tactics, original or substantive; any other value requests no tree."""
     set_options: list[Any] | None = None
-    """Options of this command alone: pairs of a name's parts and a value. `lean-interact`'s addition."""
+    """Options for this command only: pairs of a name's parts and a value. `lean-interact` adds this field."""
     proof_trees: bool | None = None
-    """Asks for the edges of proof trees. LeanTree's addition."""
+    """Requests the edges of proof trees. LeanTree adds this field."""
 
 
 class CommandPosition(msgspec.Struct, frozen=True):
@@ -74,16 +74,16 @@ class ReplMessage(msgspec.Struct, rename="camel"):
 
 
 _SEVERITIES = {1: "error", 2: "warning"}
-"""By the language server's numbers; the others are `info`."""
+"""Names of severities, by the language server's numbers; all others are `info`."""
 
 
 def severity_name(item: Diagnostic) -> str:
-    """A diagnostic's severity as the REPL writes it."""
+    """The REPL's name for a diagnostic's severity."""
     return _SEVERITIES.get(item.severity, "info")
 
 
 class HypothesisInfo(msgspec.Struct, rename="camel"):
-    """A name of a goal's context. LeanTree's addition."""
+    """A hypothesis or variable of a goal. LeanTree adds it."""
 
     username: str
     type: str
@@ -93,7 +93,7 @@ class HypothesisInfo(msgspec.Struct, rename="camel"):
 
 
 class GoalInfo(msgspec.Struct):
-    """A goal in its parts. LeanTree's addition."""
+    """A goal in its parts. LeanTree adds it."""
 
     username: str
     """Its tag, or `[anonymous]`."""
@@ -103,7 +103,7 @@ class GoalInfo(msgspec.Struct):
 
 
 class MetavariableDeclaration(msgspec.Struct, rename="camel"):
-    """A metavariable, and which others its goal mentions. LeanTree's addition."""
+    """A metavariable, with the metavariables in its goal. LeanTree adds it."""
 
     mvar_id: str
     user_name: str
@@ -113,13 +113,13 @@ class MetavariableDeclaration(msgspec.Struct, rename="camel"):
 
 
 class MetavariableContext(msgspec.Struct):
-    """The metavariables that are goals. LeanTree's addition."""
+    """The metavariables that are goals. LeanTree adds it."""
 
     decls: list[MetavariableDeclaration]
 
 
 class Sorry(msgspec.Struct, rename="camel", omit_defaults=True):
-    """A `sorry`, with the proof state in its place."""
+    """A `sorry`, with the proof state at its place."""
 
     goal: str
     proof_state: int | None = None
@@ -140,24 +140,24 @@ class TacticReport(msgspec.Struct, rename="camel"):
 
 
 class CommandAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Answer to `cmd`, `path`, and to the pickling of environments."""
+    """The answer to `cmd`, to `path`, and to pickling an environment."""
 
     env: int
     messages: list[ReplMessage] = []
     sorries: list[Sorry] = []
     tactics: list[TacticReport] = []
     infotree: Any = None
-    """Of `infotrees.InfoNode`s, where the request asks for them."""
+    """`infotrees.InfoNode`s, if requested."""
     proof_tree_edges: Any = None
-    """By command, of `leantree.ProofStep`s, where the request asks for them."""
+    """`proof_trees.ProofTreeEdge`s for each command, if requested."""
 
 
 class ReplTacticAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Answer to `tactic`."""
+    """The answer to `tactic`."""
 
     proof_state: int
     goals: list[str] | msgspec.UnsetType = msgspec.UNSET
-    """Some answers of real processes lack them."""
+    """Missing in some answers of real REPLs."""
     proof_status: str = ""
     """A ProofStatus, or the kernel's error."""
     messages: list[ReplMessage] = []
@@ -166,17 +166,17 @@ class ReplTacticAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
     goal_infos: list[GoalInfo] | msgspec.UnsetType = msgspec.UNSET
     mctx_after: MetavariableContext | msgspec.UnsetType = msgspec.UNSET
     step_verification: str | msgspec.UnsetType = msgspec.UNSET
-    """LeanTree's additions, as the two before it: `OK`, or what is wrong with the step."""
+    """`OK`, or the error of the step. LeanTree adds this field and the two before it."""
 
 
 class Refusal(msgspec.Struct):
-    """Answer when there is no other."""
+    """The answer if there is an error instead of a result."""
 
     message: str
 
 
 class BadRequest(ValueError):
-    """What came is no request; the text is what the REPL would say."""
+    """The text is not a request; the message is like the REPL's."""
 
 
 Answer = CommandAnswer | ReplTacticAnswer | Refusal
@@ -185,11 +185,11 @@ _request = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
 
 MOST_STARTS = 64
-"""Opening braces of a garbled answer at which the answer is looked for."""
+"""Most opening braces of an output that are tried as the start of an answer."""
 
 
 def read_request(text: str) -> Request:
-    """A request. Raises BadRequest."""
+    """Parse a request. Raises BadRequest."""
     try:
         raw = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -200,23 +200,23 @@ def read_request(text: str) -> Request:
         raise BadRequest(f"Could not parse as a valid JSON command:\n{error}") from error
     commands = (request.cmd, request.path, request.tactic, request.pickle_to)
     if all(item is None for item in (*commands, request.unpickle_env_from, request.unpickle_proof_state_from)):
-        raise BadRequest("Could not parse as a valid JSON command:\nno `cmd`, `tactic` or other command in it")
+        raise BadRequest("Could not parse as a valid JSON command:\nit has no `cmd`, `tactic` or other command")
     if request.tactic is not None and request.proof_state is None:
-        raise BadRequest("Could not parse as a valid JSON command:\n`tactic` without `proofState`")
+        raise BadRequest("Could not parse as a valid JSON command:\n`tactic` needs `proofState`")
     if request.pickle_to is not None and request.env is None and request.proof_state is None:
-        raise BadRequest("Could not parse as a valid JSON command:\n`pickleTo` without `env` or `proofState`")
+        raise BadRequest("Could not parse as a valid JSON command:\n`pickleTo` needs `env` or `proofState`")
     return request
 
 
 def write(item: Request | Answer) -> bytes:
-    """A request or an answer, with the blank line that ends it."""
+    """Encode a request or an answer, with a final blank line."""
     return _encoder.encode(item) + b"\n\n"
 
 
 def read_answer(text: str) -> Answer | None:
-    """The answer in what a process has written up to a blank line; None when there is none: then it is garbage.
+    """The answer in the output of a process up to a blank line; None if it contains no answer.
 
-    Other output may stand before the answer, and even in its line.
+    Other output may come before the answer, even in the same line.
     """
     for start in _starts(text):
         try:

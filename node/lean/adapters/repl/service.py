@@ -1,12 +1,12 @@
 """`proofmesh repl`: the community REPL's protocol on standard input and output, over a Lean worker.
 
-Tools that were written for the REPL run on any toolchain with it, with nothing to build. Beyond the REPL, a command
-that hangs, or takes too much memory, is an error of that command: environments and proof states outlive it.
+With it, tools for the REPL run on any toolchain, without building a REPL. Unlike in the REPL, a command that hangs or
+uses too much memory is only an error of that command: environments and proof states remain.
 
-`--install-stand-in FOLDER` writes a folder that `lean-interact` and `leantree` take for a REPL that Lake has built, and
-that starts this one with the flags given beside it.
+`--install-stand-in FOLDER` writes a folder that `lean-interact` and `leantree` accept as a REPL built by Lake. It
+starts this REPL with the other flags of the command line.
 
-Exit code: 0 at the end of input, 2 wrong configuration, or no Lean as configured.
+Exit code: 0 at the end of input, 2 for a wrong configuration or a Lean that cannot be used.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DONE, WRONG = 0, 2
 
 CONFINED = "PROOFMESH_CONFINED"
-"""Set for a REPL that is confined already, and what it starts with it."""
+"""Set in the environment of a REPL that is already confined, together with the processes that it starts."""
 
 
 @dataclass
@@ -44,30 +44,30 @@ class ReplSettings:
     """Wall-clock limit of a command or tactic."""
 
     heartbeats: Positive = 200_000
-    """Lean's `maxHeartbeats`, unless a command sets another (Lean's default is the same)."""
+    """Lean's `maxHeartbeats`, unless a command sets it (Lean's default is the same)."""
 
     memory_mb: Megabytes = 4096
-    """Memory at which a command is ended."""
+    """Memory limit of a command."""
 
     sandbox: bool = True
-    """Confine the Lean process as far as the system allows: no network, files read-only, no processes of its own."""
+    """Confine the Lean process as far as the system allows: no network, read-only files, no child processes."""
 
     leantree: bool = False
-    """Add the fields of LeanTree's own REPL to every answer: goals in their parts, and how they hang together."""
+    """Add the fields of LeanTree's own REPL to every answer: the parts of goals, and the metavariables they share."""
 
     install_stand_in: Path | None = None
-    """Write a folder that tools take for a REPL built by Lake, and end. Its `.lake/build/bin/repl` starts this REPL
+    """Write a folder that tools accept as a REPL built by Lake, and exit. Its `.lake/build/bin/repl` starts this REPL
     with the other flags given here; `lean-toolchain` names the version; `bin/lake` is for machines without Lake."""
 
     config: Path | None = None
-    """A TOML file: its section [lean] gives the defaults of the flags for Lean."""
+    """A TOML file. Its section [lean] has the defaults of the flags for Lean."""
 
     lean: Annotated[LeanSettings, tyro.conf.arg(name="")] = field(default_factory=LeanSettings)
     """Which Lean, with which project and header."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point. Returns the exit code."""
     from common import config
 
     file = config.config_file(argv)
@@ -78,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def serve(settings: ReplSettings) -> int:
-    """Answer until the end of input; returns the exit code."""
+    """Answer requests until the end of input. Returns the exit code."""
     from node.lean.adapters.repl.session import ReplSession
     from node.lean.holes.elaborator import Elaborator, ReplOptions
     from node.lean.toolchain.find import find
@@ -106,7 +106,7 @@ async def serve(settings: ReplSettings) -> int:
 
 
 def _install(settings: ReplSettings, folder: Path, toolchain: LeanToolchain) -> int:
-    """Write the stand-in; returns the exit code."""
+    """Write the stand-in folder. Returns the exit code."""
     from common import config
     from node.lean.adapters.repl import stand_in
 
@@ -132,12 +132,12 @@ def _install(settings: ReplSettings, folder: Path, toolchain: LeanToolchain) -> 
 
 
 def _absolute(text: str) -> str:
-    """A setting that names a folder from anywhere; others, such as a toolchain's name, as they are."""
+    """An absolute path for a setting that names a folder. Other settings, such as a toolchain's name, stay the same."""
     return str(Path(text).absolute()) if text and Path(text).is_dir() else text
 
 
 async def converse(session: ReplSession, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer every request of a stream, in order, until it ends or nobody reads the answers."""
+    """Answer all requests of a stream in order, until it ends or the reader of the answers closes its end."""
     from node.lean.adapters.repl.protocol import write
 
     async for request in requests(source):
@@ -149,7 +149,7 @@ async def converse(session: ReplSession, source: BinaryIO, sink: BinaryIO) -> No
 
 
 async def requests(source: BinaryIO) -> AsyncIterator[str]:
-    """The requests of a stream: what stands between blank lines. One that begins with `#` or `--` is a comment."""
+    """The requests of a stream, separated by blank lines. A block that starts with `#` or `--` is a comment."""
     block: list[str] = []
     async for line in _lines(source):
         if line.strip():
@@ -163,7 +163,7 @@ async def requests(source: BinaryIO) -> AsyncIterator[str]:
 
 
 async def _lines(source: BinaryIO) -> AsyncIterator[str]:
-    """Lines as they come. A thread reads them: standard input may be a file, a pipe or a terminal."""
+    """The lines of a stream as they arrive. A thread reads them: the stream may be a file, a pipe or a terminal."""
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[bytes] = asyncio.Queue()
 

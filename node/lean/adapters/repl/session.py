@@ -1,7 +1,7 @@
-"""What a REPL client has built: environments and proof states, and what a request makes of them.
+"""A REPL client's session: stores its environments and proof states, and answers its requests.
 
-Both are texts here, not objects of a Lean process. So they outlive every process, and a tactic that hangs Lean or kills
-it fails alone. The price: each step elaborates its theorem again, which takes milliseconds for small ones.
+Both are stored as texts, not as objects of a Lean process. They remain when a process ends, and a tactic that hangs or
+kills Lean fails alone. The cost: each step elaborates its theorem again, which takes milliseconds for small theorems.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class ReplSession:
     """Answers requests, one after the other."""
 
     def __init__(self, elaborator: Elaborator, header: str = "", *, leantree: bool = False) -> None:
-        """`header`: what an environment begins with that imports nothing by itself; `leantree`: answers have the fields
-        that LeanTree's REPL adds."""
+        """`header`: the header of new environments whose command imports nothing. `leantree`: add the fields of
+        LeanTree's REPL to answers."""
         self._lean = elaborator
         self._header = header
         self._leantree = leantree
@@ -44,7 +44,7 @@ class ReplSession:
         self._states: list[ProofState] = []
 
     async def answer(self, text: str) -> Answer:
-        """The answer to a request, whatever it is."""
+        """The answer to a request; a Refusal for errors of any kind."""
         try:
             return await self._answer(protocol.read_request(text))
         except (protocol.BadRequest, pickles.BadPickle) as error:
@@ -55,7 +55,7 @@ class ReplSession:
             return Refusal(f"Lean does not start, or a file cannot be read or written: {error}")
 
     async def _answer(self, request: Request) -> Answer:
-        """By its fields, looked at in the order of the REPL."""
+        """The answer to a request. Its fields decide its kind, in the same order as in the REPL."""
         if request.tactic is not None:
             return await self._tactic(request.tactic, request.proof_state or 0)
         if request.pickle_to is not None:
@@ -85,14 +85,14 @@ class ReplSession:
         return CommandAnswer(len(self._environments) - 1)
 
     def _unpickle_state(self, request: Request, path: Path) -> Answer:
-        # The state's text holds its whole environment: one that is named as well has only to exist.
+        # The state's text contains its whole environment. If the request names one too, it only has to exist.
         if request.env is not None and not self._has_environment(request.env):
             return Refusal(protocol.UNKNOWN_ENVIRONMENT)
         return self._shown(pickles.read_state(path))
 
     def _shown(self, state: ProofState) -> ReplTacticAnswer:
-        """A state as an answer tells it, under a number of its own."""
-        return self._told(self._add(state), state, state.status)
+        """Store a state under a new number. Returns the answer that shows it."""
+        return self._tactic_answer(self._add(state), state, state.status)
 
     # --- commands ---------------------------------------------------------------------------------------------------
 
@@ -102,13 +102,13 @@ class ReplSession:
     async def _command(self, request: Request) -> Answer:
         if request.env is not None and not self._has_environment(request.env):
             return Refusal(protocol.UNKNOWN_ENVIRONMENT)
-        ours = options.lines(request.set_options)
+        option_lines = options.lines(request.set_options)
         code = request.cmd if request.cmd is not None else Path(request.path or "").read_text(encoding="utf-8")
         before = self._header if request.env is None else self._environments[request.env]
         if request.env is None and re.search(r"^[ \t]*import\b", lex(code).code, re.MULTILINE):
             before = ""
         before = before + "\n" if before else ""
-        prepared = Prepared.of(before, code, ours)
+        prepared = Prepared.of(before, code, option_lines)
         mentioned = mentions(code)
         elaborated = await self._lean.run(prepared.text, [prepared.position(item.start) for item in mentioned])
         answer = CommandAnswer(0, messages.of_command(elaborated.diagnostics, prepared))
@@ -116,15 +116,14 @@ class ReplSession:
             for entry in self._sorries(before + code, item.moved(len(before)), goals):
                 entry.pos, entry.end_pos = prepared.place_of(item.start), prepared.place_of(item.end)
                 answer.sorries.append(entry)
-        await Inside(self._lean, before, code, ours, self._add).tell(request, answer)
-        # What is not closed in itself would swallow the commands behind it.
+        await Inside(self._lean, before, code, option_lines, self._add).complete(request, answer)
+        # A text with an unclosed bracket, string or comment would swallow the commands after it.
         self._environments.append(before.rstrip("\n") if lex(code).problem else before + code)
         answer.env = len(self._environments) - 1
         return answer
 
     def _sorries(self, text: str, mention: Mention, goals: Goals, closed: str = "") -> list[Sorry]:
-        """The proof states in place of a `sorry`, numbered. `closed`: their status without goals, if it is not their
-        own."""
+        """Store the proof states at a `sorry`. `closed`: their status without goals, see `ProofState.closed`."""
         tactic = goals.term is None
         shown = goals.tactic if tactic and mention.many else goals.tactic[:1] if tactic else (goals.term or "",)
         one_place = not (mention.many and len(shown) > 1)
@@ -145,7 +144,7 @@ class ReplSession:
             return Refusal(protocol.UNKNOWN_PROOF_STATE)
         state = self._states[number]
         if state.hole is None:
-            return Refusal(f"{protocol.LEAN_ERROR}this `sorry` runs for several goals; write one for each of them")
+            return Refusal(f"{protocol.LEAN_ERROR}this `sorry` runs for several goals; write one `sorry` for each goal")
         if problem := lex(tactic).problem or ("" if tactic.strip() else "an empty tactic"):
             return Refusal(f"{protocol.LEAN_ERROR}<input>:1:0: {problem}")
         filled = fill(state.hole, state.script, tactic)
@@ -154,12 +153,12 @@ class ReplSession:
         elaborated = await self._lean.run(filled.text, [filled.sentinel, *places])
         if not _reached(elaborated, filled):
             return Refusal(protocol.LEAN_ERROR + messages.failure(elaborated.diagnostics, filled))
-        left = elaborated.goals[0].tactic
+        open_goals = elaborated.goals[0].tactic
         sorries = [
             entry
             for place, (item, goals) in enumerate(zip(mentioned, elaborated.goals[1:], strict=True))
             for entry in self._sorries(
-                filled.text, item, goals, status_around(left, place, len(mentioned), state.sorry) or state.closed
+                filled.text, item, goals, status_around(open_goals, place, len(mentioned), state.sorry) or state.closed
             )
         ]
         return self._next(state, tactic, filled, elaborated, sorries)
@@ -168,17 +167,17 @@ class ReplSession:
         self, state: ProofState, tactic: str, filled: Filled, elaborated: ElaboratedCommand, sorries: list[Sorry]
     ) -> Answer:
         inside = messages.in_tactic(elaborated.diagnostics, filled)
-        # Lean goes on behind some errors, with `sorry` in place of what was wrong.
+        # After some errors Lean continues, with `sorry` in place of the wrong term.
         sorry = state.sorry or leaves_out(tactic) or any(item.severity == "error" for item in inside.messages)
         reached = ProofState(state.hole, (*state.script, tactic), elaborated.goals[0].tactic, sorry, state.closed)
         step = ProofStatus.OPEN if reached.goals else messages.status(elaborated.diagnostics, filled, sorry)
-        answer = self._told(self._add(reached), reached, step if reached.goals else reached.closed or step)
+        answer = self._tactic_answer(self._add(reached), reached, step if reached.goals else reached.closed or step)
         if self._leantree:
             answer.step_verification = leantree_fields.verification(step)
         answer.messages, answer.traces, answer.sorries = inside.messages, inside.traces, sorries
         return answer
 
-    def _told(self, number: int, state: ProofState, status: str) -> ReplTacticAnswer:
+    def _tactic_answer(self, number: int, state: ProofState, status: str) -> ReplTacticAnswer:
         answer = ReplTacticAnswer(number, list(state.goals), status)
         if self._leantree:
             goals = [
@@ -195,7 +194,7 @@ class ReplSession:
 
 
 def _in_tactic(filled: Filled, tactic: str) -> list[Mention]:
-    """Every `sorry` of a tactic, where it stands in the text behind the tactic's begin."""
+    """Each `sorry` in a tactic, with positions from the tactic's start in the text."""
     length = filled.text.index(f'trace "{SENTINEL}"', filled.start) - filled.start
     return mentions(filled.text[filled.start : filled.start + length].rstrip().removesuffix(")")) if tactic else []
 

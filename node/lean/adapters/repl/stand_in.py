@@ -1,7 +1,7 @@
-"""A folder that tools take for the community's REPL, built by Lake, and that starts ours.
+"""Writes a folder that tools accept as the community's REPL built by Lake, and that starts our REPL.
 
 Such tools run `lake env FOLDER/.lake/build/bin/repl`, and read Lean's version from `FOLDER/lean-toolchain`. The folder
-has all of these, a `lake` included, for machines that have none.
+has both files, and a `lake` for machines without Lake.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ TOOLCHAIN = Path("lean-toolchain")
 SETTINGS = Path("proofmesh.toml")
 
 _MARK = "# proofmesh: stand-in"
-"""A line of every script in such a folder; others are not written over."""
+"""A line of every script in such a folder. Files without it are not overwritten."""
 
 _PACKAGES = Path(__file__).parents[4]
-"""Where this package lies: the scripts run in other folders."""
+"""The folder of the package `node`, because the scripts run in other folders."""
 
 
 class NotOurs(ValueError):
-    """The folder has something else under one of the names; the text says what."""
+    """The folder has another file with one of the names; the text says which."""
 
 
 def install(folder: Path, lean_version: str, settings: str, flags: Sequence[str]) -> None:
-    """Write the folder, or write it anew. Raises NotOurs, OSError.
+    """Write the folder, or overwrite an earlier one. Raises NotOurs, OSError.
 
-    `settings`: what its proofmesh.toml says; `flags`: more flags of `proofmesh repl`.
+    `settings`: the text of its proofmesh.toml. `flags`: more flags of `proofmesh repl`.
     """
     folder = folder.absolute()
     for name in (REPL, LAKE):
         path = folder / name
         if path.exists() and _MARK not in path.read_bytes().decode(errors="replace"):
-            raise NotOurs(f"{path} is there and was not written by proofmesh; name another folder")
+            raise NotOurs(f"{path} exists and was not written by proofmesh; use another folder")
     write_whole(_made(folder / SETTINGS), settings.encode())
     write_whole(_made(folder / TOOLCHAIN), f"leanprover/lean4:v{lean_version}\n".encode())
     for name, script in ((REPL, _repl(folder, flags)), (LAKE, _lake(lean_version))):
@@ -62,12 +62,12 @@ PYTHONPATH={path}${{PYTHONPATH:+:$PYTHONPATH}} exec {shlex.join(command)} "$@"
 
 def _lake(lean_version: str) -> str:
     return f"""#!/bin/sh
-{_MARK} for Lean's `lake`: what tools ask of it to start a REPL, and no more
+{_MARK} for Lean's `lake`: it has only the commands with which tools start a REPL
 case "$1" in
     --version) echo "Lake (proofmesh's stand-in; Lean version {lean_version})" ;;
     build) ;;
     env) shift; [ $# -eq 0 ] && exec env; exec "$@" ;;
-    *) echo "this lake is proofmesh's stand-in: it knows env, build and --version; install Lean's own for '$1'" >&2
+    *) echo "lake: '$1' needs Lean's own lake: proofmesh's stand-in has only env, build and --version" >&2
        exit 1 ;;
 esac
 """

@@ -1,4 +1,4 @@
-"""What a client has built, as texts: environments, and proof states in them. Pure."""
+"""The proof states of a REPL session, stored as texts. Pure."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from node.lean.adapters.repl.protocol import ProofStatus
 
 
 class ProofState(msgspec.Struct, frozen=True):
-    """Where a tactic can be run: a hole of a text, and the tactics in it so far."""
+    """A state on which a tactic can run: a hole of a text, and the tactics in the hole so far."""
 
     hole: Hole | None
-    """None where there is no one place: a `sorry` that runs for several goals."""
+    """None if there is no single place: a `sorry` that runs for several goals."""
     script: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     sorry: bool = False
-    """Whether something in the script has no proof."""
+    """True when the script leaves something without a proof."""
     closed: str = ""
-    """Its status once no goal is left, where that is not for the script to say: the proof around it is not done."""
+    """Its status when no goal is left, if the proof around the hole decides it; empty if the script decides it."""
 
     @property
     def status(self) -> str:
-        """What is left to do, as far as the state itself shows it; Lean may know more of a state without goals."""
+        """The status that the state itself shows. For a state without goals, Lean may report an error as well."""
         if self.goals:
             return ProofStatus.OPEN
         return self.closed or (ProofStatus.HAS_SORRY if self.sorry else ProofStatus.COMPLETED)
 
 
 def status_around(left: Sequence[str], place: int, places: int, sorry: bool) -> str:
-    """The status of a `sorry` in a tactic, once it is filled: its proof is part of one that the tactic goes on with.
+    """The status of a `sorry` in a tactic after it is proved, given the proof around it; empty if this decides nothing.
 
-    `left`: the goals that the tactic leaves; `place`: of `places` such holes, which one this is, from 0; `sorry`: the
-    proof so far leaves something out. Holes behind this one are not filled yet when it is.
+    `left`: the goals that the tactic leaves. `place`: the number of this `sorry` among `places` in the tactic, from 0.
+    `sorry`: the proof so far leaves something out. They are proved in order, so later ones are still open.
     """
     if left or place < places - 1:
         return ProofStatus.HAS_METAVARIABLES

@@ -1,4 +1,4 @@
-"""Kinds of syntax, from what Lean prints of syntax, or from its source where it prints none. Pure."""
+"""Finds the kinds of syntax nodes, from Lean's printed syntax, or from the source if Lean prints none. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOKEN = re.compile(
 PARSER = "Lean.Parser."
 
 _PARSER_NAMES = {"Attr", "Command", "Level", "Module", "Syntax", "Tactic", "Term"}
-"""Lean prints kinds without `Lean.Parser.`; the names that follow there."""
+"""The names after `Lean.Parser.`, a prefix that Lean does not print."""
 
 _IDENTIFIER = re.compile(r"(?:[^\W\d]|«[^»]*»)(?:[\w.'!?]|«[^»]*»)*")
 _MACRO = re.compile(r"_aux_.*___macroRules_(.*)_\d+$")
@@ -20,14 +20,14 @@ _ELABORATOR = re.compile(r"Lean\.Elab\.(Term|Command|Tactic)\.(?:elab|eval|expan
 _SAME = ("theorem", "example", "abbrev", "instance", "axiom", "opaque", "inductive", "structure", "coinductive")
 
 _DECLARATIONS = {"def": "definition", "class": "structure", **{word: word for word in _SAME}}
-"""By keyword, the name of a declaration's kind."""
+"""The name of a declaration's kind, by keyword."""
 
 _KEYWORD = re.compile(rf"\b({'|'.join(_DECLARATIONS)})\b")
 
 _TERMS = {"Term.parenthesized": "Term.paren", "Term.ident": "ident", "Term.numLit": "num", "Term.strLit": "str"}
 
 Kinds = tuple[str, list[str]]
-"""A node's kind, and those of its parts."""
+"""A node's kind, and the kinds of its parts."""
 
 
 def of_printed(text: str) -> Kinds:
@@ -56,17 +56,17 @@ def of_printed(text: str) -> Kinds:
 
 
 def is_node(text: str) -> bool:
-    """Whether a printed piece of syntax is a node: an atom or an identifier has no name."""
+    """True when a printed piece of syntax is a node, and not an atom or an identifier."""
     return text.lstrip()[:1] in ("(", "[")
 
 
 def kind_name(printed: str) -> str:
-    """The whole name of a kind that Lean prints without `Lean.Parser.`."""
+    """The full name of a kind that Lean prints without `Lean.Parser.`."""
     return PARSER + printed if printed.split(".")[0] in _PARSER_NAMES else printed
 
 
 def of_term(source: str, elaborator: str) -> Kinds:
-    """The kinds of a term, of which Lean prints no syntax: by its source, or by its elaborator's name."""
+    """The kinds of a term, from its source or its elaborator's name, because Lean does not print its syntax."""
     if source in ("Prop", "Type", "Sort"):
         return f"{PARSER}Term.{source.lower()}", [source]
     if _IDENTIFIER.fullmatch(source) and elaborator in ("", "Lean.Elab.Term.elabIdent"):
@@ -79,7 +79,7 @@ def of_term(source: str, elaborator: str) -> Kinds:
 
 
 def of_command(source: str, elaborator: str) -> Kinds:
-    """The kinds of a command, of which Lean prints no syntax."""
+    """The kinds of a command, from its source and its elaborator's name, because Lean does not print its syntax."""
     if elaborator.endswith(".elabEoi"):
         return f"{PARSER}Command.eoi", ["«»"]
     if elaborator.endswith(".elabDeclaration") and (match := _KEYWORD.search(source)):
@@ -89,7 +89,7 @@ def of_command(source: str, elaborator: str) -> Kinds:
 
 
 def by_elaborator(elaborator: str) -> str:
-    """The kind that an elaborator is for, as its name says it; `null` where it does not."""
+    """The kind of syntax in an elaborator's name; `null` if the name contains none."""
     if match := _MACRO.search(elaborator.replace("«", "").replace("»", "")):
         return f"«{match.group(1)}»"
     if match := _ELABORATOR.match(elaborator):

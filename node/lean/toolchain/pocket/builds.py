@@ -1,7 +1,8 @@
-"""The builds of pocket Lean in the cache: those in use are held, and old ones that nobody holds are deleted.
+"""Locks the builds of pocket Lean in the cache while they are in use, and deletes old unused builds.
 
-A process that runs Lean from a build holds a shared lock on the build's seal for as long as it lives; whoever deletes
-a build takes that lock alone first. The system lets go of both when their process dies, however it dies.
+A process that runs Lean from a build holds a shared lock on the build's seal until the process ends. A process that
+deletes a build first takes an exclusive lock on the seal. The system releases both locks when their process ends, also
+after a crash.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ import shutil
 from pathlib import Path
 
 SEAL = "BUILT"
-"""Inside a built directory, written last: the key it was built for, then the size in bytes and path of every file."""
+"""A file in a built directory, written last. It has the build's key, then the size in bytes and path of each file."""
 
-KEPT = 2
-"""Builds that stay: the one of today, and the one that the other branch or checkout comes back to."""
+MOST_BUILDS = 2
+"""Builds that stay in the cache: the current one, and one of another branch or checkout."""
 
 _held: list[int] = []
-"""Open files whose locks last as long as this process."""
+"""Descriptors of locked seals. They stay open, and so locked, until this process ends."""
 
 
 def hold(directory: Path) -> bool:
-    """Keep a build from being deleted while this process lives; False when it has just been deleted."""
+    """Protect a build from deletion until this process ends. Returns False if it has just been deleted."""
     try:
         descriptor = os.open(directory / SEAL, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -33,16 +34,16 @@ def hold(directory: Path) -> bool:
         os.close(descriptor)
         return False
     _held.append(descriptor)
-    with contextlib.suppress(PermissionError):  # somebody else's cache: there it counts by the time of its build
+    with contextlib.suppress(PermissionError):  # another user's cache: the seal then keeps the time of the build
         os.utime(directory / SEAL)
     return True
 
 
-def prune(cache: Path, keep: int = KEPT) -> list[Path]:
-    """Delete all builds in `cache` but the `keep` last used ones and those that a process holds; returns them."""
-    used = sorted(cache.glob(f"pocket-*/{SEAL}"), key=_last_used, reverse=True)
-    pruned = [seal.parent for seal in used[keep:] if _take_away(seal)]
-    for each in cache.glob(".pruned-pocket-*"):  # also those of a process that was killed here
+def prune(cache: Path, keep: int = MOST_BUILDS) -> list[Path]:
+    """Delete all builds in `cache` except the `keep` last used ones and locked ones. Returns the deleted builds."""
+    seals = sorted(cache.glob(f"pocket-*/{SEAL}"), key=_last_used, reverse=True)
+    pruned = [seal.parent for seal in seals[keep:] if _take_away(seal)]
+    for each in cache.glob(".pruned-pocket-*"):  # includes those of a process that was killed between rename and here
         shutil.rmtree(each, ignore_errors=True)
     return pruned
 
@@ -50,12 +51,12 @@ def prune(cache: Path, keep: int = KEPT) -> list[Path]:
 def _last_used(seal: Path) -> float:
     try:
         return seal.stat().st_mtime
-    except FileNotFoundError:  # another process prunes, too
+    except FileNotFoundError:  # another process is pruning
         return 0.0
 
 
 def _take_away(seal: Path) -> bool:
-    """Rename the build of a seal out of the way, unless it is held or already gone."""
+    """Rename the build of a seal, to delete it. Returns False if the build is locked or already gone."""
     try:
         descriptor = os.open(seal, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -64,8 +65,9 @@ def _take_away(seal: Path) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not _is_there(seal, descriptor):
             return False
-        seal.parent.rename(seal.parent.with_name(f".pruned-{seal.parent.name}"))  # so it is whole or absent
-    except OSError:  # held, of another user, or a killed process left one of this name (deleted below)
+        # The rename is atomic, so other processes see either the complete build or none.
+        seal.parent.rename(seal.parent.with_name(f".pruned-{seal.parent.name}"))
+    except OSError:  # locked, another user's, or the new name is taken by a leftover that `prune` deletes
         return False
     finally:
         os.close(descriptor)
@@ -73,7 +75,7 @@ def _take_away(seal: Path) -> bool:
 
 
 def _is_there(path: Path, descriptor: int) -> bool:
-    """Whether an open file still is what stands at its path."""
+    """True when the path still leads to the open file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:

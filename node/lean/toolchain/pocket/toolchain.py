@@ -1,4 +1,4 @@
-"""How to run pocket Lean: the command, and the environment that it needs.
+"""The command and the environment that run pocket Lean.
 
 subprocess.run([*toolchain.command(), "--json", "--stdin"], env=toolchain.environment(), ...)
 """
@@ -10,17 +10,17 @@ from node.lean.toolchain.pocket import build, builds
 
 
 def command() -> list[str]:
-    """Command line of a genuine `lean` executable, from any working directory; append Lean's own arguments."""
+    """Command line of `lean`, for any working directory; append Lean's own arguments."""
     return build.lean_command()
 
 
 def kernel_command() -> list[str]:
-    """Command line of Lean's kernel by itself (`kernel.py`); append the path of a plan."""
+    """Command line of the separate kernel (`kernel.py`); append the path of a plan."""
     return build.kernel_command()
 
 
 def environment() -> dict[str, str]:
-    """Every variable that Lean needs, taken over from no other process: LEAN_PATH, LEAN_BACKTRACE, the native library.
+    """All variables that Lean needs: LEAN_PATH, LEAN_BACKTRACE, the path of the native library. None is inherited.
 
     Builds the library on first use (seconds; later calls return at once). Raises build.PocketBuildError.
     """
@@ -29,7 +29,7 @@ def environment() -> dict[str, str]:
 
 @cache
 def library() -> Path:
-    """Directory of the compiled library, built on first use, and kept from being deleted while this process lives."""
+    """Directory of the compiled library, which is built on first use, and locked until this process ends."""
     while not builds.hold(directory := build.build()):
-        pass  # another process deleted it in this moment: it is built again
+        pass  # another process deleted the build before it was locked: build again
     return directory

@@ -42,7 +42,7 @@ def test_a_wrong_summary_is_refused(olean, tmp_path, bit):
     forgery = Forgery(olean)
     at = application(forgery)
     forgery.set_word(at, SUMMARY_OF_APPLICATION, forgery.word(at, SUMMARY_OF_APPLICATION) ^ 1 << bit)
-    assert "summary is wrong" in refused(forgery, tmp_path)
+    assert "wrong summary" in refused(forgery, tmp_path)
 
 
 def test_a_level_with_a_wrong_summary_is_refused(olean, tmp_path):
@@ -58,7 +58,7 @@ def test_a_level_with_a_wrong_summary_is_refused(olean, tmp_path):
     )
     level = forgery.word(sort, 1)
     forgery.set_word(level, 2, forgery.word(level, 2) ^ 1 << 33)
-    assert "summary is wrong" in refused(forgery, tmp_path)
+    assert "wrong summary" in refused(forgery, tmp_path)
 
 
 @pytest.mark.parametrize("tag", [Tag.FREE, Tag.META])

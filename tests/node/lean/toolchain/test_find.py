@@ -101,7 +101,7 @@ def test_problems_of_a_project_say_what_to_do(home, toolchain, tmp_path):
     (fresh / "lean-toolchain").write_text("leanprover/lean4:v4.9.0\n")
     assert "elan toolchain install leanprover/lean4:v4.9.0" in problem(LeanSettings(project=str(fresh)), environ)
     (fresh / "lean-toolchain").write_text("what is this?\n")
-    assert "names no toolchain" in problem(LeanSettings(project=str(fresh)), environ)
+    assert "is not a toolchain's name" in problem(LeanSettings(project=str(fresh)), environ)
 
     (fresh / "lean-toolchain").write_text(f"{lean_project.NAME}\n")
     (fresh / "lakefile.toml").write_text("broken\n")
@@ -112,9 +112,9 @@ def test_the_wrong_toolchain_for_a_project_is_refused(home, toolchain, tmp_path)
     old = lean_project.make_project(tmp_path / "old", toolchain, wants="leanprover/lean4:v4.9.0")
     lake = lean_project.make_lake(tmp_path / "bin" / "lake", toolchain)
     told = problem(LeanSettings(project=str(old)), lean_project.environ(home, lake.parent))
-    assert "is for leanprover/lean4:v4.9.0" in told and "is Lean 4.35.0" in told
+    assert "is pinned to leanprover/lean4:v4.9.0" in told and "is Lean 4.35.0" in told
     settings = LeanSettings(project=str(old), toolchain="v4.35.0")
-    assert "leave that out" in problem(settings, lean_project.environ(home))
+    assert "remove toolchain" in problem(settings, lean_project.environ(home))
     settings = LeanSettings(project=str(old), toolchain="pocket")
     assert "pocket Lean has no `lake`" in problem(settings, lean_project.environ(home))
 
@@ -134,7 +134,7 @@ def test_a_toolchain_that_is_not_there_or_no_lean(home, tmp_path):
     assert "elan toolchain install v4.1.0" in problem(LeanSettings(toolchain="v4.1.0"), environ)
     assert "is neither" in problem(LeanSettings(toolchain="lean --worker"), environ)
     other = lean_project.program(tmp_path / "bin" / "lean", "echo no Lean")
-    assert "is no Lean" in problem(LeanSettings(toolchain=str(other)), environ)
+    assert "is not Lean" in problem(LeanSettings(toolchain=str(other)), environ)
 
 
 def test_a_header_that_would_switch_checks_off_is_refused():

@@ -72,7 +72,7 @@ def test_a_lake_that_cannot_say_is_no_error_and_lakefile_toml_says_it(home, proj
         "those of the library that the module is in, in Lake's order"
     )
     assert len(toolchain.notes) == 2 and "unknown command 'setup-file'" in toolchain.notes[0]
-    assert "--tstack=9 is not taken over" in toolchain.notes[1]
+    assert "--tstack=9 is not used" in toolchain.notes[1]
 
 
 def test_a_lakefile_in_lean_is_translated_by_lake(home, project):

@@ -167,7 +167,7 @@ async def test_what_is_no_leantree_server_is_named():
         return web.Response(text="<html>welcome</html>", content_type="text/html")
 
     async with faulty(page) as url, backend_of(url) as backend:
-        with pytest.raises(BackendDown, match=r"no LeanTree server: its answer .* begins with b'<html>"):
+        with pytest.raises(BackendDown, match=r"not a LeanTree server: its answer .* begins with b'<html>"):
             await backend.attempt(TacticBatch(AND))
 
 

@@ -75,7 +75,7 @@ async def test_each_kind_of_failure_is_an_error_with_its_kind(wire):
 
 BAD_THEOREMS = [
     ("theorem t : nonsense := by sorry", "nonsense"),
-    ("theorem t : True := trivial", "0 occurrences of `sorry`"),
+    ("theorem t : True := trivial", "`sorry` 0 times"),
     ("theorem t : True := by\n  skip\n  sorry", "in place of the whole proof"),
     ("theorem a : True := by sorry\ntheorem b : True := by sorry", "2 theorems"),
     ("def x := 1", "0 theorems"),

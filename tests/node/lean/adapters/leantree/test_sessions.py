@@ -22,7 +22,7 @@ def test_no_more_are_given_out_than_there_are():
 def test_idle_ones_are_taken_back_and_busy_ones_kept():
     sessions = Sessions(3, idle_seconds=10)
     idle, used, busy = (sessions.open(0.0) for _ in range(3))
-    busy.at_work = 1
+    busy.open_requests = 1
     sessions.get(used.number, 8.0)
     assert sessions.expire(10.0) == []
     assert sessions.expire(10.5) == [idle.number]

@@ -40,7 +40,7 @@ def test_every_file_that_is_not_ours_is_refused_and_nothing_in_it_runs(tmp_path)
         b'{"format": "other", "version": 1, "digest": "", "content": {}}': "not written by proofmesh",
         text[:-10].encode(): "not written by proofmesh",
         json.dumps({**content, "version": 2}).encode(): "version 2",
-        text.replace("intro h", "intro j").encode(): "changed or cut off",
+        text.replace("intro h", "intro j").encode(): "changed or truncated",
     }
     for data, reason in wrong.items():
         (tmp_path / "wrong").write_bytes(data)
@@ -48,7 +48,7 @@ def test_every_file_that_is_not_ours_is_refused_and_nothing_in_it_runs(tmp_path)
             pickles.read_state(tmp_path / "wrong")
     with pytest.raises(pickles.BadPickle, match="not an environment"):
         pickles.read_environment(good)
-    for path, reason in ((tmp_path, "is no file"), (tmp_path / "absent", "there is no file")):
+    for path, reason in ((tmp_path, "is not a file"), (tmp_path / "absent", "there is no file")):
         with pytest.raises(pickles.BadPickle, match=reason):
             pickles.read_environment(path)
     assert not marker.exists()

@@ -44,7 +44,7 @@ def test_requests_are_written_with_the_fields_that_are_set():
         ("[]", "Could not parse as a valid JSON command"),
         ("{}", "Could not parse as a valid JSON command"),
         ('{"cmd": 1}', "Could not parse as a valid JSON command"),
-        ('{"tactic": "rfl"}', "without `proofState`"),
+        ('{"tactic": "rfl"}', "`tactic` needs `proofState`"),
     ],
 )
 def test_what_is_no_request_is_told_as_the_repl_tells_it(text, says):
