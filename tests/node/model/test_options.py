@@ -70,7 +70,7 @@ def test_the_prompt_of_a_prefix_lm_ends_where_the_value_is_read() -> None:
     with torch.inference_mode():
         policy, _ = model(x, at, torch.tensor([6, 24 + 13]))
     assert torch.allclose(policy.unflatten(0, (2, 24)), logits(model, x, prefix=torch.tensor([7, 14])), atol=1e-5)
-    with pytest.raises(ValueError, match="one prompt in each of 2 rows"):
+    with pytest.raises(ValueError, match="one prompt per row: 2 rows"):
         model(x, at, torch.tensor([6]))
 
 

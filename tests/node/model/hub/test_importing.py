@@ -87,7 +87,7 @@ def test_saved_in_parts_and_in_bfloat16_it_comes_back(tmp_path):
 
 
 def test_a_prefix_lm_cannot_be_exported(tmp_path):
-    with pytest.raises(NotExportable, match="it reads its prompt in both directions"):
+    with pytest.raises(NotExportable, match="the network reads its prompt in both directions"):
         export(tiny_model(prefix_lm=True), tiny_tokenizer(), tmp_path / "out", Origin())
     assert list(tmp_path.iterdir()) == []
 
@@ -128,20 +128,20 @@ DAMAGES = {
     ),
     "impossible shape": (
         lambda folder: rewritten(folder, lambda config: {**config, "num_attention_heads": 5}),
-        "{folder}: width 32 cannot be divided among 5 heads",
+        "{folder}: width is 32; it must be a multiple of heads, 5",
     ),
     "no value head": (lambda folder: without(folder, "value_head.weight"), "{folder}: the value head is missing"),
     "missing tensor": (lambda folder: without(folder, "lm_head.weight"), "{folder}: 1 tensors do not fit"),
     "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "{folder}: no model.safetensors"),
     "torn weights": (
         lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-9]),
-        "{folder}/model.safetensors: not a whole safetensors file",
+        "{folder}/model.safetensors: not a complete safetensors file",
     ),
     "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "{folder}/tokenizer.json: No such file"),
     "torn tokenizer": (lambda folder: (folder / "tokenizer.json").write_text("["), "{folder}/tokenizer.json: "),
     "another tokenizer": (other_tokenizer, "{folder}/tokenizer.json is not the tokenizer that was exported"),
     "one token more": (one_token_more, "{folder}/tokenizer.json: "),
-    "an adapter": (lambda folder: (folder / "adapter_config.json").touch(), "{folder} holds an adapter: merge it"),
+    "an adapter": (lambda folder: (folder / "adapter_config.json").touch(), "{folder} holds an adapter; merge it"),
 }
 
 
