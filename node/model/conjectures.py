@@ -18,13 +18,15 @@ def conjecture_prompt(lemma: str, statement: str, proof: str, *, canonical: bool
     The lemma is on one line and has its name, by which proofs invoke it; the statement's name is removed. With
     `canonical`, each has separate local names v0, v1, ..., and the proof uses those of the statement.
     """
-    keyword, signature = keyword_and_name(" ".join(lemma.split()))
+    keyword, body = keyword_and_name(" ".join(lemma.split()))
     easy = unnamed(statement)
     block = textwrap.dedent(proof).strip("\n").rstrip()
     if canonical:
-        signature, names = StatementNames(signature).state, StatementNames(easy)
+        body, names = StatementNames(body).state, StatementNames(easy)
         easy, block = names.state, names.hide(block)
-    return f"<lemma>\n{keyword}{signature}\n</lemma>\n<easy theorem>\n{easy} := by\n{block}\n</easy theorem>\n<hard theorem>\n"
+    return (
+        f"<lemma>\n{keyword}{body}\n</lemma>\n<easy theorem>\n{easy} := by\n{block}\n</easy theorem>\n<hard theorem>\n"
+    )
 
 
 def written_conjecture(conjecture: str, *, canonical: bool = True) -> str:

@@ -92,7 +92,7 @@ def build_model(config: ModelConfig, tensors: dict[str, torch.Tensor], tokenizer
         first = names[0]
         raise FileMismatch(
             f"{len(names)} tensors do not match the configuration; first `{first}`: "
-            f"expected shape {expected.get(first, 'no such tensor')}, actual {actual.get(first, 'none')}"
+            f"expected shape {expected.get(first, 'no such tensor')}, found {actual.get(first, 'none')}"
         )
     if bad := sorted(name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()):
         raise FileMismatch(f"{len(bad)} tensors have values that are not finite, such as `{bad[0]}`")

@@ -101,7 +101,7 @@ def test_presets_have_the_size_of_their_name(name: str, low: float, high: float)
 
 def test_presets_take_changes_and_refuse_what_cannot_be() -> None:
     assert preset("nano", vocab_size=999).vocab_size == 999 and PRESETS["nano"].vocab_size == 2048
-    with pytest.raises(ModelConfigError, match="no model `tiny`; there are demo, nano"):
+    with pytest.raises(ModelConfigError, match="no model `tiny`; choose one of demo, nano"):
         preset("tiny")
     with pytest.raises(ModelConfigError, match="window is -1"):
         preset("nano", window=-1)

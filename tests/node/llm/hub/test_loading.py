@@ -73,7 +73,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "broken tokenizer": (lambda at: (at / "tokenizer.json").write_text("{}"), "no tokenizer: "),
     "unknown type": (lambda at: edit(at / "config.json", model_type="lama"), "does not know: `lama`"),
     "a type that is no text": (lambda at: edit(at / "config.json", model_type=["llama"]), "model_type .* must be text"),
-    "classes that are no list": (lambda at: edit(at / "config.json", architectures=5), "architectures .* is no list"),
+    "classes that are no list": (lambda at: edit(at / "config.json", architectures=5), "architectures .* must be a list"),
     "own code": (
         lambda at: edit(at / "config.json", model_type="lama", auto_map={"AutoModelForCausalLM": "code.Lama"}),
         "needs its own Python code.*--models.hf.trust-remote-code",
@@ -141,7 +141,7 @@ def test_too_little_memory_is_told(llama_folder: Path, monkeypatch: pytest.Monke
 def test_a_missing_package_is_told_with_how_to_get_it(llama_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "peft" else object())
     check_library(HubAddress(str(llama_folder)))
-    with pytest.raises(BadModel, match=r"need the package `peft`: pip install 'proofmesh\[models\]'"):
+    with pytest.raises(BadModel, match=r"need the package `peft`; run pip install 'proofmesh\[models\]'"):
         check_library(HubAddress(str(llama_folder), "adapter"))
 
 
@@ -202,7 +202,7 @@ def test_a_folder_whose_name_reads_as_something_else_is_told(
     (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path)
     for text in (f"hf:{name}", f"hf:{tmp_path / name}"):
-        with pytest.raises(BadModel, match="cannot be named: rename it, or make a link to it"):
+        with pytest.raises(BadModel, match="rename the folder, or make a link to it"):
             parse_model(text)
 
 

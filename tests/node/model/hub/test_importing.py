@@ -119,8 +119,11 @@ def as_llama(folder):
 
 
 DAMAGES = {
-    "another architecture": (as_llama, "{folder} holds a model of type `llama`: only networks that proofmesh has"),
-    "no configuration": (lambda folder: (folder / "config.json").unlink(), "{folder} holds no model in Hugging Face's"),
+    "another architecture": (as_llama, "{folder} holds a model of type `llama`; only networks exported by proofmesh"),
+    "no configuration": (
+        lambda folder: (folder / "config.json").unlink(),
+        "{folder} holds no complete model in Hugging Face's",
+    ),
     "torn configuration": (lambda folder: (folder / "config.json").write_text("{"), "{folder}/config.json: "),
     "missing key": (
         lambda folder: rewritten(folder, lambda config: {**config, "full_every": None}),
@@ -131,7 +134,7 @@ DAMAGES = {
         "{folder}: width is 32; it must be a multiple of heads, 5",
     ),
     "no value head": (lambda folder: without(folder, "value_head.weight"), "{folder}: the value head is missing"),
-    "missing tensor": (lambda folder: without(folder, "lm_head.weight"), "{folder}: 1 tensors do not fit"),
+    "missing tensor": (lambda folder: without(folder, "lm_head.weight"), "{folder}: 1 tensors do not match"),
     "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "{folder}: no model.safetensors"),
     "torn weights": (
         lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-9]),
