@@ -1,1 +1,1 @@
-"""Language models of other people as provers: their prompts, their outputs, and the servers that run them."""
+"""Published language models as provers: their prompts, their completions, and the servers that run them."""

@@ -1,4 +1,4 @@
-"""One request to one server, with OpenAI's own client: its answer, or the fault that it ended with."""
+"""Sends one request to one server with OpenAI's client, and returns the response or raises the fault."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from node.llm.address import BadModel
-from node.llm.completions import Completion, Known, ModelList, read_completion, request_of
+from node.llm.completions import Completion, ModelList, Supported, read_completion, request_of
 from node.llm.faults import Fault, Outcome, RequestFailed, html_or_garbled, of_exception
 from node.llm.fleet import Place
 from node.llm.sampling import Decoding, Prompt
@@ -20,52 +20,51 @@ if TYPE_CHECKING:
     import openai
 
 KEYS = ("PROOFMESH_OPENAI_KEY", "OPENAI_API_KEY")
-"""Environment variables, the first one wins."""
+"""Environment variables that may hold the key; the first one that is set wins."""
 
 NO_KEY = "none"
-"""What is sent where no key is set: the client wants one, servers of one's own do not look."""
+"""The key sent when none is set: the client requires one, and self-hosted servers ignore it."""
 
 CONNECT_SECONDS = 10.0
 
 SECONDS_PER_TOKEN = 0.05
-"""Added to a request's time limit: 20 tokens a second are slow."""
+"""Added to a request's timeout for each requested token: 20 tokens a second are slow."""
 
 INSTALL = "pip install 'proofmesh[models]'"
 
 
 def key_in(environment: Mapping[str, str]) -> tuple[str, str]:
-    """The key, and the variable that it is from; both empty: there is none."""
+    """The key and the name of its environment variable; both are empty when no key is set."""
     name = next((name for name in KEYS if environment.get(name)), "")
     return environment.get(name, ""), name
 
 
 def client_library() -> Any:
-    """The package `openai`, which is an extra of ours. Raises BadModel: it is not installed."""
+    """The package `openai`, which the extra `models` installs. Raises BadModel if it is missing."""
     try:
         import openai
     except ImportError as error:
-        raise BadModel(f"language models on servers need the package `{error.name}`: {INSTALL}") from error
+        raise BadModel(f"language models on servers need the package `{error.name}`; run {INSTALL}") from error
     return openai
 
 
 @dataclass
 class Endpoint:
-    """One server: what is known of it, and the client that asks it."""
+    """One server: its client, and the request parameters that it supports."""
 
     place: Place
     client: openai.AsyncOpenAI
     key: str
-    """The environment variable that the key is from."""
-    known: Known = field(default_factory=Known)
+    """The environment variable that holds the key."""
+    supported: Supported = field(default_factory=Supported)
     model: str = ""
-    """What the server called its model when it answered first."""
-    told_logprobs: bool = False
+    """The model's name in the server's first response."""
 
     async def complete(
         self, model: str, prompt: Prompt, count: int, seed: int, decoding: Decoding, limit: float
     ) -> Completion:
-        """Samples, at least one and perhaps fewer than `count`. `limit`: seconds. Raises RequestFailed."""
-        arguments = request_of(model, prompt, count, seed, decoding, self.known)
+        """Request up to `count` samples; the server may send fewer. `limit` is in seconds. Raises RequestFailed."""
+        arguments = request_of(model, prompt, count, seed, decoding, self.supported)
         api = self.client.chat.completions if prompt.messages else self.client.completions
         body = await self._sent(api.with_raw_response.create, limit, **arguments)
         try:
@@ -83,7 +82,7 @@ class Endpoint:
             raise RequestFailed(html_or_garbled(body, self.place.url, str(error))) from error
 
     async def _sent(self, call: Any, limit: float, **arguments: object) -> bytes:
-        """The body of an answer. The time limit is one of the whole: a client's own begins anew with every byte.
+        """The body of the response. `limit` covers the whole request: the client's own timeout restarts with each byte.
 
         Raises RequestFailed.
         """
@@ -91,26 +90,26 @@ class Endpoint:
 
         try:
             async with asyncio.timeout(limit):
-                answer = await call(**arguments)
-                return bytes(answer.content)
+                response = await call(**arguments)
+                return bytes(response.content)
         except TimeoutError as error:
             text = f"{self.place.url} did not answer within {limit:g} s"
             raise RequestFailed(Fault(Outcome.TIMEOUT, text)) from error
         except UnicodeEncodeError as error:
-            text = f"{self.place.url} was not asked: the prompt is no text ({error.reason})"
+            text = f"{self.place.url}: nothing was sent: the prompt is not valid text ({error.reason})"
             raise RequestFailed(Fault(Outcome.REFUSED, text)) from error
         except openai.OpenAIError as error:
             raise RequestFailed(of_exception(error, self.place.url, self.key)) from error
 
 
 def endpoint(place: Place) -> Endpoint:
-    """A server with its client, which must be closed. Raises BadModel: the client is not installed."""
+    """A server with its client; the caller closes the client. Raises BadModel if the client is not installed."""
     library = client_library()
     key, variable = key_in(os.environ)
     client = library.AsyncOpenAI(
         api_key=key or NO_KEY,
         base_url=place.url,
-        max_retries=0,  # repeated by us: another server may be asked, and a prover's patience holds
+        max_retries=0,  # the sampler retries: it can choose another server, and it keeps to the prover's patience
         timeout=library.Timeout(None, connect=CONNECT_SECONDS),
     )
     return Endpoint(place, client, variable)

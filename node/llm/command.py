@@ -1,8 +1,11 @@
-"""`proofmesh models list`, `show` and `try`: how each family of prover models is asked, and what one answers; `export`
-and `import`: networks of ours in Hugging Face's format, and back; `update`: new weights for running servers.
+"""The command `proofmesh models`.
 
-Exit code: 0 done; 1 `try` got nothing that could be kept; 2 the template, the theorem, the server or the folder cannot
-be used.
+`list` and `show` print the prompt templates of prover families. `try` sends one prompt and prints the completions.
+`export` and `import` convert proofmesh's own networks to Hugging Face's format and back. `update` loads new weights
+into running servers.
+
+Exit codes: 0 success; 1 `try` got no usable completion; 2 the template, the theorem, the server or the folder cannot be
+used.
 """
 
 from __future__ import annotations
@@ -23,35 +26,35 @@ if TYPE_CHECKING:
 
 DONE, NOTHING, UNUSABLE = 0, 1, 2
 
-USAGE = """proofmesh models list                      families of prover models that are known
+USAGE = """proofmesh models list                      known families of prover models
 proofmesh models show ID                   the template of a family, as TOML
-proofmesh models show ID --prompt TEXT     the exact prompt for a proof state or a statement, and nothing else
-proofmesh models try ID TEXT --policy openai:URL#MODEL     ask a model (or hf:FOLDER): its answer, and what is kept
-proofmesh models update openai:URL#MODEL FOLDER     give running vLLM servers new weights, or a LoRA adapter
-proofmesh models export own:PATH FOLDER    a network of ours as a folder in Hugging Face's format
-proofmesh models import FOLDER CHECKPOINT  and back, also after it was trained on with transformers
-ID: a name of the list, a model's id (Goedel-LM/Goedel-Prover-V2-8B), or a .toml file of yours.
-Each says more with --help."""
+proofmesh models show ID --prompt TEXT     only the exact prompt for a proof state or a statement
+proofmesh models try ID TEXT --policy openai:URL#MODEL     prompt a model (or hf:FOLDER), show its completions
+proofmesh models update openai:URL#MODEL FOLDER     load new weights or a LoRA adapter into running vLLM servers
+proofmesh models export own:PATH FOLDER    write one of our networks as a folder in Hugging Face's format
+proofmesh models import FOLDER CHECKPOINT  read such a folder back, also after training with transformers
+ID: a name from the list, a model's id (Goedel-LM/Goedel-Prover-V2-8B), or your own .toml file.
+Add --help to a command for its options."""
 
 
 @dataclass
 class ListSettings:
-    """List the families of prover models that are known."""
+    """List the known families of prover models."""
 
 
 @dataclass
 class ShowSettings:
-    """Show a template, or the exact prompt that it makes."""
+    """Print a template, or a prompt made from it."""
 
     id: Annotated[str, tyro.conf.Positional]
     """Name of a template (`proofmesh models list`), id of a model, or a .toml file."""
 
     prompt: str = ""
-    """A proof state (`⊢ ...`) or a statement (`theorem ...`), as the family reads; `-` reads it from the standard
-    input. Prints the prompt alone: the text, or the messages of a conversation as JSON."""
+    """A proof state (`⊢ ...`) or a statement (`theorem ...`), whichever the family reads; `-` reads it from standard
+    input. Prints only the prompt: the text, or the messages of a conversation as JSON."""
 
     raw: bool = False
-    """Print a conversation as the one text that the model reads, where the family's chat template is known."""
+    """Print a conversation as the single text that the model reads, if the family's chat template is known."""
 
     problem: str = ""
     """The theorem in natural language, for families that read it."""
@@ -68,28 +71,28 @@ class ShowSettings:
 
 @dataclass
 class TrySettings:
-    """Ask a model: what it answers, what is taken out of that, and why something is dropped."""
+    """Prompt a model: show its completions, the tactics or proofs parsed from them, and why others are rejected."""
 
     id: Annotated[str, tyro.conf.Positional]
     """Name of a template (`proofmesh models list`), id of a model, or a .toml file."""
 
     text: Annotated[str, tyro.conf.Positional]
-    """A statement (`theorem ...`) or a proof state (`⊢ ...`), as the family reads; `-`: the standard input."""
+    """A statement (`theorem ...`) or a proof state (`⊢ ...`), whichever the family reads; `-`: standard input."""
 
     policy: str
     """Where the model is: `openai:URL#MODEL`, or `hf:ID_OR_FOLDER`."""
 
     samples: Positive = 1
-    """Answers to ask for."""
+    """Completions to request."""
 
     seed: Natural = 0
-    """Where the server knows seeds, equal ones give equal answers."""
+    """Seed of the sampling. If the server supports seeds, equal seeds give equal completions."""
 
     temperature: Factor | None = None
-    """Instead of the family's."""
+    """Temperature; by default the family's."""
 
     max_tokens: Natural = 0
-    """Most tokens of an answer; 0: the family's."""
+    """Maximum tokens of a completion; 0: the family's."""
 
     problem: str = ""
     """The theorem in natural language, for families that read it."""
@@ -104,7 +107,7 @@ class TrySettings:
     """Tactics that led to the state, for step provers that read them."""
 
     models: ModelSettings = field(default_factory=lambda: ModelSettings(patience=30.0))
-    """How the model is run and asked."""
+    """How the model is run and prompted."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -131,11 +134,11 @@ def main(argv: Sequence[str]) -> int:
         from node.llm.conversion import convert
 
         return convert(name, rest, prog)
-    return unusable(f"no command `{name}`; there are list, show, try, export, import and update")
+    return unusable(f"unknown command `{name}`; use list, show, try, export, import or update")
 
 
 def list_all() -> int:
-    """Print a line for each family."""
+    """Print one line per family."""
     from rich.console import Console
     from rich.table import Table
 
@@ -152,7 +155,7 @@ def list_all() -> int:
 
 
 def show(settings: ShowSettings) -> int:
-    """Print a template, or a prompt's bytes."""
+    """Print a template, or the exact bytes of a prompt."""
     from node.lean.text.statement import StatementError
     from node.llm.prompts import PromptTooLong, raw_text
     from node.llm.templates import TemplateError, find, text_of
@@ -162,7 +165,7 @@ def show(settings: ShowSettings) -> int:
         if not settings.prompt:
             _write(text_of(settings.id, template))
             return DONE
-        prompt = prompt_for(template, settings, given(settings.prompt))
+        prompt = prompt_for(template, settings, argument_or_input(settings.prompt))
         _write(raw_text(template, prompt) if settings.raw or not prompt.messages else as_json(prompt))
     except (TemplateError, StatementError, PromptTooLong) as error:
         return unusable(str(error))
@@ -172,8 +175,8 @@ def show(settings: ShowSettings) -> int:
     return DONE
 
 
-def given(text: str) -> str:
-    """A text of the command line, or the standard input for `-`."""
+def argument_or_input(text: str) -> str:
+    """The text of a command-line argument; for `-`, standard input."""
     return sys.stdin.read() if text == "-" else text
 
 
@@ -187,14 +190,14 @@ def prompt_for(template: Template, settings: ShowSettings | TrySettings, text: s
         return proof_prompt(template, parse_statement(text, settings.header), problem=settings.problem)
     if "⊢" not in text:
         raise TemplateError(
-            f"`{template.name}` reads proof states (hypotheses, then `⊢ CONCLUSION`), and this is none: "
+            f"`{template.name}` reads proof states; write hypotheses, then `⊢ CONCLUSION`, instead of "
             f"{text.strip()[:60]!r}"
         )
     return tactic_prompt(template, text.strip("\n"), name=settings.name, steps=settings.steps)
 
 
 def as_json(prompt: Prompt) -> str:
-    """The messages of a conversation, as servers take them."""
+    """The messages of a conversation as JSON, in the form that servers accept."""
     import json
 
     messages = [{"role": each.role, "content": each.content} for each in prompt.messages]
@@ -202,12 +205,12 @@ def as_json(prompt: Prompt) -> str:
 
 
 def unusable(message: str) -> int:
-    """Say what is wrong; returns the exit code."""
+    """Print an error message; returns the exit code."""
     print(f"proofmesh models: {message}", file=sys.stderr)
     return UNUSABLE
 
 
 def _write(text: str) -> None:
-    """The bytes alone: no line break of ours, and what the shell gave that is not UTF-8 as it came."""
+    """Write the exact bytes: no added line break, and non-UTF-8 arguments unchanged."""
     sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
     sys.stdout.buffer.flush()

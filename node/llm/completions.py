@@ -1,6 +1,7 @@
-"""What OpenAI-compatible servers are sent and answer: `/completions` for texts, `/chat/completions` for chats.
+"""Builds requests for OpenAI-compatible servers and reads their responses.
 
-Servers differ in what they know. What one turns out not to know is left out from then on (`Known`).
+Texts go to `/completions`, conversations to `/chat/completions`. Servers support different request parameters.
+When a server rejects one, later requests leave it out (`Supported`).
 """
 
 from __future__ import annotations
@@ -16,34 +17,34 @@ import msgspec
 from node.llm.sampling import Decoding, Prompt, Sample, Token
 
 NEUTRAL: dict[str, float] = {"min_p": 0.0, "repetition_penalty": 1.0}
-"""Besides `top_k`. Without these vLLM takes values of the model's own `generation_config.json`, and llama-cpp-python
-40 and 0.05. They are no part of OpenAI's API."""
+"""Neutral sampling parameters, sent with `top_k`. Without them vLLM uses the model's own `generation_config.json`, and
+llama-cpp-python uses `top_k` 40 and `min_p` 0.05. They are not part of OpenAI's API."""
 
 ALL_TOKENS = (-1, 0)
-"""What `top_k` means all tokens: SGLang refuses 0, llama-cpp-python -1."""
+"""Values of `top_k` that mean all tokens: SGLang rejects 0, llama-cpp-python rejects -1."""
 
 SEEDS = 2**31
-"""Seeds are smaller: the largest that all servers take."""
+"""Seeds are below this bound, which all servers accept."""
 
 
 @dataclass
-class Known:
-    """Which parts of a request a server knows. What is not tried yet is taken to be known."""
+class Supported:
+    """Which request parameters a server supports. Parameters that were not tried yet count as supported."""
 
     n: bool = True
-    """Several samples for one prompt."""
+    """Whether one request may ask for several samples."""
     logprobs: bool = True
     seed: bool = True
     stop: bool = True
     neutral: bool = True
     all_tokens: int = ALL_TOKENS[0]
-    """As `top_k`."""
+    """The value of `top_k` that means all tokens."""
     most_tokens: int = sys.maxsize
-    """Longest sample that it takes a request for, as far as it has said so."""
+    """Largest `max_tokens` that the server accepts, as far as its errors have said."""
 
     def forget(self, message: str, *, several: bool) -> str:
-        """Leave out what a server's refusal is about; returns its name, empty: nothing that can be left out.
-        `several`: whether it was asked for several samples."""
+        """Stop sending the parameter that a server's error message is about; returns its name, empty if there is none.
+        `several`: whether the request asked for several samples."""
         if (limit := output_limit(message)) and limit < self.most_tokens:
             self.most_tokens = limit
             return f"max_tokens above {limit}"
@@ -68,14 +69,14 @@ _ABOUT = {
 
 
 LEAST_OUTPUT = 16
-"""Tokens that are worth a request: where less room is left, the prompt is too long."""
+"""Tokens that are worth a request: with less room than this, the prompt counts as too long."""
 
 _OUTPUT_LIMITS = (
     # vLLM; OpenAI.
     re.compile(
         r"max_(?:completion_)?tokens\b.{0,60}?(?:greater than max_model_len|at most|exceed)\D{0,20}(\d+)", re.I | re.S
     ),
-    # Older vLLM, SGLang and OpenAI name the context, and what was asked for behind the prompt.
+    # Older vLLM, SGLang and OpenAI name the context length and the tokens of the prompt.
     re.compile(
         r"maximum context length is (\d+).{0,120}?\((\d+) (?:in|from) the (?:messages|prompt|input)", re.I | re.S
     ),
@@ -83,41 +84,41 @@ _OUTPUT_LIMITS = (
 
 
 def output_limit(message: str) -> int:
-    """Longest sample that a server has room for, as its refusal says; 0: it says no such thing."""
+    """Longest sample that a server has room for, according to its error message; 0 if the message names no limit."""
     for pattern in _OUTPUT_LIMITS:
-        if found := pattern.search(message):
-            context, *prompt = map(int, found.groups())
+        if match := pattern.search(message):
+            context, *prompt = map(int, match.groups())
             room = context - sum(prompt)
             return room if room >= LEAST_OUTPUT else 0
     return 0
 
 
 def request_of(
-    model: str, prompt: Prompt, count: int, seed: int, decoding: Decoding, known: Known
+    model: str, prompt: Prompt, count: int, seed: int, decoding: Decoding, supported: Supported
 ) -> dict[str, object]:
-    """Arguments of the client's `create`."""
-    found: dict[str, object] = {
+    """Arguments for the client's `create`."""
+    arguments: dict[str, object] = {
         "model": model,
         "temperature": decoding.temperature,
         "top_p": decoding.top_p,
-        "max_tokens": min(decoding.max_tokens, known.most_tokens),
+        "max_tokens": min(decoding.max_tokens, supported.most_tokens),
     }
     if prompt.messages:
-        found["messages"] = [{"role": each.role, "content": each.content} for each in prompt.messages]
+        arguments["messages"] = [{"role": each.role, "content": each.content} for each in prompt.messages]
     else:
-        found["prompt"] = prompt.text
-    if known.n:
-        found["n"] = count
-    if known.seed:
-        found["seed"] = seed % SEEDS
-    if known.stop and decoding.stop:
-        found["stop"] = list(decoding.stop)
-    if known.logprobs:
-        # 1, not 0: llama.cpp and others take 0 for `none`.
-        found["logprobs"] = True if prompt.messages else 1
-    if known.neutral:
-        found["extra_body"] = {"top_k": known.all_tokens} | NEUTRAL
-    return found
+        arguments["prompt"] = prompt.text
+    if supported.n:
+        arguments["n"] = count
+    if supported.seed:
+        arguments["seed"] = seed % SEEDS
+    if supported.stop and decoding.stop:
+        arguments["stop"] = list(decoding.stop)
+    if supported.logprobs:
+        # 1, not 0: llama.cpp and others read 0 as `none`.
+        arguments["logprobs"] = True if prompt.messages else 1
+    if supported.neutral:
+        arguments["extra_body"] = {"top_k": supported.all_tokens} | NEUTRAL
+    return arguments
 
 
 class _Message(msgspec.Struct):
@@ -147,7 +148,7 @@ class _Usage(msgspec.Struct):
     completion_tokens: int | None = None
 
 
-class _Answer(msgspec.Struct):
+class _Response(msgspec.Struct):
     choices: list[_Choice]
     model: str | None = None
     usage: _Usage | None = None
@@ -160,45 +161,45 @@ class ModelCard(msgspec.Struct):
 
 
 class ModelList(msgspec.Struct):
-    """Answer of `/models`."""
+    """Response of `/models`."""
 
     data: list[ModelCard]
 
 
 @dataclass(frozen=True)
 class Completion:
-    """What a server has answered."""
+    """A server's response."""
 
     samples: tuple[Sample, ...]
-    """Without those that the server gave up."""
+    """Without the samples that the server aborted."""
     choices: int
-    """Samples that it has sent, those given up included."""
+    """Number of samples in the response, aborted ones included."""
     model: str
-    """What the server calls its model; empty: it does not say."""
+    """The model's name in the response; empty if the response has none."""
     tokens_in: int
     tokens_out: int
     logprobs: bool
-    """Whether log-probabilities are told."""
+    """Whether the response has log-probabilities."""
 
 
-GIVEN_UP = frozenset({"abort", "aborted", "cancelled", "error"})
-"""Reasons of an end that say nothing about the model: vLLM's when it is paused or shut down."""
+ABORTED = frozenset({"abort", "aborted", "cancelled", "error"})
+"""Finish reasons that say nothing about the model. vLLM sends them when it is paused or shut down."""
 
 CUT = frozenset({"length", "max_tokens"})
 
 
 def read_completion(body: bytes, stop: Sequence[str]) -> Completion:
-    """Read an answer of either API. Raises msgspec.MsgspecError, UnicodeDecodeError."""
-    answer = msgspec.json.decode(body, type=_Answer)
-    kept = [choice for choice in answer.choices if (choice.finish_reason or "").lower() not in GIVEN_UP]
-    usage = answer.usage or _Usage()
+    """Read a response of either API. Raises msgspec.MsgspecError, UnicodeDecodeError."""
+    response = msgspec.json.decode(body, type=_Response)
+    complete = [choice for choice in response.choices if (choice.finish_reason or "").lower() not in ABORTED]
+    usage = response.usage or _Usage()
     tokens_out = usage.completion_tokens or 0
-    counts = _spread(tokens_out, len(answer.choices))
-    samples = tuple(_sample(choice, count, stop) for choice, count in zip(kept, counts, strict=False))
+    counts = _spread(tokens_out, len(response.choices))
+    samples = tuple(_sample(choice, count, stop) for choice, count in zip(complete, counts, strict=False))
     return Completion(
         samples,
-        len(answer.choices),
-        answer.model or "",
+        len(response.choices),
+        response.model or "",
         usage.prompt_tokens or 0,
         tokens_out or sum(sample.token_count for sample in samples),
         any(sample.tokens for sample in samples),
@@ -206,7 +207,7 @@ def read_completion(body: bytes, stop: Sequence[str]) -> Completion:
 
 
 def _spread(total: int, parts: int) -> list[int]:
-    """A total in whole parts as equal as can be: servers tell the tokens of all samples together."""
+    """Split a total into integers as equal as possible: servers report the token count of all samples together."""
     return [total // parts + (number < total % parts) for number in range(parts)] if parts else []
 
 
@@ -214,7 +215,7 @@ def _sample(choice: _Choice, token_count: int, stop: Sequence[str]) -> Sample:
     text = (choice.message.content if choice.message else choice.text) or ""
     tokens = _tokens(choice.logprobs, text)
     cut = (choice.finish_reason or "").lower() in CUT
-    # A server that does not know `stop`, or leaves its text in place.
+    # Some servers do not support `stop`, and some leave the stop text in the sample.
     ends = [at for at in (text.find(each) for each in stop) if at >= 0]
     if ends:
         text, cut = text[: min(ends)], False
@@ -222,7 +223,7 @@ def _sample(choice: _Choice, token_count: int, stop: Sequence[str]) -> Sample:
 
 
 def _tokens(logprobs: _Logprobs | None, text: str) -> tuple[Token, ...]:
-    """The tokens as parts of the text; none unless the log-probability of each is told."""
+    """The tokens as parts of the text; empty unless every token has a log-probability."""
     if logprobs is None:
         return ()
     if logprobs.content is not None:
@@ -237,26 +238,26 @@ def _tokens(logprobs: _Logprobs | None, text: str) -> tuple[Token, ...]:
 
 
 REACH = 16
-"""Characters that tokens without a readable text of their own may cover together."""
+"""Maximum characters that a run of tokens without readable text may cover."""
 
 
 def aligned(tokens: Sequence[str], text: str) -> list[str]:
-    """The part of a text that each token makes up.
+    """The part of the text that each token stands for.
 
-    Tokens that hold a part of a character are written in several ways (`bytes:\\xe2\\x88`, `�`, nothing): the last of a
-    row of them gets the character. Tokens behind the text, such as the end of a turn, get nothing.
+    Servers write a token that holds part of a character in several ways (`bytes:\\xe2\\x88`, `�`, nothing). The last
+    token before the next readable one gets the character. Tokens after the text, such as an end of turn, get nothing.
     """
     pieces: list[str] = []
     at = 0
     for token in tokens:
-        found = text.find(token, at, at + len(token) + REACH) if token else -1
-        if found < 0 or (found > at and not pieces):
+        start = text.find(token, at, at + len(token) + REACH) if token else -1
+        if start < 0 or (start > at and not pieces):
             pieces.append("")
             continue
-        if found > at:
-            pieces[-1] += text[at:found]
+        if start > at:
+            pieces[-1] += text[at:start]
         pieces.append(token)
-        at = found + len(token)
+        at = start + len(token)
     if pieces and at < len(text):
         pieces[-1] += text[at:]
     return pieces

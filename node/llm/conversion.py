@@ -1,4 +1,4 @@
-"""`proofmesh models export` and `import`: networks of ours in Hugging Face's format, and back."""
+"""`proofmesh models export` and `import`: convert proofmesh's own networks to Hugging Face's format and back."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ OWN = "own:"
 
 @dataclass
 class ExportSettings:
-    """Write a network of ours as a folder in Hugging Face's format: weights, code of the architecture, tokenizer, model
-    card."""
+    """Write one of proofmesh's own networks as a folder in Hugging Face's format: weights, model code, tokenizer and
+    model card."""
 
     network: Annotated[str, tyro.conf.Positional]
-    """`own:PATH`: a run's folder, a checkpoint or a weights file."""
+    """`own:PATH`, where PATH is a run's folder, a checkpoint or a weights file."""
 
     folder: Annotated[Path, tyro.conf.Positional]
     """Folder to write."""
 
     force: bool = False
-    """Replace the folder if it is there."""
+    """Replace the folder if it exists."""
 
 
 @dataclass
 class ImportSettings:
-    """Make a checkpoint of an exported folder, also after it was trained on with transformers."""
+    """Make a checkpoint from an exported folder, also after further training with transformers."""
 
     folder: Annotated[Path, tyro.conf.Positional]
     """Folder in Hugging Face's format."""
 
     out: Annotated[Path, tyro.conf.Positional]
-    """Checkpoint's folder to write; `own:OUT` uses it."""
+    """Checkpoint folder to write; `own:OUT` then uses it."""
 
     force: bool = False
-    """Replace the checkpoint if it is there."""
+    """Replace the checkpoint if it exists."""
 
 
 def convert(name: str, rest: Sequence[str], prog: str) -> int:
-    """`export` or `import`; returns the exit code."""
+    """Run `export` or `import`; returns the exit code."""
     if name == "export":
         return export(tyro.cli(ExportSettings, args=rest, prog=prog))
     return import_(tyro.cli(ImportSettings, args=rest, prog=prog))
@@ -65,7 +65,7 @@ def export(settings: ExportSettings) -> int:
     from node.model.weights_path import weights_at
 
     if ":" in settings.network and not settings.network.startswith(OWN):
-        return unusable(f"`{settings.network}` is no network of ours: write own:PATH")
+        return unusable(f"`{settings.network}` is not one of proofmesh's own networks; write own:PATH")
     try:
         check_free(settings.folder, force=settings.force)
         path = weights_at(Path(settings.network.removeprefix(OWN)), _note)
@@ -76,7 +76,7 @@ def export(settings: ExportSettings) -> int:
         from node.model.hub.exporting import NotExportable
         from node.model.hub.exporting import export as write
     except ImportError as error:
-        return unusable(f"Hugging Face's format needs the package `{error.name}`: {INSTALL}")
+        return unusable(f"Hugging Face's format needs the package `{error.name}`; run {INSTALL}")
     try:
         origin = origin_of(path, weights.information)
         write(weights.model, weights.tokenizer, settings.folder, origin, force=settings.force)
@@ -101,20 +101,20 @@ def import_(settings: ImportSettings) -> int:
 
     try:
         check_free(settings.out, force=settings.force, holds=(STATE,))
-        found = read_folder(settings.folder)
-        config = {PROOFS_KEY: True} if found.proofs else None
-        checkpoint.save(settings.out, found.model, found.tokenizer, step=found.step, config=config)
+        imported = read_folder(settings.folder)
+        config = {PROOFS_KEY: True} if imported.proofs else None
+        checkpoint.save(settings.out, imported.model, imported.tokenizer, step=imported.step, config=config)
     except (FolderExists, BadFolder) as error:
         return unusable(str(error))
     except OSError as error:
         return unusable(_not_written(settings.out, error))
-    print(f"{settings.out}: a checkpoint of {found.model.parameter_count():,} parameters, step {found.step:,}")
+    print(f"{settings.out}: a checkpoint of {imported.model.parameter_count():,} parameters, step {imported.step:,}")
     print(f"use it: proofmesh prove --policy own:{settings.out} 'theorem ...'")
     return DONE
 
 
 def origin_of(path: Path, information: dict[str, str]) -> Origin:
-    """What is known of weights besides themselves: their step, their run's configuration and evaluations."""
+    """The origin of weights: their training step, and their run's configuration and evaluations."""
     from common import evaluations
     from node.model.checkpoint_folders import check
     from node.model.hub.exporting import Origin
@@ -125,22 +125,22 @@ def origin_of(path: Path, information: dict[str, str]) -> Origin:
     state = check(path)
     run = path.parent.parent
     training = state["config"] or _learner_of(run)
-    found = [each for each in evaluations.read(run / evaluations.FILE) if each.step == state["step"]]
-    if not found:
+    of_step = [each for each in evaluations.read(run / evaluations.FILE) if each.step == state["step"]]
+    if not of_step:
         return Origin(state["step"], training)
-    last = found[-1]
+    last = of_step[-1]
     decided = last.statements - last.undecided
     text = f"It proved {last.solved} of {decided} held-out theorems with {last.simulations} simulations each."
     return Origin(state["step"], training, text)
 
 
 def _learner_of(run: Path) -> dict[str, Any]:
-    """The learner's configuration of a run, which its checkpoints do not repeat; empty where the folder is no run's."""
+    """The learner's configuration in a run's config.toml, which checkpoints do not repeat; empty if there is none."""
     try:
-        found = tomllib.loads((run / "config.toml").read_text(encoding="utf-8"))
+        config = tomllib.loads((run / "config.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    learner = found.get("learner")
+    learner = config.get("learner")
     return learner if isinstance(learner, dict) else {}
 
 

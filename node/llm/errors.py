@@ -1,6 +1,6 @@
-"""The compiler's errors as text for a correction turn, in the form of Goedel-Prover-V2 (`get_error_str`, src/utils.py).
+"""Formats Lean's errors as text for a correction turn, like Goedel-Prover-V2 (`get_error_str`, src/utils.py).
 
-Each error shows the code around it with `<error>` and `</error>` where Lean says that it begins and ends.
+Each error shows the code around it. `<error>` and `</error>` mark where it begins and ends.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LINES_BEFORE = 4
-"""Lines of code shown before the one that an error begins in."""
+"""Lines of code shown before the line in which an error begins."""
 
 SHOWN_ERRORS = 8
 
 SHOWN_LINES = 6
-"""Lines within a long error, behind its first; the rest is marked as left out."""
+"""Lines shown of a long error, after its first line; a mark stands for the omitted lines."""
 
 
 @dataclass(frozen=True)
 class CodeError:
-    """An error in a text of Lean. Lines count from 1, columns from 0, in characters, as Lean says them."""
+    """An error in Lean code. Lines count from 1, columns from 0, in characters, as in Lean's messages."""
 
     line: int
     column: int
     message: str
     end_line: int | None = None
-    """None: to the end of the line."""
+    """None: the error extends to the end of the line."""
     end_column: int = 0
 
 
 def marked_errors(code: str, errors: Sequence[CodeError]) -> str:
-    """What the model reads of the errors in its code. Places outside the code are moved to its nearest place."""
+    """The text about errors in its code that the model reads. Positions outside the code move to the nearest one."""
     lines = code.split("\n")
     shown = [
         f"\nError {number}:\n\nCorresponding Code:\n```lean4\n{_marked(lines, error)}\n```\n"
@@ -38,8 +38,8 @@ def marked_errors(code: str, errors: Sequence[CodeError]) -> str:
         for number, error in enumerate(errors[:SHOWN_ERRORS], 1)
     ]
     left_out = len(errors) - SHOWN_ERRORS
-    rest = f"\n... [Omitted {left_out} more errors] ...\n" if left_out > 0 else ""
-    return "".join(shown) + rest
+    omission = f"\n... [Omitted {left_out} more errors] ...\n" if left_out > 0 else ""
+    return "".join(shown) + omission
 
 
 def _marked(lines: Sequence[str], error: CodeError) -> str:

@@ -1,4 +1,4 @@
-"""What a server's failure means: whether to ask again, when, and what a person is told."""
+"""Classifies the failures of language model servers: whether to retry, when, and the message for the user."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What became of a request."""
+    """The outcome of a request."""
 
     ANSWERED = "answered"
     LIMITED = "limited"
-    """429: too many requests."""
+    """Status 429: too many requests."""
     UNAVAILABLE = "unavailable"
-    """500 and above: overloaded, starting, broken."""
+    """Status 500 and above: overloaded, starting, broken."""
     UNREACHABLE = "unreachable"
-    """Refused, reset, or ended before the answer was whole."""
+    """The connection was refused, reset, or closed before the response was complete."""
     TIMEOUT = "timeout"
     GARBLED = "garbled"
-    """The answer is not what an OpenAI-compatible server says: HTML, or JSON that is cut or something else."""
+    """The response is not that of an OpenAI-compatible server: HTML, or JSON that is truncated or has other fields."""
     EMPTY = "empty"
-    """An answer without any sample, or with aborted ones alone."""
+    """The response has no sample, or only aborted ones."""
     CHANGED = "changed"
-    """The server has another model now."""
+    """The server runs another model than before."""
     KEY = "key"
-    """401 or 403."""
+    """Status 401 or 403."""
     TOO_LONG = "too-long"
-    """The prompt does not fit."""
+    """The prompt does not fit into the model's context."""
     REFUSED = "refused"
-    """The server does not take the request, and would not the next time."""
+    """The server rejects the request, and would reject a retry."""
     ADAPTED = "adapted"
-    """The server does not know a part of the request; it is asked again without it."""
+    """The server does not support a parameter of the request; the request is sent again without it."""
     LEFT = "left"
-    """Whoever asked has ended meanwhile: a search whose time is over."""
+    """The caller was cancelled, such as a search whose time is over."""
 
 
 REPEATED = frozenset(
@@ -54,27 +54,27 @@ REPEATED = frozenset(
         *(Outcome.GARBLED, Outcome.EMPTY, Outcome.CHANGED),
     }
 )
-"""After which the same request is sent again."""
+"""Outcomes after which the same request is retried."""
 
 
 class ContextExceeded(SamplerError):
-    """The prompt does not fit into the model's context: a shorter one might."""
+    """The prompt does not fit into the model's context; a shorter prompt might."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a request brought no samples."""
+    """Why a request returned no samples."""
 
     outcome: Outcome
     text: str
     wait: float | None = None
-    """Seconds that the server asks to wait."""
+    """Seconds that the server asks the client to wait."""
     body: str = ""
-    """The server's words, whole."""
+    """The whole body of the server's response."""
 
 
 class RequestFailed(Exception):
-    """A request brought no samples. Within this package: others see a SamplerError."""
+    """A request returned no samples. Used only within this package; other packages get a SamplerError."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.text)
@@ -86,14 +86,14 @@ TOO_LONG = re.compile(
     r"|longer than the|exceed\w* .{0,40}(context|max\w* (length|tokens))",
     re.IGNORECASE,
 )
-"""Of vLLM, SGLang, llama.cpp and OpenAI, each in its own words."""
+"""Matches the messages of vLLM, SGLang, llama.cpp and OpenAI about prompts that are too long."""
 
 WORDS = 200
-"""Characters of a server's message that people are shown."""
+"""Characters of a server's message that error messages show."""
 
 
 def of_exception(error: openai.OpenAIError, url: str, key: str) -> Fault:
-    """What a failure of the client means. `key`: the variable that the key is from; empty: there is none."""
+    """Classify an exception of the client. `key`: the environment variable that holds the key; empty: no key."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):
@@ -107,37 +107,41 @@ def of_exception(error: openai.OpenAIError, url: str, key: str) -> Fault:
 
 
 def _of_status(error: openai.APIStatusError, url: str, key: str) -> Fault:
-    """What an answer with 4xx or 5xx means."""
+    """Classify a response with status 4xx or 5xx."""
     status = error.status_code
     body = error.response.text
-    said = f"{url} answers {status}: {message_of(body)}"
+    text = f"{url} answers {status}: {message_of(body)}"
     match status:
         case 401 | 403:
-            wants = f"refuses the key in ${key}" if key else "wants a key: set $PROOFMESH_OPENAI_KEY or $OPENAI_API_KEY"
-            return Fault(Outcome.KEY, f"{url} {wants} ({status}: {message_of(body)})")
+            problem = (
+                f"rejects the key in ${key}; correct it"
+                if key
+                else "requires a key: set $PROOFMESH_OPENAI_KEY or $OPENAI_API_KEY"
+            )
+            return Fault(Outcome.KEY, f"{url} {problem} ({status}: {message_of(body)})")
         case 404:
-            # A server that was restarted with another model, or a router whose server has just gone.
-            return Fault(Outcome.CHANGED, said)
+            # The server was restarted with another model, or a router has just lost its server.
+            return Fault(Outcome.CHANGED, text)
         case 408 | 409 | 425:
-            return Fault(Outcome.UNAVAILABLE, said)
+            return Fault(Outcome.UNAVAILABLE, text)
         case 429:
-            return Fault(Outcome.LIMITED, said, retry_after(error.response.headers))
+            return Fault(Outcome.LIMITED, text, retry_after(error.response.headers))
         case 413:
-            return Fault(Outcome.TOO_LONG, said)
-        case 400 | 422 if output_limit(body):  # the prompt fits, and less than was asked for behind it
-            return Fault(Outcome.REFUSED, said, body=body)
+            return Fault(Outcome.TOO_LONG, text)
+        case 400 | 422 if output_limit(body):  # the prompt fits, but not with as many output tokens as requested
+            return Fault(Outcome.REFUSED, text, body=body)
         case 400 | 422 if TOO_LONG.search(body) and not _is_html(body):
-            return Fault(Outcome.TOO_LONG, said, body=body)
-        # llama.cpp's word on `n`, before it answered 400; llama-cpp-python's on every value that it does not take.
+            return Fault(Outcome.TOO_LONG, text, body=body)
+        # Older llama.cpp rejects `n` with 500 instead of 400; llama-cpp-python does so with every value it rejects.
         case 500 if "completion choice" in body or "validation error" in body or "logits_all" in body:
-            return Fault(Outcome.REFUSED, said, body=body)
+            return Fault(Outcome.REFUSED, text, body=body)
         case _ if status >= 500:
-            return Fault(Outcome.UNAVAILABLE, said, retry_after(error.response.headers))
-    return Fault(Outcome.REFUSED, said, body=body)
+            return Fault(Outcome.UNAVAILABLE, text, retry_after(error.response.headers))
+    return Fault(Outcome.REFUSED, text, body=body)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait: a number, or a date (RFC 9110, section 10.2.3)."""
+    """Seconds to wait from a Retry-After header: a number, or a date (RFC 9110, section 10.2.3)."""
     text = headers.get("retry-after", "").strip()
     try:
         seconds = float(text)
@@ -146,16 +150,16 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             seconds = email.utils.parsedate_to_datetime(text).timestamp() - time.time()
         except (ValueError, TypeError, OverflowError):
             return None
-    return max(0.0, seconds) if seconds < 1e9 else None  # not a number is no time, either
+    return max(0.0, seconds) if seconds < 1e9 else None  # the comparison is false for NaN, too
 
 
 def html_or_garbled(body: bytes, url: str, why: str) -> Fault:
-    """What an answer with 200 means that cannot be read."""
+    """Classify a response with status 200 that cannot be read."""
     text = body[:2000].decode(errors="replace")
     if _is_html(text):
-        hint = "is this the address of an OpenAI-compatible API? It mostly ends with /v1"
+        hint = "check that the address is that of an OpenAI-compatible API, which usually ends with /v1"
         return Fault(Outcome.GARBLED, f"{url} answers with a web page, not with JSON; {hint}")
-    return Fault(Outcome.GARBLED, f"{url}: the answer cannot be read: {why}")
+    return Fault(Outcome.GARBLED, f"{url}: the response cannot be read: {why}")
 
 
 def _is_html(text: str) -> bool:
@@ -163,15 +167,15 @@ def _is_html(text: str) -> bool:
 
 
 def message_of(body: str) -> str:
-    """The server's own words, in a line: servers put them into different places."""
+    """The error message in a response body, in one line. Servers use different fields for it."""
     if _is_html(body):
         return "a web page"
-    found: object = body
+    message: object = body
     with contextlib.suppress(ValueError):
-        found = json.loads(body)
+        message = json.loads(body)
     for name in ("error", "detail", "message"):
-        if isinstance(found, dict) and name in found:
-            found = found[name]
-    if isinstance(found, dict):
-        found = found.get("message", found)
-    return " ".join(str(found).split())[:WORDS] or "nothing"
+        if isinstance(message, dict) and name in message:
+            message = message[name]
+    if isinstance(message, dict):
+        message = message.get("message", message)
+    return " ".join(str(message).split())[:WORDS] or "nothing"

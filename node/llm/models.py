@@ -1,4 +1,4 @@
-"""Language models by their addresses, wherever they run: on servers (`openai:`) or in this process (`hf:`)."""
+"""Opens language models by address, whether they run on servers (`openai:`) or in this process (`hf:`)."""
 
 from __future__ import annotations
 
@@ -28,28 +28,30 @@ from node.llm.templates import Template, TemplateError
 
 
 def parse_model(text: str) -> ModelAddress:
-    """Read an address of either kind. Raises BadModel."""
+    """Parse an address of either kind. Raises BadModel."""
     if text.startswith(HUB_PREFIX):
         _check_name(text.removeprefix(HUB_PREFIX))
         return parse_hub_address(text)
     if text.startswith(PREFIX):
         return parse_address(text)
-    raise BadModel(f"`{text}` is no language model; write openai:URL#MODEL, or hf:ID_OR_FOLDER")
+    raise BadModel(f"`{text}` is not a language model; write openai:URL#MODEL, or hf:ID_OR_FOLDER")
 
 
 def _check_name(text: str) -> None:
-    """Raises BadModel: a folder whose own name would be read as an adapter or a template."""
+    """Raises BadModel for a folder whose path contains `+` or `@`, which mark an adapter and a template."""
     path = Path(text).expanduser()
     if set("+@") & set(text) and path.is_dir():
         raise BadModel(
-            f"hf:{text}: what stands behind `+` is an adapter, and behind `@` a template, so a folder with one of "
-            "these in its path cannot be named: rename it, or make a link to it"
+            f"hf:{text}: the folder's path contains `+` or `@`, which mark an adapter and a template; rename the "
+            "folder, or make a link to it"
         )
 
 
 def template_of(address: ModelAddress) -> Template:
-    """How the model is asked: the template that its address names, or that its folder's config.json names, or the one
-    of its name. Raises TemplateError, BadModel."""
+    """The prompt template that the address names, or the folder's config.json, or else the one for the model's name.
+
+    Raises TemplateError, BadModel.
+    """
     if address.template:
         return templates.load(address.template)
     if isinstance(address, HubAddress):
@@ -58,15 +60,17 @@ def template_of(address: ModelAddress) -> Template:
 
 
 def _template_of_folder(address: HubAddress) -> Template:
-    """By its configuration, by its name, or by the name of the model that it was made from. Raises TemplateError,
-    BadModel."""
+    """The template by the folder's configuration, by its name, or by the name of its original model.
+
+    Raises TemplateError, BadModel.
+    """
     config = folders.config_of(address.model)
     named = config.get(folders.TEMPLATE_KEY)
     if isinstance(named, str) and named:
-        beside = Path(address.model).expanduser() / named
-        return templates.load(str(beside) if named.endswith(".toml") and beside.is_file() else named)
+        in_folder = Path(address.model).expanduser() / named
+        return templates.load(str(in_folder) if named.endswith(".toml") and in_folder.is_file() else named)
     try:
-        # A folder may be called `.`.
+        # Resolved, because the path may be `.`, and the template is chosen by the folder's name.
         folder = folders.local_folder(address.model)
         return templates.for_model(str(folder.resolve()) if folder else address.model)
     except TemplateError:
@@ -79,8 +83,8 @@ def _template_of_folder(address: HubAddress) -> Template:
 
 
 def as_run(address: ModelAddress, template: Template, settings: ModelSettings | None) -> Template:
-    """The template as the model is run: of families that are published with beam search, models of this process do
-    that. It is the search for the likeliest answers, so what it stands for is temperature 0."""
+    """The template with the sampling settings that apply. Models in this process use beam search if their family is
+    published with it. Beam search looks for the likeliest completions, so the temperature becomes 0."""
     beams = settings.hf.beams if settings is not None and settings.hf.beams is not None else template.sampling.beams
     if not (isinstance(address, HubAddress) and template.sampling.beams and beams):
         return template
@@ -88,7 +92,7 @@ def as_run(address: ModelAddress, template: Template, settings: ModelSettings | 
 
 
 def check_library(address: ModelAddress) -> None:
-    """Whether what runs or asks the model is installed, and a local folder is what it should be. Raises BadModel."""
+    """Check that the packages are installed and that a local folder holds a model. Raises BadModel."""
     if isinstance(address, HubAddress):
         library.check(address)
     else:
@@ -102,10 +106,10 @@ def open_model(
     template: Template | None = None,
     note: Callable[[str], None] = lambda text: None,
 ) -> AbstractAsyncContextManager[OpenedModel]:
-    """The model, for as long as the block lasts. `template`: how it will be asked; `note` hears what a person should
-    know of it.
+    """Open the model for the duration of the block. `template`: its prompt template; `note` receives messages for the
+    user.
 
-    Raises BadModel; SamplerError: no server answers.
+    Raises BadModel, and SamplerError if no server responds.
     """
     if isinstance(address, HubAddress):
         library.check(address)
@@ -120,7 +124,7 @@ async def _open_hub(
     address: HubAddress, settings: ModelSettings | None, template: Template | None, note: Callable[[str], None]
 ) -> AsyncIterator[OpenedModel]:
     """Raises BadModel."""
-    # Loading torch and transformers takes seconds, in which a node would answer nobody.
+    # In a thread: importing torch and transformers takes seconds, and a node must answer requests meanwhile.
     sampler = await asyncio.to_thread(import_module, "node.llm.hub.sampler")
     async with sampler.open_hub(address, settings, template=template, note=note) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""A language model on servers with an OpenAI-compatible API: vLLM, SGLang, llama.cpp, transformers serve, and services.
+"""Samples from a language model on servers with an OpenAI-compatible API (vLLM, SGLang, llama.cpp, transformers serve).
 
     async with open_openai("openai:http://gpu1:8000/v1|http://gpu2:8000/v1#BFS-Prover") as sampler:
         samples = await sampler.sample(Prompt(text), 8, seed, Decoding())
@@ -28,25 +28,25 @@ from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.settings import ModelSettings
 from node.llm.usage import Usage
 
-# What is repeated is counted, and what fails for good is told in our words.
+# No log lines of stamina's own: retries are counted, and final failures are reported as SamplerError.
 stamina.instrumentation.set_on_retry_hooks(())
 
 Note = Callable[[str], None]
-"""Hears what a person should know of the servers."""
+"""Receives messages about the servers for the user."""
 
 ALIKE = 5
-"""Prompts in a row whose samples, asked for one by one, were all the same: a model that is sure may be so once."""
+"""Consecutive prompts with identical samples before the user is warned. A confident model may repeat itself once."""
 
 LONGEST_WAIT = 30.0
-"""Seconds between two tries."""
+"""Maximum seconds between two retries."""
 
 
 class AllRest(Exception):
-    """No server may be asked now."""
+    """No server may get a request now: all rest after failures."""
 
 
 class OpenAISampler:
-    """`node.llm.sampling.Sampler` over servers that have the same model. Make it with `open_openai`."""
+    """`node.llm.sampling.Sampler` over servers that run the same model. Make it with `open_openai`."""
 
     def __init__(
         self, address: ServerAddress, settings: ModelSettings, endpoints: Sequence[Endpoint], fleet: Fleet, note: Note
@@ -61,48 +61,48 @@ class OpenAISampler:
 
     @property
     def trouble(self) -> str:
-        """What is wrong where no server answers at present; empty as long as one does."""
+        """The failures if no server works at present; empty as long as one does."""
         return self._fleet.problem
 
     async def sample(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
-        """`count` samples; at temperature 0 one, because all would be equal. Servers that give one sample a request are
-        asked as often as needed, each time with a seed of its own.
+        """Draw `count` samples; at temperature 0 one, because all would be equal. A server that returns one sample per
+        request gets as many requests as needed, each with a different seed.
 
-        Raises SamplerError, and its ContextExceeded.
+        Raises SamplerError, and its subclass ContextExceeded.
         """
         if decoding.temperature == 0:
             count = min(count, 1)
-        together = count > 1 and any(each.known.n for each in self._endpoints.values())
-        samples = list(await self._repeated(prompt, count, derive_seed(seed, 0), decoding)) if together else []
-        # Alone, and not what is missing together: a server that knows `n` has sent all.
-        alone = await all_results(
-            self._repeated(prompt, 1, derive_seed(seed, number), decoding) for number in range(len(samples), count)
+        together = count > 1 and any(each.supported.n for each in self._endpoints.values())
+        samples = list(await self._retried(prompt, count, derive_seed(seed, 0), decoding)) if together else []
+        # The missing samples are requested one by one: a server that supports `n` would have sent all of them.
+        batches = await all_results(
+            self._retried(prompt, 1, derive_seed(seed, number), decoding) for number in range(len(samples), count)
         )
-        found = [sample for each in alone for sample in each]
-        self._look_for_differences(found)
-        return [*samples, *found][:count]
+        single_samples = [sample for batch in batches for sample in batch]
+        self._warn_if_alike(single_samples)
+        return [*samples, *single_samples][:count]
 
-    def _look_for_differences(self, alone: Sequence[Sample]) -> None:
-        """Tell once if samples with seeds of their own are always the same: then they are no samples."""
-        if len(alone) < 2 or self._alike >= ALIKE:
+    def _warn_if_alike(self, samples: Sequence[Sample]) -> None:
+        """Warn once if samples with different seeds are always equal: the server does not sample then."""
+        if len(samples) < 2 or self._alike >= ALIKE:
             return
-        self._alike = 0 if len({sample.text for sample in alone}) > 1 else self._alike + 1
+        self._alike = 0 if len({sample.text for sample in samples}) > 1 else self._alike + 1
         if self._alike == ALIKE:
             self._note(
                 f"{self.address.model}: {ALIKE} times in a row all samples for a prompt were the same, whatever the "
-                "seed; does the server sample? (transformers serve does if the model's generation_config.json says "
-                '"do_sample": true)'
+                "seed; check that the server samples (transformers serve does if the model's generation_config.json "
+                'says "do_sample": true)'
             )
 
-    async def _repeated(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> tuple[Sample, ...]:
-        """Samples of one request, at least one and at most `count`, sent again until it is answered or patience is
-        over. Raises SamplerError."""
+    async def _retried(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> tuple[Sample, ...]:
+        """Samples of one request, between one and `count`. The request is retried until it succeeds or patience runs
+        out. Raises SamplerError."""
         wait = self._settings.wait
         end = float("inf")
 
         def decide(error: Exception) -> bool | float:
             nonlocal end
-            # From the first failure on: an answer may take longer than patience lasts.
+            # Patience counts from the first failure: a successful response may take longer than that.
             end = min(end, time.monotonic() + self._settings.patience)
             return self._wait(error, end)
 
@@ -127,14 +127,14 @@ class OpenAISampler:
         raise AssertionError("stamina ends with a result or an error")
 
     def _wait(self, error: Exception, end: float) -> bool | float:
-        """Seconds until the next try; True: the usual time; False: there is none."""
+        """Seconds until the next try; True: the usual back-off; False: no further try."""
         now = time.monotonic()
         left = end - now
         if isinstance(error, AllRest):
             return left > 0 and min(left, max(self._fleet.wait(now), self._settings.wait))
         if not isinstance(error, RequestFailed) or error.fault.outcome not in REPEATED or left <= 0:
             return False
-        if self._fleet.has_a_well_one(now):
+        if self._fleet.has_healthy_server(now):
             return 0.0
         return True if error.fault.wait is None else min(left, max(self._fleet.wait(now), error.fault.wait))
 
@@ -145,19 +145,19 @@ class OpenAISampler:
         return SamplerError(f"{self.address.model}{over}: {fault.text}")
 
     async def _once(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Completion:
-        """Ask one server, without what it turns out not to know. Raises RequestFailed, AllRest."""
+        """Send the request to one server, leaving out parameters that it rejects. Raises RequestFailed, AllRest."""
         place = self._fleet.pick(time.monotonic())
         if place is None:
             raise AllRest(self._fleet.words)
         end = self._endpoints[place.url]
         try:
             while True:
-                known = dataclasses.replace(end.known)
+                supported = dataclasses.replace(end.supported)
                 try:
                     completion = await self._asked(end, prompt, count, seed, decoding)
                 except RequestFailed as error:
-                    # Others may have found out meanwhile what this request was refused for.
-                    if error.fault.outcome is not Outcome.ADAPTED and end.known == known:
+                    # A concurrent request may have learned in the meantime which parameter the server rejects.
+                    if error.fault.outcome is not Outcome.ADAPTED and end.supported == supported:
                         self._failed(place, error.fault)
                         raise
                     continue
@@ -167,7 +167,7 @@ class OpenAISampler:
             self._fleet.ended(place)
 
     async def _asked(self, end: Endpoint, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Completion:
-        """One request, counted. Raises RequestFailed."""
+        """Send one request and count it. Raises RequestFailed."""
         limit = self._settings.timeout + SECONDS_PER_TOKEN * decoding.max_tokens
         with self.usage.request() as request:
             try:
@@ -178,29 +178,29 @@ class OpenAISampler:
             except RequestFailed as error:
                 request.outcome = error.fault.outcome
                 refused = request.outcome is Outcome.REFUSED
-                if refused and (left_out := end.known.forget(error.fault.body, several=count > 1)):
-                    self._note(f"{error.fault.text}; asking without `{left_out}` from now on")
+                if refused and (left_out := end.supported.forget(error.fault.body, several=count > 1)):
+                    self._note(f"{error.fault.text}; sending requests without `{left_out}` from now on")
                     request.outcome = Outcome.ADAPTED
                     raise RequestFailed(dataclasses.replace(error.fault, outcome=request.outcome)) from error
                 raise
-        if count > 1 and end.known.n and completion.choices == 1:
-            self._note(f"{end.place.url} gives one sample a request; asking as often as needed")
-            end.known.n = False
+        if count > 1 and end.supported.n and completion.choices == 1:
+            self._note(f"{end.place.url} returns one sample per request; sending one request per sample")
+            end.supported.n = False
         return completion
 
     def _fault_of(self, end: Endpoint, completion: Completion) -> Fault | None:
-        """What is wrong with an answer that could be read."""
+        """The fault of a response that could be read; None if it is usable."""
         url = end.place.url
         if completion.model and end.model and completion.model != end.model:
-            return Fault(Outcome.CHANGED, f"{url} has the model `{completion.model}` now, and had `{end.model}`")
+            return Fault(Outcome.CHANGED, f"{url} runs the model `{completion.model}` now; it ran `{end.model}` before")
         end.model = end.model or completion.model
         if not completion.samples:
-            why = "it gave up its samples" if completion.choices else "there is no sample in it"
-            return Fault(Outcome.EMPTY, f"{url}: the answer is empty: {why}")
+            why = "all samples were aborted" if completion.choices else "it has no sample"
+            return Fault(Outcome.EMPTY, f"{url}: the response is empty: {why}")
         return None
 
     def _failed(self, place: Place, fault: Fault) -> None:
-        """What a fault says about the server."""
+        """Record a fault of the server."""
         now = time.monotonic()
         if fault.outcome is Outcome.LIMITED:
             self._fleet.asked_to_wait(place, now, fault.wait or 0.0, fault.text)
@@ -219,21 +219,21 @@ async def open_openai(
     *,
     note: Note = lambda text: None,
 ) -> AsyncIterator[OpenAISampler]:
-    """A sampler over the servers of an address, for as long as the block lasts. `note` hears of servers that do not
-    answer, and of what they do not know.
+    """A sampler over the servers of an address, for the duration of the block. `note` receives messages about servers
+    that do not respond and about parameters that they do not support.
 
-    Raises BadModel: what was asked for is not there; SamplerError: no server answers.
+    Raises BadModel if a server does not have the model, SamplerError if no server responds.
     """
     if isinstance(address, str):
         address = parse_address(address)
     settings = settings or ModelSettings()
-    await asyncio.to_thread(client_library)  # seconds, the first time
+    await asyncio.to_thread(client_library)  # the first import takes seconds
     fleet = Fleet(address.urls, failures=settings.failures, rest=settings.rest)
     async with AsyncExitStack() as stack:
         endpoints = []
         for place in fleet.places:
             endpoints.append(endpoint(place))
-            endpoints[-1].known.seed = settings.seeds
+            endpoints[-1].supported.seed = settings.seeds
             stack.push_async_callback(endpoints[-1].client.close)
         await check_servers(endpoints, address.model, note)
         yield OpenAISampler(address, settings, endpoints, fleet, note)

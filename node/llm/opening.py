@@ -1,4 +1,4 @@
-"""Whether servers are there and have the model, before anything is asked of them."""
+"""Checks at the start that servers respond and have the model."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from node.llm.faults import Fault, Outcome, RequestFailed
 from node.llm.sampling import ChatMessage, Decoding, Prompt, SamplerError
 
 PATIENCE = 5.0
-"""Seconds for which a server may be busy or restarting. A person waits, who may have mistyped the address."""
+"""Seconds for which a server may be busy or restarting. Short, because the user may have mistyped the address."""
 
 PAUSE = 0.5
 
 ANSWER_SECONDS = 20.0
-"""For the list of models, which servers know by heart."""
+"""Timeout for the list of models, which servers return at once."""
 
 LOADING_SECONDS = 600.0
-"""For one token of a model that is not in the list: `transformers serve` loads it then."""
+"""Timeout for one token of a model that is not in the list: `transformers serve` loads the model first."""
 
 SHOWN = 5
-"""Names of models in an error."""
+"""Maximum names of models in an error message."""
 
 PROBES = (Prompt("a"), Prompt(messages=(ChatMessage("user", "a"),)))
 
@@ -31,9 +31,10 @@ _BUSY = frozenset({Outcome.LIMITED, Outcome.UNAVAILABLE, Outcome.UNREACHABLE, Ou
 
 
 async def check_servers(endpoints: Sequence[Endpoint], model: str, note: Callable[[str], None]) -> None:
-    """All servers that answer have the model, and one answers. `note` hears of those that do not answer.
+    """Check that at least one server responds, and that all that respond have the model. `note` receives a message for
+    each server that does not respond.
 
-    Raises BadModel; SamplerError: none answers.
+    Raises BadModel if a server does not have the model, SamplerError if none responds.
     """
     problems = [each for each in await asyncio.gather(*(_problem(each, model, note) for each in endpoints)) if each]
     if len(problems) == len(endpoints):
@@ -43,7 +44,7 @@ async def check_servers(endpoints: Sequence[Endpoint], model: str, note: Callabl
 
 
 async def _problem(end: Endpoint, model: str, note: Callable[[str], None]) -> str:
-    """Why a server cannot be asked yet; empty: it can be. Raises BadModel."""
+    """Why a server cannot be used yet; empty if it can. Raises BadModel."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -58,12 +59,12 @@ async def _problem(end: Endpoint, model: str, note: Callable[[str], None]) -> st
 
 
 async def _check(end: Endpoint, model: str, note: Callable[[str], None]) -> None:
-    """Raises BadModel, RequestFailed."""
+    """Check that one server has the model. Raises BadModel, RequestFailed."""
     names: list[str] | None = None
     try:
         names = await end.models(ANSWER_SECONDS)
     except RequestFailed as error:
-        # Some have no list. `transformers serve` 5.23 fails at it where the hub's cache folder is missing.
+        # Some servers have no list of models. `transformers serve` 5.23 fails without the hub's cache folder.
         if error.fault.outcome not in (Outcome.CHANGED, Outcome.REFUSED, Outcome.UNAVAILABLE):
             raise
     if names is not None and model in names:
@@ -71,15 +72,15 @@ async def _check(end: Endpoint, model: str, note: Callable[[str], None]) -> None
     refused = await _refused(end, model)
     if refused is None:
         if names:
-            note(f"{end.place.url} answers to `{model}`, and lists {_listed(names)}: is it the model that you mean?")
+            note(f"{end.place.url} accepts `{model}`, but lists {_listed(names)}; check that this is the right model")
         return
-    has = f"; it has {_listed(names)}" if names else ""
-    raise BadModel(f"{end.place.url} does not have the model `{model}`{has} ({refused.text})")
+    choice = f"; choose one of {_listed(names)}" if names else ""
+    raise BadModel(f"{end.place.url} does not have the model `{model}`{choice} ({refused.text})")
 
 
 async def _refused(end: Endpoint, model: str) -> Fault | None:
-    """Why the server refuses both a text and a chat; None: it answers one of them. Raises RequestFailed: it is busy, or
-    wants a key."""
+    """Why the server rejects both a text and a conversation; None if it accepts one of them. Raises RequestFailed if it
+    is busy or requires a key."""
     refused = None
     for prompt in PROBES:
         try:
@@ -93,13 +94,14 @@ async def _refused(end: Endpoint, model: str) -> Fault | None:
 
 
 async def _token(end: Endpoint, model: str, prompt: Prompt) -> None:
-    """Ask for one token. Raises RequestFailed."""
+    """Request one token. Raises RequestFailed."""
     while True:
         try:
             await end.complete(model, prompt, 1, 0, Decoding(max_tokens=1), LOADING_SECONDS)
             return
         except RequestFailed as error:
-            if error.fault.outcome is not Outcome.REFUSED or not end.known.forget(error.fault.body, several=False):
+            # Try again without the rejected parameter; raise if the error is about something else.
+            if error.fault.outcome is not Outcome.REFUSED or not end.supported.forget(error.fault.body, several=False):
                 raise
 
 

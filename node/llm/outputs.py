@@ -1,6 +1,6 @@
-"""What prover models answer: the tactic, or the tactic block of the proof, taken out of a sample. Pure; never raises.
+"""Parses the completions of prover models: extracts the tactic, or the tactic block of a proof. Pure; never raises.
 
-The statement of a proof is always ours. What a model writes in its place is only compared.
+A proof is always tried on our statement. The statement in the completion is only compared with it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from node.llm.templates import Template
 
 
 class Problem(enum.StrEnum):
-    """What is wrong with a sample; `explanation` says it to a person."""
+    """What is wrong with a sample; `explanation` is the text for the user."""
 
     STATEMENT_CHANGED = "statement changed"
     SEVERAL_TACTICS = "several tactics"
@@ -36,49 +36,49 @@ class Problem(enum.StrEnum):
 
 
 _EXPLANATIONS = {
-    Problem.STATEMENT_CHANGED: "it proves another statement than ours; its proof is tried on ours",
-    Problem.SEVERAL_TACTICS: "it went on behind its first tactic; that one is kept",
-    Problem.EMPTY: "nothing but white space, comments, or what belongs to the form",
-    Problem.CUT: "it ended because it was too long: the rest is missing",
-    Problem.UNFINISHED: "it ends in `by`, `:=`, `=>` or `<;>`, or inside comments",
-    Problem.SORRY: "it leaves something without a proof (sorry, admit)",
-    Problem.NO_CODE_BLOCK: "prose without a block of Lean",
-    Problem.NO_PROOF: "code that states a theorem, and no proof behind `:=`",
-    Problem.NO_TEXT: "tokens that make up no character stand in it",
-    Problem.HELPER_LEMMAS: "the proof uses what is declared before the theorem: a tactic block has no place for that",
+    Problem.STATEMENT_CHANGED: "it proves a different statement; its proof is tried on ours",
+    Problem.SEVERAL_TACTICS: "it continues after its first tactic; only that one is used",
+    Problem.EMPTY: "only white space, comments, or parts of the output form",
+    Problem.CUT: "it reached the token limit, so its end is missing",
+    Problem.UNFINISHED: "it ends in `by`, `:=`, `=>` or `<;>`, or inside a comment",
+    Problem.SORRY: "part of it has no proof (sorry, admit)",
+    Problem.NO_CODE_BLOCK: "prose without a Lean code block",
+    Problem.NO_PROOF: "code that states a theorem without a proof after `:=`",
+    Problem.NO_TEXT: "it has tokens that do not form valid characters",
+    Problem.HELPER_LEMMAS: "the proof uses declarations before the theorem, which a tactic block cannot contain",
 }
 
 NOTED = frozenset({Problem.STATEMENT_CHANGED, Problem.SEVERAL_TACTICS})
-"""Problems that drop nothing."""
+"""Problems that are recorded but do not reject the sample."""
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a sample holds."""
+    """What was parsed from a sample."""
 
     text: str = ""
-    """The tactic, or the tactic block behind `:= by`: its first line in column 0, relative indentation kept. Empty
-    where it was dropped."""
+    """The tactic, or the tactic block after `:= by`: its first line in column 0, relative indentation preserved. Empty
+    if the sample was rejected."""
     problem: Problem | None = None
-    """Why it was dropped, or what was noted."""
-    kept: str = ""
-    """The beginning of the sample's text up to the end of the tactic: its log-probability is the tactic's. Empty for
-    proofs, and where the tactic cannot be found again in the sample."""
+    """Why the sample was rejected, or a problem in NOTED."""
+    scored_prefix: str = ""
+    """The sample's text up to the end of the tactic; its log-probability is the tactic's. Empty for proofs, and if the
+    tactic is not found again in the sample."""
 
 
 _SORRY = re.compile(r"(?<![\w.'«])(?:sorry|admit|sorryAx)(?![\w'!?»])")
 _DANGLING = re.compile(r"(?:(?<![\w.'«])by|:=|=>|<;>)\s*$")
 _CONTINUES = re.compile(r"\s|\||[)\]}⟩]|<;>|(?:at|with|using|from|then|else|generalizing)\b|,|:=|_ ")
-"""How a line in the first column begins that still belongs to the tactic before it."""
+"""Beginnings of a line in column 0 that continues the tactic before it."""
 
 
 OPEN_COMMENTS = 50
-"""Comments without an end, at which an answer is given up: each is looked for to the end of the text. Models that have
-lost their thread write thousands."""
+"""Unclosed comments from which a sample is rejected: the search for each end reads the whole text. Degenerate samples
+have thousands."""
 
 
 def parse_tactic(template: Template, sample: Sample) -> Parsed:
-    """The tactic of a sample from a step prover."""
+    """Extract the tactic from a step prover's sample."""
     form = template.output
     body, _ = blocks.without_thoughts(blocks.plain(sample.text))
     if body is None:
@@ -92,14 +92,14 @@ def parse_tactic(template: Template, sample: Sample) -> Parsed:
     if form.prefix and body.lstrip().startswith(form.prefix.strip()):
         body = body.lstrip().removeprefix(form.prefix.strip()).lstrip(" ")
     body = _unmarked(body, template)
-    if found := blocks.code_blocks(body):
-        block = next((each for each in reversed(found) if each.closed), found[-1])
+    if code_blocks := blocks.code_blocks(body):
+        block = next((each for each in reversed(code_blocks) if each.closed), code_blocks[-1])
         body, cut = block.text, cut and not block.closed
     return _one_tactic(body, sample.text, cut)
 
 
 def parse_proof(template: Template, sample: Sample, theorem: Theorem) -> Parsed:
-    """The tactic block of the proof in a sample from a whole-proof model."""
+    """Extract the tactic block of the proof from a whole-proof model's sample."""
     text = _unmarked(blocks.plain(sample.text), template)
     if not text.strip():
         return Parsed(problem=Problem.CUT if sample.cut else Problem.EMPTY)
@@ -110,30 +110,31 @@ def parse_proof(template: Template, sample: Sample, theorem: Theorem) -> Parsed:
         return Parsed(problem=Problem.UNFINISHED)
     is_open = template.output.code == "open"
     if is_open and not thought and not answer.lstrip().startswith("```"):
-        rest, fence, _ = blocks.before(answer, template.output.stops).partition("```")
+        # The prompt opened the code block, so the sample continues it.
+        continuation, fence, _ = blocks.before(answer, template.output.stops).partition("```")
         was_cut = sample.cut and not fence and not any(stop in answer for stop in template.output.stops)
-        return Parsed(problem=Problem.CUT) if was_cut else _proof(rest, theorem, is_rest=True)
-    found = blocks.code_blocks(answer)
-    # A server leaves a stop text out: the closing fence of an open block is one.
-    complete = [block.text for block in found if block.closed or (is_open and not sample.cut)]
+        return Parsed(problem=Problem.CUT) if was_cut else _proof(continuation, theorem, continues=True)
+    code_blocks = blocks.code_blocks(answer)
+    # Servers omit the stop text, and the closing fence of an open block is one.
+    complete = [block.text for block in code_blocks if block.closed or (is_open and not sample.cut)]
     stated = [(blocks.declared_theorem(blanked(block), theorem.name), block) for block in complete]
     ours = [block for place, block in stated if place is not None and place.is_ours]
-    others = [block for place, block in stated if place is not None]
-    if chosen := ours or others:
-        return _proof(chosen[-1], theorem)
-    if sample.cut or (found and not complete):
+    with_theorem = [block for place, block in stated if place is not None]
+    if candidates := ours or with_theorem:
+        return _proof(candidates[-1], theorem)
+    if sample.cut or (code_blocks and not complete):
         return Parsed(problem=Problem.CUT)
     return _proof(complete[-1], theorem) if complete else Parsed(problem=Problem.NO_CODE_BLOCK)
 
 
 def score(template: Template, sample: Sample, parsed: Parsed) -> float | None:
-    """The log-probability of a tactic as its family counts it; None where it is not known."""
-    total = sample.logprob(parsed.kept) if parsed.kept else None
+    """The log-probability of a tactic, summed or averaged as its family defines; None if it is unknown."""
+    total = sample.logprob(parsed.scored_prefix) if parsed.scored_prefix else None
     if total is None or template.score == "sum":
         return total
     tokens, length = 0, 0
     for token in sample.tokens:
-        if length >= len(parsed.kept):
+        if length >= len(parsed.scored_prefix):
             break
         tokens, length = tokens + 1, length + len(token.text)
     return total / max(tokens, 1)
@@ -150,28 +151,28 @@ def _one_tactic(body: str, sampled: str, cut: bool) -> Parsed:
         return Parsed(problem=Problem.EMPTY)
     if problem := _unusable(text):
         return Parsed(problem=problem)
-    return Parsed(text, Problem.SEVERAL_TACTICS if several else None, _kept(sampled, text))
+    return Parsed(text, Problem.SEVERAL_TACTICS if several else None, _prefix_through(sampled, text))
 
 
-def _proof(code: str, theorem: Theorem, *, is_rest: bool = False) -> Parsed:
-    """The proof in code. `is_rest`: the code goes on behind our `:= by`, unless it states our theorem once more."""
+def _proof(code: str, theorem: Theorem, *, continues: bool = False) -> Parsed:
+    """The proof in code. `continues`: the code continues after our `:= by`, unless it states our theorem again."""
     code = blocks.without_comments(code)
     if not code.strip():
         return Parsed(problem=Problem.EMPTY)
-    found = blocks.declared_theorem(blanked(code), theorem.name)
-    if found is not None and (found.is_ours or not is_rest):
-        return _stated_proof(code, found, theorem)
-    if not is_rest and blocks.declares(blanked(code)):
+    declared = blocks.declared_theorem(blanked(code), theorem.name)
+    if declared is not None and (declared.is_ours or not continues):
+        return _stated_proof(code, declared, theorem)
+    if not continues and blocks.declares(blanked(code)):
         return Parsed(problem=Problem.NO_PROOF)
     return _finished(blocks.tactic_block(blocks.before_command(code)))
 
 
-def _stated_proof(code: str, found: blocks.Found, theorem: Theorem) -> Parsed:
+def _stated_proof(code: str, declared: blocks.DeclaredTheorem, theorem: Theorem) -> Parsed:
     """The proof of a theorem that the code states."""
-    proof = blocks.proof_body(code, found)
-    if any(re.search(rf"(?<![\w.'«]){re.escape(name)}(?![\w'»])", proof) for name in found.helpers):
+    proof = blocks.proof_body(code, declared)
+    if any(re.search(rf"(?<![\w.'«]){re.escape(name)}(?![\w'»])", proof) for name in declared.helpers):
         return Parsed(problem=Problem.HELPER_LEMMAS)
-    is_ours = blocks.same_text(code[found.statement : found.assignment], theorem)
+    is_ours = blocks.same_text(code[declared.statement : declared.assignment], theorem)
     return _finished(proof, None if is_ours else Problem.STATEMENT_CHANGED)
 
 
@@ -200,12 +201,12 @@ def _unmarked(text: str, template: Template) -> str:
     return text
 
 
-def _kept(sampled: str, text: str) -> str:
-    """The sample's text up to the end of the tactic, whose lines are found in their order; empty where one is not."""
+def _prefix_through(sampled: str, text: str) -> str:
+    """The sample's text up to the end of the tactic, whose lines must occur in their order; empty otherwise."""
     at = 0
     for line in text.split("\n"):
-        found = sampled.find(line.strip(), at)
-        if found < 0:
+        start = sampled.find(line.strip(), at)
+        if start < 0:
             return ""
-        at = found + len(line.strip())
+        at = start + len(line.strip())
     return sampled[:at]

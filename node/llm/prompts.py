@@ -1,6 +1,6 @@
-"""Prompts of prover models from templates, proof states and theorems. Pure.
+"""Builds the prompts of prover models from templates, proof states and theorems. Pure.
 
-Lengths are counted in the model's tokens by `count_tokens`, or estimated from bytes where no tokenizer is at hand.
+`count_tokens` counts lengths in the model's tokens. Without it, lengths are estimated from bytes.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ CountTokens = Callable[[str], int]
 
 
 class PromptTooLong(ValueError):
-    """The prompt is over the family's length, also without what can be left out."""
+    """The prompt exceeds the family's limit even without its optional parts."""
 
 
 @dataclass(frozen=True)
 class Premise:
-    """A declaration of a library that may help."""
+    """A library declaration that may help in the proof."""
 
     name: str
-    """With its namespace."""
+    """Full name, with its namespace."""
     code: str
-    """Its declaration, without the proof."""
+    """The declaration, without its proof."""
 
     @property
     def marked(self) -> str:
         """Its code with the full name in `<a>...</a>`, as ReProver reads it (`Premise.serialize` in its common.py).
 
-        The name that is declared may be written short: the longest ending of the full name that stands behind white
-        space is the one.
+        The code may use a short form of the name. The longest suffix of the full name that follows white space is
+        replaced.
         """
         mark = f"<a>{self.name}</a>"
         code = self.code.replace(f"_root_.{self.name}", mark)
@@ -60,12 +60,12 @@ def tactic_prompt(
     premises: Sequence[Premise] = (),
     count_tokens: CountTokens | None = None,
 ) -> Prompt:
-    """The prompt for a tactic at a state; `Prompt.dropped` says how many hypotheses had to go.
+    """The prompt for a tactic at a proof state. `Prompt.dropped` is the number of omitted hypotheses.
 
-    Families that read canonical names get the state with these; `with_own_names` is the way back. `steps`: the tactics
-    that led there. `premises`: the best one first. Of a prompt over the family's length, premises
-    go first, then hypotheses (`shorten_state`). Raises PromptTooLong when the goals alone are too long, TemplateError
-    for a template of whole proofs.
+    Some families read canonical hypothesis names; `with_own_names` translates their tactics back. `steps`: the tactics
+    that led to the state. `premises`: the best first. A prompt over the family's limit first loses premises, then
+    hypotheses (`shorten_state`). Raises PromptTooLong if the goals alone are too long, and TemplateError for a template
+    of whole proofs.
     """
     _must_be(template, "tactic")
     if template.names == "canonical":
@@ -81,7 +81,8 @@ def tactic_prompt(
     room = template.limits.prompt - length(shown)
     if room < 0:
         raise PromptTooLong(
-            f"the goals make a prompt of {length(shown):,} tokens; {template.name} reads {template.limits.prompt:,}"
+            f"the goals alone make a prompt of {length(shown):,} tokens; {template.name} reads at most "
+            f"{template.limits.prompt:,}"
         )
     chosen = _fitting([f"{each.marked}\n\n" for each in premises], room, template, count_tokens)
     prompt = _as_prompt(template, fixed | {"state": shown, "premises": "".join(reversed(chosen))})
@@ -89,17 +90,17 @@ def tactic_prompt(
 
 
 def with_own_names(template: Template, state: str, tactic: str) -> str:
-    """A family's tactic for a state, with the names that the state's hypotheses really have."""
+    """Translate a family's tactic for a state to the names that the state's hypotheses really have."""
     return Names(state).show(tactic) if template.names == "canonical" else tactic
 
 
 def proof_prompt(
     template: Template, theorem: Theorem, *, problem: str = "", count_tokens: CountTokens | None = None
 ) -> Prompt:
-    """The prompt for a whole proof. `problem`: the theorem in natural language, if somebody has written it.
+    """The prompt for a whole proof. `problem`: the theorem in natural language, if it is available.
 
-    A theorem's own header is used as it is; one without gets the family's. The problem is left out of a prompt that is
-    too long with it. Raises PromptTooLong, and TemplateError for a template of tactics.
+    A theorem without a header gets the family's header. The problem is omitted if the prompt is too long with it.
+    Raises PromptTooLong, and TemplateError for a template of tactics.
     """
     _must_be(template, "whole-proof")
     for words in dict.fromkeys((problem, "")):
@@ -108,19 +109,19 @@ def proof_prompt(
         if length <= template.limits.prompt:
             return prompt
     raise PromptTooLong(
-        f"the statement makes a prompt of {length:,} tokens; {template.name} reads {template.limits.prompt:,}"
+        f"the statement makes a prompt of {length:,} tokens; {template.name} reads at most {template.limits.prompt:,}"
     )
 
 
 def correction_prompt(
     template: Template, previous: Prompt, answer: str, errors: str, *, count_tokens: CountTokens | None = None
 ) -> Prompt:
-    """The conversation that goes on after an answer whose proof failed. `errors`: see `node.llm.errors.marked_errors`.
+    """Continue the conversation after a completion whose proof failed. `errors`: see `node.llm.errors.marked_errors`.
 
-    Rounds count from 0, the first answer's. Raises PromptTooLong, and TemplateError for a family without corrections.
+    Rounds count from 0, the first completion. Raises PromptTooLong, and TemplateError for a family without corrections.
     """
     if not template.correction:
-        raise TemplateError(f"the template `{template.name}` has no correction turn: sample anew")
+        raise TemplateError(f"the template `{template.name}` has no correction turn; draw a new sample instead")
     finished = sum(message.role == "assistant" for message in previous.messages)
     request = fill(template.correction, {"round": str(finished), "errors": errors})
     prompt = Prompt(
@@ -130,18 +131,19 @@ def correction_prompt(
     length = _length(template, prompt, count_tokens)
     if length > template.limits.prompt:
         raise PromptTooLong(
-            f"the conversation has {length:,} tokens; {template.name} reads {template.limits.prompt:,}: sample anew"
+            f"the conversation has {length:,} tokens, and {template.name} reads at most {template.limits.prompt:,}; "
+            "draw a new sample instead"
         )
     return prompt
 
 
 def raw_text(template: Template, prompt: Prompt) -> str:
-    """A prompt as the one text that the model reads. Raises TemplateError where the chat template is not known."""
+    """The prompt as the single text that the model reads. Raises TemplateError if the chat template is unknown."""
     if template.kind == "raw":
         return prompt.text
     form = template.chat_text
     if form is None:
-        raise TemplateError(f"the chat template of `{template.name}` is not known here: the server applies it")
+        raise TemplateError(f"the chat template of `{template.name}` is unknown here, because the server applies it")
     messages = (fill(form.message, {"role": each.role, "content": each.content}) for each in prompt.messages)
     return form.begin + "".join(messages) + form.answer
 
@@ -171,7 +173,7 @@ def _as_prompt(template: Template, fields: dict[str, str]) -> Prompt:
 
 
 def _without_special(pattern: str, text: str) -> str:
-    """A text that spells no special token. What a state says is changed by a space, where it spells one."""
+    """Break up text that the tokenizer would read as a special token, by a space after its first character."""
     return re.sub(pattern, lambda match: f"{match.group()[0]} {match.group()[1:]}", text)
 
 
@@ -186,7 +188,7 @@ def _tokens(template: Template, text: str, count_tokens: CountTokens | None) -> 
 
 
 def _fitting(texts: Sequence[str], room: int, template: Template, count_tokens: CountTokens | None) -> list[str]:
-    """The texts that fit, best first; one that does not leaves its room to the next."""
+    """The texts that fit into `room` tokens, best first. A text that does not fit is skipped."""
     chosen: list[str] = []
     for text in texts:
         tokens = _tokens(template, text, count_tokens)
@@ -198,4 +200,4 @@ def _fitting(texts: Sequence[str], room: int, template: Template, count_tokens: 
 
 def _must_be(template: Template, mode: str) -> None:
     if template.mode != mode:
-        raise TemplateError(f"the template `{template.name}` is for {template.mode}, not for {mode}")
+        raise TemplateError(f"the template `{template.name}` is for {template.mode}, not for {mode}; choose another")

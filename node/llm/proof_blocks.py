@@ -1,6 +1,6 @@
-"""Finds code in prose, theorems in code, and proofs in theorems, by the look of the text. Pure; never raises.
+"""Finds code in prose, theorems in code, and proofs in theorems, by regular expressions. Pure; never raises.
 
-Where this reading errs, Lean refuses the proof: it decides what is tried, never what is true.
+A parsing mistake is harmless: Lean checks every proof, so this module decides only which proofs are tried.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from common.lean import Theorem
 from node.lean.text.lexing import blanked, outside_brackets, uncommented
 
 TAB = 2
-"""Columns that a tab stands for: Lean refuses tabs, and models learn two columns a level."""
+"""Columns per tab: Lean rejects tabs, and models learn two columns per level."""
 
 _LEAN = frozenset({"", "lean", "lean4", "Lean", "Lean4", "lean3"})
-"""Languages of blocks that may hold a proof: Kimina's thoughts have ```tactics."""
+"""Language tags of code blocks that may hold a proof. Kimina's thoughts have blocks tagged `tactics`, which do not."""
 
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f\u200b\ufeff]")
 _SPACE = re.compile(r"[^\S\n]")
@@ -34,7 +34,7 @@ _COMMAND = re.compile(
     r"local|scoped)\b)",
     re.MULTILINE,
 )
-"""What begins a command in the first column, and no tactic."""
+"""Beginnings of a line in column 0 that start a command and never a tactic."""
 _COMMAND_OR_TACTIC = re.compile(r"^(?:open|set_option)\b", re.MULTILINE)
 _BINDS = re.compile(r"(?<![\w.'])(?:let|have|letI|haveI|let_fun)(?![\w'])|:=")
 _BY = re.compile(r"\s*by(?![\w'!?])")
@@ -49,31 +49,31 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Found:
-    """Where a theorem stands in a text."""
+class DeclaredTheorem:
+    """Positions of a theorem in a text."""
 
     statement: int
-    """Where its binders begin."""
+    """Start of its binders."""
     assignment: int
-    """Where the `:=` of its proof is."""
+    """Position of the `:=` of its proof."""
     end: int
-    """Where the next command begins."""
+    """Start of the next command."""
     is_ours: bool
-    """It has our theorem's name."""
+    """Whether it has our theorem's name."""
     helpers: tuple[str, ...]
-    """Names that are declared before it."""
+    """Names declared before it."""
 
 
 def plain(text: str) -> str:
-    """A text with one kind of line break and of space, and without tabs and characters that nobody sees."""
+    """Normalize line breaks and spaces, and remove tabs and invisible characters."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(TAB)
     return _SPACE.sub(" ", _UNSEEN.sub("", lines))
 
 
 def without_thoughts(text: str) -> tuple[str | None, bool]:
-    """What stands behind a model's thoughts (None: they never end), and whether there were any.
+    """The text after a model's thoughts (None if the thoughts never end), and whether there were any.
 
-    The opening mark may have been part of the prompt.
+    The opening mark may be missing, because it can be part of the prompt.
     """
     _, closing, answer = text.rpartition("</think>")
     if closing:
@@ -82,21 +82,21 @@ def without_thoughts(text: str) -> tuple[str | None, bool]:
 
 
 def before(text: str, stops: Sequence[str]) -> str:
-    """The text up to the first of the stop texts: some servers leave them in."""
+    """The text up to the first stop text. Some servers do not remove stop texts."""
     return text[: min((at for stop in stops if (at := text.find(stop)) >= 0), default=len(text))]
 
 
 def ended(text: str, stops: Sequence[str]) -> bool:
-    """Whether a stop text stands in it."""
+    """Whether the text contains a stop text."""
     return any(stop in text for stop in stops)
 
 
 def code_blocks(text: str) -> list[Block]:
-    """The blocks of Lean in prose, in their order. The fence may follow the code without a line break.
+    """The Lean code blocks in prose, in order. The closing fence may follow the code without a line break.
 
-    A fence that names Lean always begins a block: one before it that was never closed must not swallow it.
+    A fence with a Lean tag always begins a block, so that an unclosed block before it does not swallow it.
     """
-    found: list[Block] = []
+    code_blocks: list[Block] = []
     at = 0
     while opening := _FENCE.search(text, at):
         language, start = opening[1].strip(), opening.end()
@@ -107,21 +107,21 @@ def code_blocks(text: str) -> list[Block]:
         begins_another = closing >= 0 and _LEAN_FENCE.match(text, closing) is not None
         if language in _LEAN:
             code = text[start : closing if closing >= 0 else len(text)].strip("\n")
-            found.append(Block(code, closing >= 0 and not begins_another))
+            code_blocks.append(Block(code, closing >= 0 and not begins_another))
         if closing < 0:
             break
         at = closing if begins_another else closing + 3
-    return found
+    return code_blocks
 
 
 def without_comments(text: str) -> str:
-    """Code without its comments, and without the lines that held nothing else."""
+    """Remove comments, and the lines that hold only comments."""
     pairs = zip(text.split("\n"), uncommented(text).split("\n"), strict=True)
     return "\n".join(code.rstrip() for written, code in pairs if code.strip() or not written.strip())
 
 
 def dedented(text: str) -> str:
-    """A tactic block with its first line in column 0, and the others as far to the right of it as they were."""
+    """Move a tactic block left so that its first line is in column 0; relative indentation is preserved."""
     lines = text.rstrip().split("\n")
     while lines and not lines[0].strip():
         lines.pop(0)
@@ -129,12 +129,13 @@ def dedented(text: str) -> str:
 
 
 def declares(code: str) -> bool:
-    """Whether a theorem is declared in code (`blanked`)."""
+    """Whether the code (`blanked`) declares a theorem."""
     return any(match["kind"] in ("theorem", "lemma", "example") for match in _DECLARATION.finditer(code))
 
 
-def declared_theorem(code: str, name: str) -> Found | None:
-    """The theorem of a name in code (`blanked`), or else the last one; None without one that has a `:=`."""
+def declared_theorem(code: str, name: str) -> DeclaredTheorem | None:
+    """The last theorem with a proof after `:=` in the code (`blanked`): the one called `name` if it is declared, else
+    any; None if there is none."""
     declarations = list(_DECLARATION.finditer(code))
     theorems = [match for match in declarations if match["kind"] in ("theorem", "lemma", "example")]
     ours = [match for match in theorems if match["name"].rpartition(".")[2] == name.rpartition(".")[2]]
@@ -145,14 +146,14 @@ def declared_theorem(code: str, name: str) -> Found | None:
             helpers = tuple(
                 each["name"] for each in declarations if each.start() < match.start() and each["name"] != match["name"]
             )
-            return Found(match.end(), assignment, end, match in ours, tuple(filter(None, helpers)))
+            return DeclaredTheorem(match.end(), assignment, end, match in ours, tuple(filter(None, helpers)))
     return None
 
 
-def proof_body(code: str, found: Found) -> str:
-    """The tactic block of a found theorem's proof: a proof term becomes `exact TERM`. Empty where there is none."""
-    start = found.assignment + 2
-    proof = code[start : found.end].rstrip()
+def proof_body(code: str, theorem: DeclaredTheorem) -> str:
+    """The tactic block of a theorem's proof; a proof term becomes `exact TERM`. Empty if there is no proof."""
+    start = theorem.assignment + 2
+    proof = code[start : theorem.end].rstrip()
     if not proof.strip():
         return ""
     if by := _BY.match(blanked(proof)):
@@ -163,24 +164,26 @@ def proof_body(code: str, found: Found) -> str:
 
 
 def tactic_block(text: str, column: int = 0) -> str:
-    """What stands behind `by`, from column 0. `column`: where the text begins, if its first tactic is on that line.
+    """The tactic block after `by`, moved to column 0. `column`: column of the text's start, if the first tactic is on
+    that line.
 
-    Lines behind such a tactic are aligned with it, or go on with it from further left: these keep two columns.
+    The following lines are aligned with that tactic, or continue it from further left. Continuation lines are indented
+    by two columns.
     """
     if by := _BY.match(text):
         text, column = text[by.end() :], column + by.end()
-    first, _, rest = text.rstrip().partition("\n")
+    first, _, following = text.rstrip().partition("\n")
     if column == 0 or not first.strip():
-        return dedented(text if first.strip() else rest)
+        return dedented(text if first.strip() else following)
     column += _indentation(first)
-    lines = rest.split("\n")
+    lines = following.split("\n")
     least = min((_indentation(line) for line in lines if line.strip()), default=column)
     moved = _moved_left(lines, column if least >= column else max(least - 2, 0))
     return f"{first.strip()}\n{moved}".rstrip()
 
 
 def before_command(code: str) -> str:
-    """Code that goes on with a proof, up to the next command."""
+    """The part of the code before the next command; the code continues a proof."""
     lines = [line for line in code.split("\n") if line.strip()]
     indented = bool(lines) and lines[0][:1] == " "
     masked = blanked(code)
@@ -191,7 +194,7 @@ def before_command(code: str) -> str:
 
 
 def same_text(written: str, theorem: Theorem) -> bool:
-    """Whether a statement is ours, but for white space, comments and the name."""
+    """Whether a statement equals the theorem's, up to white space, comments and the name."""
     return _squeezed(written) == _squeezed(f"{theorem.binders}:{theorem.conclusion}")
 
 
@@ -200,7 +203,7 @@ def _squeezed(text: str) -> str:
 
 
 def _assignment(code: str, start: int, end: int) -> int | None:
-    """Where the `:=` of a declaration's proof is: outside brackets, and not that of a `let` in the statement."""
+    """Position of the `:=` of a declaration's proof: outside brackets, and not part of a `let` in the statement."""
     outside = set(outside_brackets(code, start, end))
     bound = 0
     for match in _BINDS.finditer(code, start, end):
@@ -222,13 +225,13 @@ def _command_after(code: str, start: int) -> int:
 
 
 def _moved_right(lines: Sequence[str]) -> list[str]:
-    """Lines that go on with a term: at least two columns from the left, their shape kept."""
+    """Indent the continuation lines of a term by at least two columns; relative indentation is preserved."""
     least = min((_indentation(line) for line in lines if line.strip()), default=0)
     return [(" " * max(2 - least, 0) + line).rstrip() for line in lines]
 
 
 def _moved_left(lines: Sequence[str], columns: int) -> str:
-    """Lines without their first columns, as far as these are blank."""
+    """Remove up to `columns` leading spaces from each line."""
     return "\n".join(line[min(columns, _indentation(line)) :].rstrip() for line in lines)
 
 

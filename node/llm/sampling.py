@@ -1,4 +1,4 @@
-"""What asks a language model for texts: prompts, samples, and the interface that servers and local models share."""
+"""Prompts, samples, and the sampler interface that servers and local models share."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class ChatMessage:
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a model is given: a text to go on with, or a conversation to answer."""
+    """The input of a model: a text to continue, or a conversation to answer."""
 
     text: str = ""
     messages: tuple[ChatMessage, ...] = ()
-    """Of a chat model; `text` is empty then."""
+    """The conversation of a chat model; `text` is empty then."""
     dropped: int = field(default=0, compare=False)
-    """Hypotheses that were left out of the state, so that it is not too long for the model."""
+    """Number of hypotheses omitted from the state because it was too long for the model."""
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How a model samples. All values are sent: servers fill in what is missing from the model's own defaults."""
+    """Sampling parameters. All are sent, because servers replace missing ones by the model's own defaults."""
 
     temperature: float = 1.0
     top_p: float = 1.0
@@ -46,25 +46,25 @@ class Token:
 
 @dataclass(frozen=True)
 class Sample:
-    """One text that a model has sampled."""
+    """One sampled completion."""
 
     text: str
     """Without the prompt and without the stop text."""
     cut: bool = False
-    """It ended because it was too long: the rest is missing."""
+    """Whether it reached the token limit, so that its end is missing."""
     tokens: tuple[Token, ...] = ()
-    """With their log-probabilities, joined as long as the text; empty where the model does not tell them."""
+    """Tokens with log-probabilities; their texts join to the text. Empty if the model does not report them."""
     token_count: int = 0
-    """Tokens that were sampled, also where they are not told."""
+    """Number of sampled tokens, also if `tokens` is empty."""
 
-    def logprob(self, kept: str) -> float | None:
-        """Sum of the log-probabilities of the tokens that the beginning `kept` of the text is made of; a token that is
-        partly within it counts. None where they are not known."""
+    def logprob(self, prefix: str) -> float | None:
+        """Sum of the log-probabilities of the tokens in a prefix of the text, including a token that is partly in it.
+        None if they are unknown."""
         if not self.tokens:
             return None
         total, length = 0.0, 0
         for token in self.tokens:
-            if length >= len(kept):
+            if length >= len(prefix):
                 break
             total += token.logprob
             length += len(token.text)
@@ -72,26 +72,26 @@ class Sample:
 
 
 class SamplerError(RuntimeError):
-    """The model gave no samples, and that says nothing about the theorem; the text says why."""
+    """The model returned no samples, for a reason unrelated to the theorem; the text says why."""
 
 
 class Sampler(Protocol):
-    """A language model that samples, wherever it runs."""
+    """A language model that draws samples, on a server or in this process."""
 
     async def sample(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
-        """`count` samples, duplicates included. Equal arguments give equal samples where the model can do that.
+        """Draw `count` samples, duplicates included. Equal arguments give equal samples if the model supports it.
 
         Raises SamplerError.
         """
 
 
 class OpenedModel(Sampler, Protocol):
-    """A model that is ready to be asked."""
+    """A model that is ready to sample."""
 
     @property
     def trouble(self) -> str:
-        """What is wrong with it at present; empty: nothing."""
+        """The model's present problem; empty if it works."""
 
     @property
     def usage(self) -> object:
-        """What it was asked and has answered; its `str` says so to a person."""
+        """Counts of requests and tokens; its `str` is a summary for the user."""

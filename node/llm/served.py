@@ -1,8 +1,8 @@
-"""Language models that a mesh serves: how attempts name them, and what travels between provers and inference nodes.
+"""Names of language models in a mesh, and the messages between provers and inference nodes.
 
-In a mesh a model is `openai:MODEL` or `hf:ID_OR_FOLDER+ADAPTER`, with `@TEMPLATE` behind it where its name does not
-tell how to ask it. Servers and keys are the inference nodes' business, templates the provers': a node serves a model
-whichever way it is asked.
+In a mesh a model is `openai:MODEL` or `hf:ID_OR_FOLDER+ADAPTER`. `@TEMPLATE` follows if the name does not determine
+the prompt template. Inference nodes know the servers and keys. Provers know the templates, and a node serves a model
+whichever template a prover uses.
 """
 
 from __future__ import annotations
@@ -25,28 +25,30 @@ from node.llm.address import (
 from node.llm.sampling import ChatMessage, Decoding, Prompt, Sample, Token
 from node.llm.templates import Template
 
-FORM = "openai:MODEL, hf:ID_OR_FOLDER, or either with @TEMPLATE behind it"
+FORM = "openai:MODEL, hf:ID_OR_FOLDER, or either followed by @TEMPLATE"
 
-TOKENS_TOLD = 8192
-"""Of a longer sample, neighbouring tokens are told as one: a whole proof with its thoughts has tens of thousands."""
+MOST_TOKENS_SENT = 8192
+"""Maximum tokens of a sample in a reply. In longer samples, neighbouring tokens are merged: a whole proof with its
+thoughts has tens of thousands."""
 
 REPLY_BYTES = 400_000
-"""Room for samples in an answer; a message may have half a megabyte."""
+"""Bytes for samples in a reply; a message may have half a megabyte."""
 
-TEXT_BYTES, TOLD_BYTES = 8, 12
-"""Of a token: its text (about four letters, many of them Greek), and its length with its log-probability."""
+TEXT_BYTES, LOGPROB_BYTES = 8, 12
+"""Bytes per token: for its text (about four letters, many of them Greek), and for its length and log-probability."""
 
 
 def parse_served(text: str) -> ModelAddress:
-    """Read a model's name in a mesh; a model on servers comes back without these. Raises BadModel."""
+    """Parse a model's name in a mesh; the address of a model on servers has no servers then. Raises BadModel."""
     if text.startswith(HUB_PREFIX):
         return parse_hub_address(text)
     if not text.startswith(PREFIX):
-        raise BadModel(f"`{text}` is no language model; write {FORM}")
+        raise BadModel(f"`{text}` is not a language model; write {FORM}")
     name = text.removeprefix(PREFIX)
     if "#" in name or "://" in name:
         raise BadModel(
-            f"`{text}`: the inference nodes of a mesh know the servers; write `{PREFIX}{name.rpartition('#')[2]}`"
+            f"`{text}` names a server, but the inference nodes of a mesh choose it; write "
+            f"`{PREFIX}{name.rpartition('#')[2]}`"
         )
     model, at, template = (part.strip() for part in name.rpartition("@"))
     if not at:
@@ -57,22 +59,22 @@ def parse_served(text: str) -> ModelAddress:
 
 
 def served_name(address: ModelAddress) -> str:
-    """The model itself: what inference nodes announce, and requests ask for."""
+    """The model's name without its template, as inference nodes announce it and requests name it."""
     return replace(address, template="").identity
 
 
 def mesh_name(address: ModelAddress) -> str:
-    """The model with its template, as attempts and results name it."""
+    """The model's name with its template, as attempts and results name it."""
     return served_name(address) + (f"@{address.template}" if address.template else "")
 
 
 def template_of(address: ModelAddress) -> Template:
-    """How the model is asked: nothing is read but a template file that the name has. Raises TemplateError."""
+    """The model's prompt template, by its address alone; the model's folder is not read. Raises TemplateError."""
     return templates.load(address.template) if address.template else templates.for_model(address.model)
 
 
 def has_template_file(address: ModelAddress) -> bool:
-    """Whether the name has a template that is no known one, and so a file."""
+    """Whether the address names a template that is a file, because no known template has that name."""
     return bool(address.template) and address.template not in templates.names()
 
 
@@ -80,7 +82,7 @@ def has_template_file(address: ModelAddress) -> bool:
 
 
 def request_of(request_id: str, model: str, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> SampleRequest:
-    """What is asked, as a message."""
+    """The message that requests samples."""
     return SampleRequest(
         request_id=request_id,
         model=model,
@@ -96,33 +98,33 @@ def request_of(request_id: str, model: str, prompt: Prompt, count: int, seed: in
 
 
 def prompt_of(request: SampleRequest) -> Prompt:
-    """The prompt of a message."""
+    """The prompt in a request."""
     return Prompt(request.text, tuple(ChatMessage(each.role, each.content) for each in request.messages))
 
 
 def decoding_of(request: SampleRequest) -> Decoding:
-    """How the samples of a message are drawn."""
+    """The sampling parameters in a request."""
     return Decoding(request.temperature, request.top_p, request.max_tokens, request.stop)
 
 
 def reply_of(samples: Sequence[Sample]) -> SampleReply:
-    """Samples as a message."""
-    return SampleReply(samples=tuple(_told(sample) for sample in samples))
+    """The reply that carries samples."""
+    return SampleReply(samples=tuple(_sent(sample) for sample in samples))
 
 
 def samples_of(reply: SampleReply) -> list[Sample]:
-    """The samples of a message. Raises ValueError: tokens without log-probabilities, or the other way round."""
+    """The samples in a reply. Raises ValueError if a sample's tokens and log-probabilities differ in number."""
     return [_read(sample) for sample in reply.samples]
 
 
 def samples_a_request(max_tokens: int) -> int:
-    """How many samples of this length an answer surely has room for; at least one."""
-    return max(1, REPLY_BYTES // (max_tokens * TEXT_BYTES + min(max_tokens, TOKENS_TOLD) * TOLD_BYTES))
+    """Number of samples of this length that surely fit into one reply; at least one."""
+    return max(1, REPLY_BYTES // (max_tokens * TEXT_BYTES + min(max_tokens, MOST_TOKENS_SENT) * LOGPROB_BYTES))
 
 
-def _told(sample: Sample) -> TextSample:
+def _sent(sample: Sample) -> TextSample:
     tokens = sample.tokens
-    together = -(-len(tokens) // TOKENS_TOLD) or 1
+    together = -(-len(tokens) // MOST_TOKENS_SENT) or 1
     groups = [tokens[start : start + together] for start in range(0, len(tokens), together)]
     return TextSample(
         _clean(sample.text),
@@ -133,19 +135,21 @@ def _told(sample: Sample) -> TextSample:
     )
 
 
-def _read(told: TextSample) -> Sample:
-    if len(told.lengths) != len(told.log_probabilities):
-        raise ValueError("a sample with more lengths than log-probabilities, or fewer")
+def _read(message: TextSample) -> Sample:
+    if len(message.lengths) != len(message.log_probabilities):
+        raise ValueError(
+            f"sample reply: {len(message.lengths)} token lengths but {len(message.log_probabilities)} log-probabilities"
+        )
     tokens, start = [], 0
-    for length, log_probability in zip(told.lengths, told.log_probabilities, strict=True):
-        # Tokens may go on behind the text, where it ended at a stop text: only their length counts.
-        tokens.append(Token(told.text[start : start + length].ljust(length), log_probability))
+    for length, log_probability in zip(message.lengths, message.log_probabilities, strict=True):
+        # Tokens may extend past the text if it ended at a stop text; only their length matters.
+        tokens.append(Token(message.text[start : start + length].ljust(length), log_probability))
         start += length
-    return Sample(told.text, told.cut, tuple(tokens), told.token_count)
+    return Sample(message.text, message.cut, tuple(tokens), message.token_count)
 
 
 def _clean(text: str) -> str:
-    """Text that UTF-8 has: half of a pair of surrogates would be no message."""
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     try:
         msgspec.msgpack.encode(text)
     except UnicodeEncodeError:

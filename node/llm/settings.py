@@ -1,4 +1,4 @@
-"""How language models are run and asked."""
+"""Settings for running and prompting language models."""
 
 from __future__ import annotations
 
@@ -10,64 +10,62 @@ from common.limits import Duration, Factor, Natural, Positive, Timeout
 
 @dataclass(frozen=True)
 class HubSettings:
-    """How models in Hugging Face's format run in transformers."""
+    """Settings for models in Hugging Face's format that run in transformers."""
 
     device: str = "auto"
-    """`auto` (the GPU; of several, as many as the model needs; without one the CPU), `cpu`, `cuda`, `cuda:1`, ..."""
+    """`auto` (the GPU, or as many GPUs as the model needs; without a GPU, the CPU), `cpu`, `cuda`, `cuda:1`, ..."""
 
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """Type of the weights; `auto`: the model's own on a GPU, float32 on the CPU."""
 
     trust_remote_code: bool = False
-    """Run Python code that comes with a model. It can do whatever you can: read it first."""
+    """Run Python code that comes with a model. The code has all your permissions: read it first."""
 
     batch: Positive = 64
-    """Most samples that are drawn side by side."""
+    """Maximum samples drawn in one batch."""
 
     batch_tokens: Positive = 65_536
-    """Most tokens that samples drawn side by side may have together, prompts, answers and padding included. They take
-    memory: 128 KiB a token in a Llama of 8 billion weights. When a GPU's memory is too small for it, batches become
-    half as large."""
+    """Maximum tokens of a batch, including prompts, completions and padding. Tokens take memory: 128 KiB each in a
+    Llama of 8 billion weights. If a GPU's memory is too small, batches become half as large."""
 
     share_prompts: bool = True
-    """Read the prompt of several samples once."""
+    """Read a prompt once for all of its samples."""
 
     beams: Natural | None = None
-    """Width of the beam search of families that are published with one (ReProver: 64); 0: sample instead. By default
-    the family's. It is taken where no temperature is asked for."""
+    """Width of the beam search, for families that are published with one (ReProver: 64); 0: sample instead. By default
+    the family's. Used if no temperature is requested."""
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """How language models on servers are asked, and what their tokens cost; how those of this process run."""
+    """Requests to language models on servers, prices of their tokens, and settings for models in this process."""
 
     patience: Duration = 600.0
-    """Seconds after its first failure for which a request is repeated, before its attempt ends in an error and counts
-    as undecided."""
+    """Seconds after its first failure for which a request is retried. After that, its attempt ends in an error and
+    counts as undecided."""
 
     timeout: Timeout = 60.0
-    """Seconds that a server may take for one request, and a twentieth of a second more for each token that may be
-    sampled."""
+    """Timeout of one request in seconds, plus a twentieth of a second for each requested token."""
 
     wait: Timeout = 0.5
-    """Seconds before a request that failed is repeated; each time twice as long, up to 30. A server that says how long
-    to wait (Retry-After) is obeyed."""
+    """Seconds before the first retry of a failed request; doubled for each further retry, up to 30. If a server sends
+    Retry-After, that is used."""
 
     failures: Positive = 5
-    """After so many failures in a row a server rests, while others go on."""
+    """Consecutive failures after which a server rests, while other servers get its requests."""
 
     rest: Timeout = 5.0
-    """Seconds that it rests; each time twice as long, up to a minute."""
+    """Seconds that a server rests; doubled each time, up to a minute."""
 
     seeds: bool = True
-    """Send servers a seed with each request, so that equal ones give equal samples. Some servers end at it: vLLM's CPU
-    build (0.32) with several requests at a time."""
+    """Send a seed with each request, so that equal requests give equal samples. Some servers crash on seeds: vLLM's CPU
+    build (0.32) does with several concurrent requests."""
 
     price_in: Factor = 0.0
-    """Price of a million tokens of prompts, in any currency, for the estimate of what a run costs."""
+    """Price of a million prompt tokens, in any currency, for the estimated cost of a run."""
 
     price_out: Factor = 0.0
     """Price of a million sampled tokens."""
 
     hf: HubSettings = field(default_factory=HubSettings)
-    """Models of this process (`hf:`)."""
+    """Models in this process (`hf:`)."""

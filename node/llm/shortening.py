@@ -1,4 +1,4 @@
-"""Shortens printed proof states to what a model can read. Pure."""
+"""Shortens printed proof states to fit a model's prompt limit. Pure."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from node.lean.text.goals import split_goals
 
 
 def shorten_state(state: str, fits: Callable[[str], bool]) -> tuple[str, int]:
-    """A state without as many hypotheses as it takes to fit, and how many these are.
+    """Drop as few hypotheses as needed for the state to fit; returns the state and the number of dropped hypotheses.
 
-    Conclusions always stay. Within a goal hypotheses go from the top, the oldest first. Goals behind the first lose
-    theirs before it does, the last goal first: a tactic works on the first goal. The state may still not fit at the
-    end; a state that fits comes back as it is.
+    Conclusions always stay. Within a goal, the oldest hypotheses at the top are dropped first. The last goal loses
+    hypotheses first and the first goal last, because a tactic works on the first goal. A state that fits is unchanged.
+    The result may still not fit.
     """
     if fits(state):
         return state, 0
     goals = [_parts(goal) for goal in split_goals(state)]
     order = [index for index in reversed(range(len(goals))) for _ in goals[index][0]]
-    # More dropped is never longer, so the least number that fits can be found by halving.
+    # Dropping more never makes the state longer, so binary search finds the smallest number that fits.
     low, high = 0, len(order)
     while low < high:
         middle = (low + high) // 2
@@ -30,7 +30,7 @@ def shorten_state(state: str, fits: Callable[[str], bool]) -> tuple[str, int]:
 
 
 def _written(goals: list[tuple[list[str], str]], dropped: list[int]) -> str:
-    """The state without the first hypotheses of goals: one for each time that the goal's index is in `dropped`."""
+    """The state without some first hypotheses: a goal loses one for each occurrence of its index in `dropped`."""
     return "\n\n".join(
         "\n".join([*hypotheses[dropped.count(index) :], conclusion])
         for index, (hypotheses, conclusion) in enumerate(goals)
@@ -38,8 +38,8 @@ def _written(goals: list[tuple[list[str], str]], dropped: list[int]) -> str:
 
 
 def _parts(goal: str) -> tuple[list[str], str]:
-    """The hypotheses of a printed goal, each with its broken lines, and the conclusion. A line `case TAG` counts as the
-    oldest hypothesis."""
+    """The hypotheses of a printed goal, each with its continuation lines, and the conclusion. A line `case TAG` counts
+    as the oldest hypothesis."""
     lines = goal.split("\n")
     start = next((at for at, line in enumerate(lines) if line.startswith("⊢")), len(lines) - 1)
     hypotheses: list[str] = []

@@ -1,7 +1,7 @@
-"""How each family of prover models wants to be asked, and how it answers: templates, one TOML file a family.
+"""Prompt templates: how each family of prover models is prompted and how it answers, in one TOML file per family.
 
-`node/llm/families` holds the published ones; a path names the user's own. A template is data: the code that fills it
-(`node.llm.prompts`) and reads what comes back (`node.llm.outputs`) knows no model by name.
+`node/llm/families` holds the templates of published families; users name their own by path. Templates are pure data:
+the code that fills them (`node.llm.prompts`) and parses completions (`node.llm.outputs`) knows no model by name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Tokens = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class TemplateError(ValueError):
-    """There is no such template, or its file is wrong; one line says what, where, and what to do."""
+    """The template does not exist, or its file is invalid; one line says what, where, and what to do."""
 
 
 class _Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -40,70 +40,70 @@ class _Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class StatementForm(_Record, frozen=True):
-    """How a whole-proof family wants a statement written."""
+    """The form of statements in a whole-proof family's prompt."""
 
     header: str = ""
-    """Commands before a statement that brings none itself."""
+    """Commands before a statement that has no header itself."""
     ending: str = ":= by"
-    """What stands behind the statement, one space after it."""
+    """Text after the statement and one space."""
 
 
 class OutputForm(_Record, frozen=True):
-    """What a family's answers look like."""
+    """The form of a family's completions."""
 
     prefix: str = ""
-    """What an answer begins with, and the tactic does not."""
+    """Text at the start of a completion that is not part of the tactic."""
     echo: str = ""
-    """The last text of the prompt, where a model may repeat the prompt: what stands before it is dropped."""
+    """The end of the prompt, for models that may repeat the prompt: the text up to it is removed."""
     stops: tuple[str, ...] = ()
-    """Texts that end an answer."""
+    """Texts that end a completion."""
     remove: tuple[str, ...] = ()
-    """Marks to take out wherever they stand."""
+    """Marks that are removed everywhere in a completion."""
     code: Literal["plain", "open", "last"] = "plain"
-    """`plain`: the answer is the tactic. `open`: the prompt leaves a block of code open, and the answer goes on with
-    it. `last`: the answer is prose with blocks of code, and the last complete one with a theorem counts."""
+    """`plain`: the completion is the tactic. `open`: the prompt leaves a code block open, and the completion continues
+    it. `last`: the completion is prose with code blocks, and the last complete one with a theorem is used."""
 
 
 class Sampling(_Record, frozen=True):
-    """How the family's authors sample."""
+    """The sampling parameters of the family's authors."""
 
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)]
     top_p: Annotated[float, msgspec.Meta(gt=0, le=1)]
     max_tokens: _Tokens
     beams: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Published with beam search of this width; 0: sampled."""
+    """Width of the beam search that the family is published with; 0: it is sampled."""
 
 
 class Limits(_Record, frozen=True):
-    """Lengths that the family was made for, in tokens; where its authors name none, what the model's context leaves."""
+    """Maximum lengths in tokens, as the family's authors state them, or else as the model's context allows."""
 
     prompt: _Tokens
     output: _Tokens
     token_bytes: Annotated[float, msgspec.Meta(gt=0)] = 2.0
-    """UTF-8 bytes of a token, to estimate a prompt's length without a tokenizer. Lean's signs have three bytes."""
+    """UTF-8 bytes per token, to estimate a prompt's length without a tokenizer. Lean's symbols have three bytes."""
 
 
 class ChatText(_Record, frozen=True):
-    """A conversation as one text, where the model's chat template is known."""
+    """The form of a conversation as one text, if the model's chat template is known."""
 
     message: str
     """One message, with {role} and {content}."""
     answer: str
-    """What stands before the model's answer."""
+    """Text before the model's answer."""
     begin: str = ""
-    """What stands before the first message."""
+    """Text before the first message."""
 
 
 class Template(_Record, frozen=True):
-    """How a family is asked, and what it answers."""
+    """How a family is prompted, and the form of its completions."""
 
     title: str
     models: tuple[str, ...]
-    """Ids that it is for; `*` stands for anything."""
+    """Ids of the models that the template is for; `*` matches any text."""
     sources: tuple[str, ...]
-    """Addresses of the model card, the paper, the scripts."""
+    """URLs of the model card, the paper and the scripts."""
     provenance: str
-    """Where the bytes are from, and what could not be had."""
+    """Where the template's text comes from, and which parts could not be confirmed."""
     mode: Literal["tactic", "whole-proof"]
     kind: Literal["raw", "chat"]
     template: str
@@ -113,43 +113,43 @@ class Template(_Record, frozen=True):
     system: str = ""
     """The system message of a conversation; empty: none."""
     by_name_only: bool = False
-    """Another template is taken for these models unless this one is asked for."""
+    """Whether this template is used only if it is named; otherwise these models get another template."""
     goals: Literal["all", "first"] = "all"
     """Which goals of a state the family reads."""
     score: Literal["sum", "mean"] = "sum"
-    """What a tactic's log-probability is, of those of its tokens."""
+    """Whether a tactic's log-probability is the sum or the mean over its tokens."""
     names: Literal["own", "canonical"] = "own"
-    """What hypotheses are called in the state that the family reads, and in its tactics: as they are, or v0, v1, ... in
-    order of appearance (`node.model.names`)."""
+    """Hypothesis names in the states that the family reads and in its tactics: `own` keeps Lean's names, `canonical` is
+    v0, v1, ... in order of appearance (`node.model.names`)."""
     special: str = ""
-    """A regular expression of what the model's tokenizer reads as special tokens wherever a text spells them: within a
-    field a space is put behind its first character. Empty: nothing is read so."""
+    """A regular expression for text that the model's tokenizer reads as special tokens. In fields, a space is inserted
+    after the first character of each match. Empty: there is no such text."""
     correction: str = ""
     """The user's message after a proof that failed, with {round} and {errors}; empty: the family has none."""
     statement: StatementForm = StatementForm()
     output: OutputForm = OutputForm()
     chat_text: ChatText | None = None
     name: str = ""
-    """The name of the file, without its ending; no key of the file."""
+    """The file's name without its suffix; not a key of the file."""
 
     @property
     def decoding(self) -> Decoding:
-        """How to sample when nobody says otherwise."""
+        """The default sampling parameters."""
         sampling = self.sampling
         return Decoding(sampling.temperature, sampling.top_p, sampling.max_tokens, self.output.stops)
 
     def is_for(self, model: str) -> int:
-        """How closely a pattern names a model (letters that agree); 0: none does.
+        """How closely a pattern matches a model's name (matching letters); 0: no pattern matches.
 
-        The owner may be missing: servers and folders often have only the name behind it.
+        The owner may be missing, because servers and folders often use only the name after it.
         """
-        wanted = model.lower().rstrip("/")
-        short = wanted.rpartition("/")[2]
+        full_name = model.lower().rstrip("/")
+        short_name = full_name.rpartition("/")[2]
         return max(
             (
                 len(pattern.replace("*", ""))
                 for pattern in map(str.lower, self.models)
-                if fnmatchcase(wanted, pattern) or fnmatchcase(short, pattern.rpartition("/")[2])
+                if fnmatchcase(full_name, pattern) or fnmatchcase(short_name, pattern.rpartition("/")[2])
             ),
             default=0,
         )
@@ -161,13 +161,13 @@ def names() -> tuple[str, ...]:
 
 
 def load(name_or_path: str) -> Template:
-    """The template of a name, or of a .toml file. Raises TemplateError."""
+    """The template with a name, or from a .toml file. Raises TemplateError."""
     if name_or_path in names():
         return _known(name_or_path)
     path = Path(name_or_path)
     if path.suffix == ".toml" or path.is_file():
         return _read(path)
-    raise TemplateError(f"no template `{name_or_path}`{_meant(name_or_path, names())}")
+    raise TemplateError(f"no template `{name_or_path}`{_suggestion(name_or_path, names())}")
 
 
 def families() -> tuple[Template, ...]:
@@ -178,17 +178,16 @@ def families() -> tuple[Template, ...]:
 def for_model(model: str) -> Template:
     """The template for a model's id, the name that a server gives it, or its folder. Raises TemplateError."""
     fitting = [(each.is_for(model), each) for each in families() if not each.by_name_only]
-    closeness, found = max(fitting, key=lambda pair: pair[0])
+    closeness, best = max(fitting, key=lambda pair: pair[0])
     if closeness == 0:
         raise TemplateError(
-            f"no template is known for the model `{model}`: name one (`proofmesh models list` shows them), or a .toml "
-            "file"
+            f"no template is known for the model `{model}`; name one from `proofmesh models list`, or a .toml file"
         )
-    return found
+    return best
 
 
 def find(text: str) -> Template:
-    """The template of a name or a .toml file, or the one for a model's id. Raises TemplateError."""
+    """The template with a name, from a .toml file, or for a model's id. Raises TemplateError."""
     try:
         return load(text)
     except TemplateError as unknown:
@@ -201,18 +200,18 @@ def find(text: str) -> Template:
 
 
 def label_of(template: Template) -> str:
-    """What results say of a template: its name, and the digest of all that it says."""
+    """The label of a template in results: its name and a digest of its content."""
     return f"{template.name} {hashlib.blake2b(msgspec.json.encode(template)).hexdigest()[:DIGITS]}"
 
 
 def text_of(text: str, template: Template) -> str:
-    """The file of the template that `find` has found for a text."""
+    """The text of the template's file. `text` is what `find` was called with."""
     path = FAMILIES / f"{template.name}.toml"
     return (path if template.name in names() and not text.endswith(".toml") else Path(text)).read_text("utf-8")
 
 
 def fill(template: str, fields: Mapping[str, str]) -> str:
-    """A template with its fields; they may hold braces. Raises KeyError for a field that has no value."""
+    """Fill the fields of a template; values may contain braces. Raises KeyError for a field without a value."""
     parts = Formatter().parse(template)
     return "".join(text + (fields[field] if field is not None else "") for text, field, _, _ in parts)
 
@@ -228,28 +227,28 @@ def _read(path: Path) -> Template:
     except OSError as error:
         raise TemplateError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise TemplateError(f"{path}: not UTF-8") from None
+        raise TemplateError(f"{path}: not UTF-8; save the file as UTF-8") from None
     try:
         template = msgspec.toml.decode(text, type=Template)
     except msgspec.ValidationError as error:
-        raise TemplateError(f"{path}: {_in_words(str(error))}") from None
+        raise TemplateError(f"{path}: {_explained(str(error))}") from None
     except msgspec.DecodeError as error:
         raise TemplateError(f"{path}: not TOML: {error}") from None
     _check(template, path)
     return msgspec.structs.replace(template, name=path.stem)
 
 
-def _in_words(problem: str) -> str:
-    """msgspec's message, with the place first and the key that was meant."""
+def _explained(problem: str) -> str:
+    """msgspec's message, with the place first and a suggestion for the key."""
     message, _, place = problem.partition(" - at `$")
     section = place.rstrip("`").lstrip(".")
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", message):
-        return f"[{section or 'top'}] unknown key `{unknown[1]}`{_meant(unknown[1], _keys(section))}"
+        return f"[{section or 'top'}] unknown key `{unknown[1]}`{_suggestion(unknown[1], _keys(section))}"
     if missing := re.fullmatch(r"Object missing required field `(.*)`", message):
-        return f"[{section or 'top'}] the key `{missing[1]}` is missing"
+        return f"[{section or 'top'}] the key `{missing[1]}` is missing; add it"
     outer, _, key = section.rpartition(".")
     choices = get_args(get_type_hints(_SECTIONS[outer]).get(key)) if message.startswith("Invalid enum") else ()
-    allowed = f"; it is one of {', '.join(choices)}" if choices else ""
+    allowed = f"; choose one of {', '.join(choices)}" if choices else ""
     return f"`{section}`: {message[0].lower()}{message[1:]}{allowed}"
 
 
@@ -268,9 +267,9 @@ def _keys(section: str) -> tuple[str, ...]:
 
 
 def _check(template: Template, path: Path) -> None:
-    """What types do not say. Raises TemplateError."""
+    """Check the rules that types do not express. Raises TemplateError."""
     if template.name:
-        raise TemplateError(f"{path}: `name` is no key: a template is called as its file")
+        raise TemplateError(f"{path}: remove the key `name`; a template has the name of its file")
     is_tactic = template.mode == "tactic"
     _check_fields(
         path,
@@ -286,38 +285,39 @@ def _check(template: Template, path: Path) -> None:
     if template.kind == "raw" and (template.system or template.correction or template.chat_text is not None):
         raise TemplateError(f'{path}: `system`, `correction` and `chat_text` need `kind = "chat"`')
     if is_tactic != (template.output.code == "plain"):
-        wanted = '"plain"' if is_tactic else '"open" or "last"'
-        raise TemplateError(f'{path}: `output.code` must be {wanted} where `mode = "{template.mode}"`')
+        allowed = '"plain"' if is_tactic else '"open" or "last"'
+        raise TemplateError(f'{path}: `output.code` must be {allowed} with `mode = "{template.mode}"`')
     if template.names == "canonical" and not is_tactic:
-        raise TemplateError(f'{path}: `names = "canonical"` is for proof states, and this family reads statements')
+        raise TemplateError(f'{path}: `names = "canonical"` needs `mode = "tactic"`; this family reads statements')
     _check_special(path, template.special)
     if template.sampling.max_tokens > template.limits.output:
-        raise TemplateError(f"{path}: `sampling.max_tokens` is above `limits.output`, {template.limits.output}")
+        raise TemplateError(f"{path}: `sampling.max_tokens` must be at most `limits.output`, {template.limits.output}")
 
 
 def _check_special(path: Path, pattern: str) -> None:
     try:
         matches_nothing = bool(pattern) and re.search(pattern, "") is not None
     except re.error as error:
-        raise TemplateError(f"{path}: `special` is no regular expression: {error}") from None
+        raise TemplateError(f"{path}: `special` is not a regular expression: {error}") from None
     if matches_nothing:
-        raise TemplateError(f"{path}: `special` matches an empty text")
+        raise TemplateError(f"{path}: `special` matches the empty text; it must match at least one character")
 
 
-def _check_fields(path: Path, key: str, text: str, known: frozenset[str], needed: str) -> None:
+def _check_fields(path: Path, key: str, text: str, allowed: frozenset[str], required: str) -> None:
     try:
         fields = [(field, form, conversion) for _, field, form, conversion in Formatter().parse(text)]
     except ValueError as error:
-        raise TemplateError(f"{path}: `{key}`: {error} (write {{{{ and }}}} for braces themselves)") from None
-    found = {field for field, _, _ in fields if field is not None}
-    if unknown := next((field for field in sorted(found) if field not in known), None):
-        raise TemplateError(f"{path}: `{key}` has a field {{{unknown}}}{_meant(unknown, sorted(known))}")
+        raise TemplateError(f"{path}: `{key}`: {error}; write {{{{ and }}}} for literal braces") from None
+    names_in_text = {field for field, _, _ in fields if field is not None}
+    if unknown := next((field for field in sorted(names_in_text) if field not in allowed), None):
+        suggestion = _suggestion(unknown, sorted(allowed))
+        raise TemplateError(f"{path}: `{key}` has an unknown field {{{unknown}}}{suggestion}")
     if any(form or conversion for _, form, conversion in fields):
-        raise TemplateError(f"{path}: `{key}`: a field is a name in braces, without `:` or `!`")
-    if needed not in found:
-        raise TemplateError(f"{path}: `{key}` has no field {{{needed}}}")
+        raise TemplateError(f"{path}: `{key}`: write a field as a name in braces, without `:` or `!`")
+    if required not in names_in_text:
+        raise TemplateError(f"{path}: `{key}` has no field {{{required}}}; add it")
 
 
-def _meant(name: str, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean `{close[0]}`?" if close else f"; there are {', '.join(known)}"
+def _suggestion(name: str, known_names: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, list(known_names), n=1)
+    return f"; did you mean `{close[0]}`?" if close else f"; choose one of {', '.join(known_names)}"

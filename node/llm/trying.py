@@ -1,4 +1,4 @@
-"""`proofmesh models try`: asks a model, and shows what it answers and what is taken out of that."""
+"""`proofmesh models try`: prompts a model, and shows its completions and what is parsed from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from node.lean.text.statement import StatementError, parse_statement
 from node.llm.address import BadModel, ModelAddress
-from node.llm.command import DONE, NOTHING, TrySettings, as_json, given, prompt_for, unusable
+from node.llm.command import DONE, NOTHING, TrySettings, argument_or_input, as_json, prompt_for, unusable
 from node.llm.models import as_run, open_model, parse_model
 from node.llm.outputs import Parsed, parse_proof, parse_tactic, score
 from node.llm.prompts import PromptTooLong, with_own_names
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from common.lean import Theorem
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What a terminal would obey."""
+"""Control characters, which a terminal would obey."""
 
 
 def try_model(settings: TrySettings) -> int:
-    """Ask, print, and return the exit code."""
+    """Run the command; returns its exit code."""
     if settings.temperature is not None and not 0 <= settings.temperature <= 2:
-        return unusable(f"--temperature {settings.temperature:g}: it is between 0 and 2")
+        return unusable(f"--temperature {settings.temperature:g}: choose a value between 0 and 2")
     try:
         address = parse_model(settings.policy)
         template = as_run(address, find(settings.id), settings.models)
-        text = given(settings.text)
+        text = argument_or_input(settings.text)
         prompt = prompt_for(template, settings, text)
         theorem = parse_statement(text, settings.header) if template.mode == "whole-proof" else None
         samples = asyncio.run(_ask(settings, address, template, prompt))
@@ -39,9 +39,9 @@ def try_model(settings: TrySettings) -> int:
         return unusable(str(error))
     print(f"prompt ({template.name})".ljust(78, "─"))
     print(_printable(prompt.text or as_json(prompt)))
-    kept = [_show(number, sample, template, theorem, text) for number, sample in enumerate(samples, 1)]
-    print(f"{sum(kept)} of {len(kept)} answers kept")
-    return DONE if any(kept) else NOTHING
+    usable = [_show(number, sample, template, theorem, text) for number, sample in enumerate(samples, 1)]
+    print(f"{sum(usable)} of {len(usable)} answers kept")
+    return DONE if any(usable) else NOTHING
 
 
 async def _ask(settings: TrySettings, address: ModelAddress, template: Template, prompt: Prompt) -> Sequence[Sample]:
@@ -58,18 +58,18 @@ def _decoding(settings: TrySettings, template: Template) -> Decoding:
 
 
 def _show(number: int, sample: Sample, template: Template, theorem: Theorem | None, asked: str) -> bool:
-    """Print an answer; returns whether something was kept of it."""
+    """Print a completion and what was parsed from it; returns whether it is usable."""
     length = f"{sample.token_count:,} tokens{', cut' if sample.cut else ''}"
     print(f"answer {number} ({length})".ljust(78, "─"))
     print(_printable(sample.text))
     parsed = parse_tactic(template, sample) if theorem is None else parse_proof(template, sample, theorem)
-    what = "tactic" if theorem is None else "proof"
-    print(f"{what if parsed.text else 'dropped'} of answer {number}{_why(parsed)}".ljust(78, "─"))
+    kind = "tactic" if theorem is None else "proof"
+    print(f"{kind if parsed.text else 'dropped'} of answer {number}{_why(parsed)}".ljust(78, "─"))
     if parsed.text:
         print(_printable(parsed.text if theorem else with_own_names(template, asked, parsed.text)))
-    known = score(template, sample, parsed) if theorem is None else None
-    if known is not None:
-        print(f"log-probability ({template.score} over tokens): {known:.4g}")
+    log_probability = score(template, sample, parsed) if theorem is None else None
+    if log_probability is not None:
+        print(f"log-probability ({template.score} over tokens): {log_probability:.4g}")
     return bool(parsed.text)
 
 

@@ -1,4 +1,4 @@
-"""`proofmesh models update`: gives running vLLM servers new weights."""
+"""`proofmesh models update`: loads new weights into running vLLM servers."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ if TYPE_CHECKING:
 
 @dataclass
 class UpdateSettings:
-    """Give vLLM servers the weights of a folder without a restart, or a LoRA adapter under a name of its own."""
+    """Load the weights of a folder into vLLM servers without a restart, or a LoRA adapter under a separate name."""
 
     model: Annotated[str, tyro.conf.Positional]
     """The servers and the model: `openai:URL#MODEL`, or `openai:URL|URL#MODEL`."""
 
     folder: Annotated[Path | None, tyro.conf.Positional] = None
-    """Weights in Hugging Face's format, or a LoRA adapter. The servers must see it under the same path. Without it,
-    servers that are paused go on."""
+    """Weights in Hugging Face's format, or a LoRA adapter. The servers must see the folder under the same path. Without
+    a folder, paused servers resume."""
 
     version: str = ""
-    """What the weights are called; by default the folder's name. An adapter becomes the model MODEL-VERSION."""
+    """Version name of the weights; by default the folder's name. An adapter becomes the model MODEL-VERSION."""
 
     mode: Literal["wait", "keep", "abort"] = "wait"
-    """What becomes of requests that are at work: they end first; they are kept, and end with the new weights; or they
-    are given up, and asked again by who asked. Adapters pause nothing."""
+    """Requests in flight: `wait` finishes them before the update, `keep` finishes them with the new weights, `abort`
+    aborts them, and their clients retry. Adapters do not pause the servers."""
 
     remove: bool = False
-    """Forget the adapter of this version instead."""
+    """Unload the adapter of this version instead."""
 
     seconds: Timeout = 600.0
-    """Longest time for one step on one server."""
+    """Timeout of one step on one server."""
 
 
 def update(settings: UpdateSettings) -> int:
-    """The command; returns its exit code: 0 done, 1 some servers failed, 2 wrong arguments."""
+    """Run the command; returns its exit code: 0 success, 1 some servers failed, 2 wrong arguments."""
     from node.llm.address import BadModel, parse_address
     from node.llm.command import DONE, NOTHING, unusable
     from node.llm.updating import Servers, UpdateFailed
 
     try:
         servers = Servers(parse_address(settings.model), settings.seconds, note)
-        told = asyncio.run(_updated(settings, servers))
+        summary = asyncio.run(_updated(settings, servers))
     except BadModel as error:
         return unusable(str(error))
     except UpdateFailed as error:
         unusable(str(error))
         return NOTHING
-    print(told)
+    print(summary)
     return DONE
 
 
 async def _updated(settings: UpdateSettings, servers: Servers) -> str:
-    """Raises BadModel, UpdateFailed."""
+    """Carry out the command; returns the text to print. Raises BadModel, UpdateFailed."""
     from node.llm import updating
     from node.llm.address import BadModel
 
@@ -68,13 +68,13 @@ async def _updated(settings: UpdateSettings, servers: Servers) -> str:
     of_servers = f"{count} server{'s' if count > 1 else ''}"
     if settings.remove:
         if not settings.version:
-            raise BadModel("--remove needs the --version of the adapter")
+            raise BadModel("--remove: name the adapter's version with --version")
         name = updating.adapter_name(model, settings.version)
         await updating.remove_adapter(servers, name)
-        return f"{name} is forgotten by {of_servers}"
+        return f"{name} is unloaded from {of_servers}"
     if settings.folder is None:
         await updating.resume_only(servers)
-        return f"{of_servers} of {model} go on"
+        return f"resumed {of_servers} of {model}"
     folder = settings.folder.absolute()
     version = settings.version or folder.name
     if updating.is_adapter(folder):
@@ -87,5 +87,5 @@ async def _updated(settings: UpdateSettings, servers: Servers) -> str:
 
 
 def note(text: str) -> None:
-    """What happens, for a person who waits."""
+    """Print progress for the user."""
     print(f"proofmesh models: {text}", file=sys.stderr)

@@ -1,12 +1,12 @@
-"""New weights for servers that run vLLM, without a restart: from a folder, or as a new LoRA adapter.
+"""Loads new weights into running vLLM servers without a restart: from a folder, or as a new LoRA adapter.
 
 Whole weights go through vLLM's development API (`VLLM_SERVER_DEV_MODE=1`): `/pause`, `/collective_rpc` with
-`reload_weights`, `/update_weight_version`, `/resume`. All servers of a model are paused before the first one reloads:
-no two versions answer at a time. vLLM's pause has no end of its own, so `/resume` is sent whatever happens before it;
-only a kill between the two leaves servers paused, and another update, or `resume_only`, frees them.
+`reload_weights`, `/update_weight_version`, `/resume`. All servers of a model are paused before the first one reloads,
+so that two versions never answer at the same time. vLLM's pause does not time out, so `/resume` is sent even after a
+failure. Only a kill between the two leaves servers paused. Another update, or `resume_only`, resumes them.
 
-An adapter goes through `/v1/load_lora_adapter` (`VLLM_ALLOW_RUNTIME_LORA_UPDATING=1`, `--enable-lora`): under a name of
-its own for each version, so nothing has to pause, and searches that began with the old version end with it.
+An adapter goes through `/v1/load_lora_adapter` (`VLLM_ALLOW_RUNTIME_LORA_UPDATING=1`, `--enable-lora`). Each version
+has a different name, so nothing has to pause, and searches that began with the old version end with it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from node.llm.hub.folders import WEIGHTS, has_weights
 from node.model.hub.folders import ADAPTER_CONFIG, CONFIG
 
 RESUME_SECONDS = 30.0
-"""For `/resume`, which has nothing to wait for."""
+"""Timeout of `/resume`, which waits for nothing."""
 
 MODES = ("wait", "keep", "abort")
-"""What becomes of requests that are at work when a server pauses: they end first; they are kept, and end with the new
-weights; or they are given up, and asked again by who asked."""
+"""Requests in flight when a server pauses: `wait` finishes them first, `keep` finishes them with the new weights, and
+`abort` aborts them, so that their clients retry."""
 
 
 class UpdateFailed(RuntimeError):
@@ -39,42 +39,42 @@ class UpdateFailed(RuntimeError):
 
 
 class _ServerFailed(Exception):
-    """One server refused, or did not answer."""
+    """One server rejected a request, or did not respond."""
 
 
 @dataclass(frozen=True)
 class Servers:
-    """The servers of one model, and how long one of their steps may take."""
+    """The servers of one model, and the timeout of a step."""
 
     address: ServerAddress
     limit: float
-    """Seconds for one step on one server."""
+    """Timeout of one step on one server, in seconds."""
     note: Callable[[str], None] = lambda text: None
 
     async def each(self, step: Callable[[str], Awaitable[None]]) -> dict[str, str]:
-        """Do a step on all servers at once; returns the problem of each that failed."""
+        """Run a step on all servers at once; returns the errors of the servers that failed, by URL."""
         urls = [root(url) for url in self.address.urls]
-        ended = await asyncio.gather(*(step(url) for url in urls), return_exceptions=True)
-        for end in ended:
-            if isinstance(end, BaseException) and not isinstance(end, _ServerFailed):
-                raise end
-        return {url: str(end) for url, end in zip(urls, ended, strict=True) if end is not None}
+        results = await asyncio.gather(*(step(url) for url in urls), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException) and not isinstance(result, _ServerFailed):
+                raise result
+        return {url: str(result) for url, result in zip(urls, results, strict=True) if result is not None}
 
     def post(
         self, session: aiohttp.ClientSession, path: str, body: Any = None, limit: float | None = None
     ) -> Callable[[str], Awaitable[None]]:
-        """A step: send this to a server."""
+        """Make a step that posts this body to a server."""
         seconds = min(limit or self.limit, self.limit)
 
         async def send(url: str) -> None:
             try:
                 timeout = aiohttp.ClientTimeout(total=seconds)
-                async with session.post(f"{url}{path}", json=body, timeout=timeout) as answer:
-                    if answer.status >= 400:
-                        words = message_of(await answer.text())
-                        raise _ServerFailed(f"{answer.status}: {words}{_hint(answer.status, path)}")
+                async with session.post(f"{url}{path}", json=body, timeout=timeout) as response:
+                    if response.status >= 400:
+                        message = message_of(await response.text())
+                        raise _ServerFailed(f"{response.status}: {message}{_hint(response.status, path)}")
             except TimeoutError:
-                raise _ServerFailed(f"no answer within {seconds:g} s") from None
+                raise _ServerFailed(f"no response within {seconds:g} s") from None
             except aiohttp.ClientError as error:
                 raise _ServerFailed(str(error)) from error
 
@@ -87,30 +87,30 @@ class Servers:
 
 
 def root(url: str) -> str:
-    """A server's address without the API's `/v1`: its administration is beside that."""
+    """A server's address without the API's `/v1`, because administration paths do not have it."""
     return url.removesuffix("/v1")
 
 
 def is_adapter(folder: Path) -> bool:
-    """Whether a folder holds a LoRA adapter, and not a whole model. Raises BadModel: it holds neither, or no weights,
-    which would end vLLM's engine."""
+    """Whether a folder holds a LoRA adapter rather than a whole model. Raises BadModel if it holds neither, or has no
+    weights, which would crash vLLM's engine."""
     for name in (ADAPTER_CONFIG, CONFIG):
         if (folder / name).is_file():
             if not has_weights(folder):
-                raise BadModel(f"{folder}: there are no weights in it ({' or '.join(WEIGHTS)})")
+                raise BadModel(f"{folder}: the folder has no weights ({' or '.join(WEIGHTS)})")
             return name == ADAPTER_CONFIG
-    raise BadModel(f"{folder}: neither a model ({CONFIG}) nor an adapter ({ADAPTER_CONFIG}) is there")
+    raise BadModel(f"{folder}: the folder has neither a model ({CONFIG}) nor an adapter ({ADAPTER_CONFIG})")
 
 
 async def update_weights(servers: Servers, folder: Path, version: str, mode: str = MODES[0]) -> None:
-    """Give all servers the weights of a folder, which they see under the same path. Raises UpdateFailed."""
+    """Load the weights of a folder, which all servers see under the same path. Raises UpdateFailed."""
     async with servers.session() as session:
         failed: dict[str, str] = {}
         refused = ""
         try:
             failed = await servers.each(servers.post(session, f"/pause?mode={mode}"))
             if failed:
-                refused = f"nothing was changed, because {_words(failed)} cannot be paused"
+                refused = f"nothing was changed, because a server cannot be paused: {_words(failed)}"
                 raise UpdateFailed(refused)
             servers.note("paused")
             reload = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
@@ -125,17 +125,19 @@ async def update_weights(servers: Servers, folder: Path, version: str, mode: str
         finally:
             await _resume(servers, session, refused)
     if failed:
-        raise UpdateFailed(f"not updated to {version}: {_words(failed)}; the others are, and all go on")
+        raise UpdateFailed(
+            f"not updated to {version}: {_words(failed)}; the other servers are updated, and all servers have resumed"
+        )
 
 
 async def resume_only(servers: Servers) -> None:
-    """Let paused servers go on. Raises UpdateFailed."""
+    """Resume paused servers. Raises UpdateFailed."""
     async with servers.session() as session:
         await _resume(servers, session)
 
 
 async def add_adapter(servers: Servers, folder: Path, name: str) -> None:
-    """Have all servers load an adapter under a name, or none. Raises UpdateFailed."""
+    """Load an adapter under a name on all servers. If one fails, unload it from the rest. Raises UpdateFailed."""
     async with servers.session() as session:
         body = {"lora_name": name, "lora_path": str(folder)}
         failed = await servers.each(servers.post(session, "/v1/load_lora_adapter", body))
@@ -147,11 +149,11 @@ async def add_adapter(servers: Servers, folder: Path, name: str) -> None:
                 await servers.post(session, "/v1/unload_lora_adapter", {"lora_name": name})(url)
 
         await servers.each(take_back)
-    raise UpdateFailed(f"`{name}` was loaded nowhere, because of {_words(failed)}")
+    raise UpdateFailed(f"`{name}` was not loaded on any server, because some failed: {_words(failed)}")
 
 
 async def remove_adapter(servers: Servers, name: str) -> None:
-    """Have all servers forget an adapter. Raises UpdateFailed."""
+    """Unload an adapter from all servers. Raises UpdateFailed."""
     async with servers.session() as session:
         failed = await servers.each(servers.post(session, "/v1/unload_lora_adapter", {"lora_name": name}))
     if failed:
@@ -159,10 +161,10 @@ async def remove_adapter(servers: Servers, name: str) -> None:
 
 
 async def _resume(servers: Servers, session: aiohttp.ClientSession, before: str = "") -> None:
-    """`before`: what went wrong already, which is told first. Raises UpdateFailed."""
+    """Resume all servers. `before`: an earlier error, which the message shows first. Raises UpdateFailed."""
     failed = await asyncio.shield(servers.each(servers.post(session, "/resume", limit=RESUME_SECONDS)))
     if failed:
-        paused = f"may still be paused (POST /resume frees them): {_words(failed)}"
+        paused = f"some servers may still be paused; resume them with POST /resume: {_words(failed)}"
         raise UpdateFailed(f"{before}; {paused}" if before else paused)
     servers.note("resumed")
 
@@ -173,7 +175,7 @@ def _hint(status: int, path: str) -> str:
     needs = (
         "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 and --enable-lora" if "lora" in path else "VLLM_SERVER_DEV_MODE=1 (vLLM)"
     )
-    return f" (is the server started with {needs}?)"
+    return f" (start the server with {needs})"
 
 
 def _words(failed: dict[str, str]) -> str:
@@ -181,5 +183,5 @@ def _words(failed: dict[str, str]) -> str:
 
 
 def adapter_name(model: str, version: str) -> str:
-    """What servers call a version of a model's adapter."""
+    """The name of an adapter's version on servers."""
     return f"{model}-{version}"

@@ -1,4 +1,4 @@
-"""What a language model has been asked and has answered, on servers or here: counted, and on the page of metrics."""
+"""Counts requests, samples, tokens and cost of a language model, on servers or in this process, also as metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from node.llm.faults import Outcome
 from node.llm.settings import ModelSettings
 
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0)
-"""From a tactic of a small model to a whole proof with its thoughts."""
+"""Histogram buckets, from a small model's tactic to a whole proof with its thoughts."""
 
 MILLION = 1_000_000
 
@@ -26,7 +26,7 @@ _cost = metrics.counter("llm_cost", "Estimated cost, in the currency of the pric
 
 @dataclass
 class Request:
-    """One that is at work, or has just ended."""
+    """A request in flight, or one that has just ended."""
 
     outcome: Outcome = Outcome.ANSWERED
 
@@ -44,8 +44,7 @@ class Usage:
 
     @contextmanager
     def request(self) -> Iterator[Request]:
-        """Counts and times what happens in the block as a request. The block says how it ended, unless it was cancelled
-        or simply went well."""
+        """Count and time the block as one request. The block sets the outcome if it is not success or cancellation."""
         began = time.perf_counter()
         request = Request()
         try:
@@ -64,7 +63,7 @@ class Usage:
             _seconds.labels(self.model).observe(seconds)
 
     def answered(self, samples: int, tokens_in: int, tokens_out: int) -> None:
-        """What an answer held; also of one that is not used."""
+        """Count the content of a response, even if the response is not used."""
         self.samples += samples
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
@@ -74,7 +73,7 @@ class Usage:
 
     @property
     def cost(self) -> float:
-        """Estimated, in the currency of the prices; 0 without prices."""
+        """Estimated cost in the currency of the prices; 0 without prices."""
         return self._price(self.tokens_in, self.tokens_out)
 
     def __str__(self) -> str:

@@ -1,2 +1,2 @@
-"""The network that learner and inference share: tokenizer, transformer with policy and value, loss, batches,
-optimizer, files."""
+"""The network that learner and inference nodes share: tokenizer, transformer with policy and value, loss, batches,
+optimizer and files."""

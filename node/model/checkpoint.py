@@ -1,8 +1,8 @@
-"""Checkpoints of training: a folder that is complete or absent.
+"""Writes and reads training checkpoints. A checkpoint folder is either complete or absent.
 
-`step-N/` holds model.safetensors, optimizer.pt, tokenizer.json and state.json. The folder is written beside its
-place, flushed, and renamed into it; state.json names every file with its size and digest, so a truncated one is found
-before it is used.
+`step-N/` holds model.safetensors, optimizer.pt, tokenizer.json and state.json. The folder is written under a temporary
+name, flushed, and renamed. state.json lists every file with its size and digest, so that truncated files are detected
+before use.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ MODEL, OPTIMIZER, TOKENIZER = "model.safetensors", "optimizer.pt", "tokenizer.js
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a checkpoint holds."""
+    """The content of a checkpoint."""
 
     model: Transformer
     """On the CPU, in training mode."""
     tokenizer: Tokenizer
     step: int
     optimizer: dict[str, Any] | None = None
-    """For Optimizer.load_state_dict."""
+    """Argument for Optimizer.load_state_dict."""
     config: dict[str, Any] = field(default_factory=dict)
-    """The whole configuration of the run, as it was saved."""
+    """The run's whole configuration at the time of saving."""
     extra: dict[str, Any] = field(default_factory=dict)
-    """What else the trainer keeps: positions in the data, weights version, best loss, ..."""
+    """Further state of the trainer: positions in the data, weights version, best loss, ..."""
 
 
 def name_of_step(step: int) -> str:
@@ -69,10 +69,9 @@ def save(
     config: dict[str, Any] | None = None,
     extra: dict[str, Any] | None = None,
 ) -> Path:
-    """Write the checkpoint folder `directory` and return it; one that stood there is replaced.
+    """Write the checkpoint folder `directory`, replacing an existing one, and return it.
 
-    `config` and `extra` must be JSON values. Raises OSError (disk full, read-only), after which `directory` is what
-    it was.
+    `config` and `extra` must be JSON values. Raises OSError (disk full, read-only); `directory` is then unchanged.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     temporary = directory.with_name(f".{directory.name}.{os.getpid()}.part")
@@ -106,7 +105,7 @@ def save(
 
 
 def _replace(temporary: Path, directory: Path) -> None:
-    """Rename into place. A folder cannot be renamed over another one, so an old checkpoint of this name goes first."""
+    """Rename into place. A folder cannot be renamed over another, so an old checkpoint is renamed away first."""
     if directory.exists():
         old = directory.with_name(f".{directory.name}.{os.getpid()}.old")
         shutil.rmtree(old, ignore_errors=True)
@@ -119,15 +118,15 @@ def _replace(temporary: Path, directory: Path) -> None:
 
 
 def load(directory: Path, *, optimizer: bool = True) -> Checkpoint:
-    """Read a checkpoint. `optimizer=False` leaves the optimizer's state out. Raises CheckpointError."""
+    """Read a checkpoint; with `optimizer=False`, without the optimizer's state. Raises CheckpointError."""
     state = check(directory)
     try:
         tokenizer = Tokenizer.load(directory / TOKENIZER)
         tensors = load_file(directory / MODEL)
         model = build_model(config_from_dict(state["model"]), tensors, tokenizer)
-        kept = None
+        optimizer_state = None
         if optimizer and OPTIMIZER in state["files"]:
-            kept = torch.load(directory / OPTIMIZER, map_location="cpu", weights_only=True)
+            optimizer_state = torch.load(directory / OPTIMIZER, map_location="cpu", weights_only=True)
     except (FileMismatch, TokenizerError, safetensors.SafetensorError, OSError) as error:
         raise CheckpointError(f"checkpoint {directory}: {error}") from error
-    return Checkpoint(model, tokenizer, state["step"], kept, state["config"], state["extra"])
+    return Checkpoint(model, tokenizer, state["step"], optimizer_state, state["config"], state["extra"])

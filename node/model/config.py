@@ -1,4 +1,4 @@
-"""The shape of the network, as one configuration that travels with every checkpoint and weights file."""
+"""The configuration of the network's shape, which every checkpoint and weights file contains."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 
 class ModelConfigError(ValueError):
-    """A configuration that no network can be built from; the text says which field and why."""
+    """An invalid configuration; the text says which field is wrong and why."""
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Shape of the transformer. The defaults are the demo's: about one million parameters with a vocabulary of
-    1,024."""
+    """Shape of the transformer. The defaults are the demo's: about one million parameters with 1,024 tokens."""
 
     vocab_size: int = 1024
     """Tokens of the tokenizer, special ones included."""
@@ -36,12 +35,12 @@ class ModelConfig:
     tied: bool = False
     """Use the token embedding as the output matrix too."""
     window: int = 0
-    """Sliding window (Longformer, arXiv 2004.05150): tokens that a windowed layer sees, its own included; 0: every
-    layer sees all."""
+    """Sliding window (Longformer, arXiv 2004.05150): tokens that a windowed layer sees, including the current one; 0:
+    every layer sees all tokens."""
     full_every: int = 4
-    """With a window: layers number `full_every`, twice that, ... and the last one see all the same."""
+    """With a window: every `full_every`-th layer and the last layer still see all tokens."""
     softcap: float = 0.0
-    """Policy logits are softcap · tanh(logits / softcap) (Gemma 2, arXiv 2408.00118); 0: as they are."""
+    """Policy logits become softcap · tanh(logits / softcap) (Gemma 2, arXiv 2408.00118); 0: no cap."""
     prefix_lm: bool = False
     """Attention in both directions within the prompt (prefix LM, T5, arXiv 1910.10683)."""
 
@@ -50,36 +49,36 @@ class ModelConfig:
         return self.width // self.heads
 
     def window_of(self, layer: int) -> int:
-        """Window of a layer, counted from 0; 0 is none."""
+        """Window of a layer (layers count from 0); 0: no window."""
         last = layer == self.depth - 1
         return 0 if last or (layer + 1) % self.full_every == 0 else self.window
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name; an option that was added after the first checkpoints only where it is used. So what
-        does without them keeps the files, and the names made from it, that it always had."""
+        """The fields by name. OPTIONS with their default value are left out, so that networks without them have the
+        same files and digests as the first checkpoints."""
         return {name: value for name, value in asdict(self).items() if name not in OPTIONS or value != OPTIONS[name]}
 
     def check(self) -> ModelConfig:
-        """Return the configuration, or raise ModelConfigError."""
+        """Return the configuration if it is valid. Raises ModelConfigError."""
         for field in ("vocab_size", "depth", "width", "heads", "kv_heads", "hidden", "context", "full_every"):
             if getattr(self, field) < 1:
                 raise ModelConfigError(f"{field} is {getattr(self, field)}; it must be at least 1")
         for field in ("window", "softcap"):
             if getattr(self, field) < 0:
-                raise ModelConfigError(f"{field} is {getattr(self, field)}; it must be positive, or 0 for none")
+                raise ModelConfigError(f"{field} is {getattr(self, field)}; it must be positive, or 0 to turn it off")
         if self.value_bins < 2:
-            raise ModelConfigError(f"value_bins is {self.value_bins}; a distribution needs at least 2")
+            raise ModelConfigError(f"value_bins is {self.value_bins}; it must be at least 2")
         if self.width % self.heads:
-            raise ModelConfigError(f"width {self.width} cannot be divided among {self.heads} heads")
+            raise ModelConfigError(f"width is {self.width}; it must be a multiple of heads, {self.heads}")
         if self.heads % self.kv_heads:
-            raise ModelConfigError(f"{self.heads} heads cannot share {self.kv_heads} key-value heads evenly")
+            raise ModelConfigError(f"heads is {self.heads}; it must be a multiple of kv_heads, {self.kv_heads}")
         if self.head_size % 2:
-            raise ModelConfigError(f"head size {self.head_size} is odd; rotary embedding turns pairs")
+            raise ModelConfigError(f"width / heads is {self.head_size}; it must be even for rotary embedding")
         return self
 
 
 OPTIONS = {name: getattr(ModelConfig(), name) for name in ("window", "full_every", "softcap", "prefix_lm")}
-"""Fields that the first checkpoints do not have, with the values that stand for their absence."""
+"""Fields that the first checkpoints do not have, with the default values that apply there."""
 
 PRESETS = {
     "demo": ModelConfig(),
@@ -87,7 +86,7 @@ PRESETS = {
     "nano": ModelConfig(vocab_size=2048, depth=6, width=192, heads=6, kv_heads=2, hidden=768, context=1024),
     # 126 M: GPT-2's smallest shape, with a third of its key-value heads.
     "small": ModelConfig(vocab_size=32_768, depth=12, width=768, heads=12, kv_heads=4, hidden=3072, context=2048),
-    # 1.0 B: head size 128, which FlashAttention likes best; three windowed layers to every full one.
+    # 1.0 B: head size 128, at which FlashAttention is fastest; three windowed layers to every full one.
     "base": ModelConfig(
         vocab_size=32_768,
         depth=20,
@@ -100,11 +99,11 @@ PRESETS = {
         softcap=15.0,
     ),
 }
-"""Shapes by name; the vocabulary is that of a usual tokenizer for them."""
+"""Shapes by name, each with a typical vocabulary size."""
 
 
 def preset(name: str, **changes: int | float | bool) -> ModelConfig:
-    """A shape by name with some fields changed (`vocab_size` above all). Raises ModelConfigError."""
+    """A shape by name with some fields changed, such as `vocab_size`. Raises ModelConfigError."""
     if name not in PRESETS:
-        raise ModelConfigError(f"there is no model `{name}`; there are {', '.join(PRESETS)}")
+        raise ModelConfigError(f"there is no model `{name}`; choose one of {', '.join(PRESETS)}")
     return replace(PRESETS[name], **changes).check()  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
-"""Cross-entropy of a large vocabulary without keeping its logits: (N, vocabulary) numbers are never in memory at once.
+"""Cross-entropy over a large vocabulary without storing all logits: (N, vocabulary) numbers never exist at once.
 
-The gradient is computed on the way forward, a block of positions after another, while the block's logits are in the
-cache: the same three matrix products as through autograd, and none of its passes over memory (the idea of Liger's and
-Apple's kernels, arXiv 2410.10989 and 2411.09009, in plain torch).
+The forward pass also computes the gradient, one block of positions at a time, while the block's logits are in the
+cache. It needs the same three matrix products as autograd, without autograd's passes over memory. This is the idea of
+Liger's and Apple's kernels (arXiv 2410.10989 and 2411.09009), in plain torch.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 BLOCK_BYTES = 1 << 25
-"""Logits of a block on a CPU: 166 positions of a vocabulary of 50,441. Products over 128 positions already run at 67 of
-the 75 GFLOP/s a core that those over 512 do (LOG.md); larger blocks only take more memory."""
+"""Bytes of a block's logits on a CPU: 166 positions with a vocabulary of 50,441. Products over 128 positions already
+reach 67 GFLOP/s per core, and over 512 positions 75 (LOG.md). Larger blocks mostly take more memory."""
 
 BLOCK_BYTES_CUDA = 1 << 29
-"""On a GPU, where only the size of the products matters: half a GiB."""
+"""Bytes of a block's logits on a GPU, where only the size of the products matters: half a GiB."""
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
@@ -26,16 +26,16 @@ class _LinearCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, states: Tensor, weight: Tensor, targets: Tensor, weights: Tensor, softcap: float
     ) -> tuple[Tensor, Tensor, Tensor]:
-        wanted = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
+        needs_gradient = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
         count, vocabulary = states.shape[0], weight.shape[0]
         limit = BLOCK_BYTES_CUDA if states.is_cuda else BLOCK_BYTES
         block = max(16, limit // (4 * vocabulary))
         losses = torch.empty(count, dtype=torch.float32, device=states.device)
         right = torch.empty(count, dtype=torch.bool, device=states.device)
-        grad_states = torch.empty_like(states) if wanted else None
-        grad_weight = torch.zeros(weight.shape, dtype=torch.float32, device=weight.device) if wanted else None
+        grad_states = torch.empty_like(states) if needs_gradient else None
+        grad_weight = torch.zeros(weight.shape, dtype=torch.float32, device=weight.device) if needs_gradient else None
         factor = weight.to(states.dtype)
-        # On a CPU a copy of the matrix with the positions' dimension first: half as fast again as a transposed view.
+        # On a CPU, products with a contiguous transposed copy are half as fast again as with a transposed view.
         matrix = factor.T if states.is_cuda else factor.T.contiguous()
         memory = torch.empty(min(block, count), vocabulary, dtype=states.dtype, device=states.device)
         for start in range(0, count, block):
@@ -45,12 +45,12 @@ class _LinearCrossEntropy(torch.autograd.Function):
             slope = None
             if softcap:
                 logits.div_(softcap).tanh_()
-                slope = 1 - logits.square() if wanted else None
+                slope = 1 - logits.square() if needs_gradient else None
                 logits.mul_(softcap)
             top = logits.amax(dim=1)
             at = logits.gather(1, y)[:, 0] - top
             right[part] = at >= 0
-            # A row at a time, while it is in the core's cache; the logits are not needed any more.
+            # In place on a CPU: softmax works on one row at a time in the core's cache, and the logits are not reused.
             shares = logits.softmax(1) if logits.is_cuda else torch.softmax(logits, 1, out=logits)
             losses[part] = -shares.amax(dim=1).log() - at
             if grad_states is None or grad_weight is None:
@@ -90,7 +90,7 @@ def linear_cross_entropy(
 def reference(
     states: Tensor, weight: Tensor, targets: Tensor, weights: Tensor, softcap: float = 0.0
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The same through autograd, for tests and comparisons."""
+    """The same computation with autograd, for tests and comparisons."""
     logits = (states @ weight.T).float()
     if softcap:
         logits = softcap * torch.tanh(logits / softcap)

@@ -1,4 +1,4 @@
-"""What checkpoints and weights files share: digests, and building a network from its configuration and tensors."""
+"""Code shared by checkpoints and weights files: digests, and building a network from configuration and tensors."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ __all__ = [
 
 
 class FileMismatch(ValueError):
-    """Configuration, tensors and tokenizer of a file do not belong together; the text says what differs."""
+    """Configuration, tensors and tokenizer of a file do not match; the text says what differs."""
 
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """Give `path` to a library that writes it; a full disk and the like come out as the OSError that they are.
+    """Turn the write errors of libraries within the block into OSError, such as a full disk.
 
-    safetensors (Rust) says the error's number in its text only, and torch hides it behind a check of its own.
+    safetensors (Rust) has the error number only in its message, and torch hides the OSError behind a RuntimeError.
     """
     try:
         yield path
     except safetensors.SafetensorError as error:
-        if found := re.search(r"\(os error (\d+)\)", str(error)):
-            number = int(found[1])
+        if match := re.search(r"\(os error (\d+)\)", str(error)):
+            number = int(match[1])
             raise OSError(number, os.strerror(number), str(path)) from error
         raise
     except RuntimeError as error:
@@ -57,9 +57,9 @@ def config_to_dict(config: ModelConfig) -> dict[str, Any]:
 
 
 def config_from_dict(values: dict[str, Any]) -> ModelConfig:
-    """Raises FileMismatch for fields that this version does not know or that cannot be."""
-    known = {field.name for field in dataclasses.fields(ModelConfig)}
-    if unknown := sorted(set(values) - known):
+    """Raises FileMismatch for unknown fields and invalid values."""
+    field_names = {field.name for field in dataclasses.fields(ModelConfig)}
+    if unknown := sorted(set(values) - field_names):
         raise FileMismatch(f"the model configuration has fields that this version does not know: {', '.join(unknown)}")
     try:
         return ModelConfig(**values).check()
@@ -68,7 +68,7 @@ def config_from_dict(values: dict[str, Any]) -> ModelConfig:
 
 
 def state_tensors(model: Transformer) -> dict[str, torch.Tensor]:
-    """Tensors to store: contiguous, on the CPU, a tied output matrix once."""
+    """The tensors to store: contiguous, on the CPU, without a tied output matrix."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if model.config.tied:
         del tensors["policy.weight"]
@@ -76,25 +76,25 @@ def state_tensors(model: Transformer) -> dict[str, torch.Tensor]:
 
 
 def build_model(config: ModelConfig, tensors: dict[str, torch.Tensor], tokenizer: Tokenizer) -> Transformer:
-    """The network with these weights. Raises FileMismatch when names, shapes or the vocabulary differ."""
+    """Build the network with these weights. Raises FileMismatch if names, shapes or the vocabulary differ."""
     if tokenizer.vocab_size > config.vocab_size:
         raise FileMismatch(
-            f"the tokenizer has {tokenizer.vocab_size} tokens and the network {config.vocab_size}: "
-            "they are not of one run"
+            f"the tokenizer has {tokenizer.vocab_size} tokens and the network {config.vocab_size}; "
+            "take both from the same run"
         )
     if config.tied and "embedding.weight" in tensors:
         tensors = {**tensors, "policy.weight": tensors["embedding.weight"]}
     model = Transformer(config)
     expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    if expected != found:
-        names = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+    actual = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    if expected != actual:
+        names = sorted(name for name in expected.keys() | actual.keys() if expected.get(name) != actual.get(name))
         first = names[0]
         raise FileMismatch(
-            f"{len(names)} tensors do not fit the configuration; first `{first}`: "
-            f"expected shape {expected.get(first, 'no such tensor')}, found {found.get(first, 'none')}"
+            f"{len(names)} tensors do not match the configuration; first `{first}`: "
+            f"expected shape {expected.get(first, 'no such tensor')}, found {actual.get(first, 'none')}"
         )
     if bad := sorted(name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()):
-        raise FileMismatch(f"`{bad[0]}` holds numbers that are not finite ({len(bad)} tensors do)")
+        raise FileMismatch(f"{len(bad)} tensors have values that are not finite, such as `{bad[0]}`")
     model.load_state_dict(tensors)
     return model

@@ -1,4 +1,4 @@
-"""Weights to sample from, of a weights file or of a checkpoint's folder."""
+"""Reads weights for sampling from a weights file or a checkpoint folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from node.model.weights import Weights
 
 
 def read_weights(path: Path, device: torch.device | str = "cpu") -> Weights:
-    """Weights of a file, or of a checkpoint's folder: the version of these is the training step.
+    """Read the weights of a file or a checkpoint folder. The version of a checkpoint is its training step.
 
     Raises WeightsError, CheckpointError.
     """
@@ -25,6 +25,6 @@ def read_weights(path: Path, device: torch.device | str = "cpu") -> Weights:
 
 
 def weights_digest(path: Path) -> str:
-    """What these weights are known by: the digest of the file, or of the one that names a checkpoint's files with
-    theirs. Raises OSError."""
+    """The digest that identifies the weights: of the file, or of a checkpoint's state.json, which has the digests of
+    the checkpoint's files. Raises OSError."""
     return weights.digest(path / checkpoint.STATE if path.is_dir() else path)

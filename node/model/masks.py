@@ -1,4 +1,4 @@
-"""Which positions attend to which: causal, windowed, both ways within a prompt, never across documents."""
+"""Attention masks: causal, sliding window, bidirectional within a prompt (prefix LM), and separate per document."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def visible(
     documents: Tensor | None = None,
     device: torch.device | str | None = None,
 ) -> Tensor | None:
-    """Mask (B or 1, 1, T, T), True where query i sees key j; None: plainly causal, which needs no mask.
+    """Mask (B or 1, 1, T, T), True where query i sees key j; None: purely causal, which needs no mask.
 
-    i sees j if j <= i or both are in the prefix, if |i - j| < `window` (0: however far), and if both are of one
-    document. `prefix` (B,): tokens of each sequence's prompt. `documents` (B, T): a number for each packed document.
+    i sees j if three conditions hold: j <= i or both are in the prefix; |i - j| < `window` (0: no window); both are in
+    one document. `prefix` (B,): tokens of each sequence's prompt. `documents` (B, T): document number of each token.
     """
     narrow = 0 < window < length
     if not narrow and prefix is None and documents is None:

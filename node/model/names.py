@@ -1,11 +1,11 @@
-"""Local names as the network sees them: v0, v1, ... in order of appearance, whatever the author called them.
+"""Renames local names to canonical ones for the network: v0, v1, ... in order of appearance.
 
-What a hypothesis is called says nothing about the proof, and a tactic may call a new one as it likes. So states are
-read, and tactics are written, with canonical names; the real ones are put back before a tactic goes to Lean. States
-that differ in names alone become equal, and no capacity is spent on guessing names. (After the same number of steps of
-the warm start the demo's network has 24% less loss; LOG.md.)
+A hypothesis's name is irrelevant to the proof, and a tactic may give any name to a new one. So the network reads states
+and writes tactics with canonical names, and the real names are restored before a tactic goes to Lean. States that
+differ only in names become equal, and the network need not learn to guess names. (After the same number of warm-start
+steps the demo's network has 24% less loss; LOG.md.)
 
-A renaming of identifiers is injective, so it never joins what was different.
+The renaming is injective, so different identifiers stay different.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ IDENTIFIER = re.compile(r"(?<![\w.'✝?])[^\W\d][\w'!]*\??✝?[⁰¹²³⁴-⁹]
 CANONICAL = re.compile(r"v\d+")
 
 _HYPOTHESES = re.compile(r"^((?:[^\s:(⊢][^\s:]* )+):", re.MULTILINE)
-"""`h₁ h₂ :` at the start of a line; lines that go on are indented."""
+"""`h₁ h₂ :` at the start of a line; continuation lines are indented."""
 
 _BINDERS = re.compile(r"(?:∀|∃|fun) (?:\(((?:[^\s:,()]+ )+):|((?:[^\s:,()]+ ?)+?)(?:,| =>))")
 """`∀ (x y : T)`, `∃ x,`, `fun x y =>`."""
 
 _FRESH = re.compile(r"[a-zα-ω]\w{0,2}'?")
-"""What a tactic may call something new in the bank's proofs: at most three letters and digits."""
+"""Names that tactics introduce in the bank's proofs: at most three letters and digits."""
 
 _WORDS = frozenset(
     (
@@ -35,14 +35,14 @@ _WORDS = frozenset(
         *("let", "map", "max", "min", "mk", "mp", "mpr", "nil", "not", "or", "rfl", "rw", "try"),
     )
 )
-"""Words as short as a name that are none."""
+"""Words that are as short as a name but are not names."""
 
 
 _BINDER_GROUP = re.compile(r"[({\[⦃]((?:[^\s:(){}\[\]⦃⦄]+ )+):")
 """`(x y : T)`, `{α : Type}`, `[inst : Group G]` in a statement."""
 
 _WORDS_OF_PROOFS = _WORDS | frozenset(("abs", "cos", "exp", "gcd", "lcm", "log", "set", "sin", "tan", "use"))
-"""Whole proofs are of any library. In single tactics these words have always been names."""
+"""Also words of libraries, which whole proofs use. In single tactics these words stay names, as in trained networks."""
 
 
 class Names:
@@ -65,7 +65,7 @@ class Names:
         """The state with canonical names."""
 
     def hide(self, tactic: str) -> str:
-        """A tactic with canonical names; new names that it introduces get the next ones."""
+        """Translate a tactic to canonical names; names that it introduces get the next free numbers."""
         names = dict(self._canonical)
         for match in IDENTIFIER.finditer(tactic):
             name = match.group()
@@ -75,7 +75,7 @@ class Names:
         return _rename(tactic, names)
 
     def show(self, tactic: str) -> str:
-        """A tactic of the network's with the real names; names that it introduces become ones that are free."""
+        """Translate the network's tactic to the real names; names that it introduces become unused ones."""
         names = dict(self._original)
         used = set(self._taken)
         for match in IDENTIFIER.finditer(tactic):
@@ -94,7 +94,7 @@ class Names:
 
 
 class StatementNames(Names):
-    """The names that a statement binds. What stands before a colon in its brackets and is no identifier is no name."""
+    """The names that a statement binds. Text before a colon in brackets is a name only if it is an identifier."""
 
     hypotheses = _BINDER_GROUP
     words = _WORDS_OF_PROOFS
@@ -104,7 +104,7 @@ class StatementNames(Names):
 
 
 def canonical(transition: Transition) -> tuple[str, str]:
-    """State and tactic of a transition as the network sees them."""
+    """State and tactic of a transition with canonical names."""
     names = Names(transition.state)
     return names.state, names.hide(transition.tactic)
 

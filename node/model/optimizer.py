@@ -1,9 +1,9 @@
-"""Muon for the matrices inside the blocks, AdamW for embeddings, heads and gains; clipping and a learning-rate
-schedule.
+"""The optimizer: Muon for the matrices inside the blocks, AdamW for embeddings, heads and gains, with gradient clipping
+and a learning-rate schedule.
 
-Why not torch.optim.Muon: it orthogonalises one matrix at a time in bfloat16, which a CPU without bfloat16 units
-emulates: 883 ms a step for the demo's 24 matrices on one core, against 41 ms here (same-shaped matrices in one batch,
-float32 on CPU). See LOG.md.
+torch.optim.Muon is not used, because it orthogonalizes one matrix at a time in bfloat16, which many CPUs only emulate.
+It takes 883 ms a step for the demo's 24 matrices on one core. The version here takes 41 ms, with same-shaped matrices
+in one batch and float32 on CPU (LOG.md).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class OptimizerSettings:
     weight_decay: float = 0.01
     """Decoupled weight decay of the matrices; embeddings, heads and gains have none."""
     clip: float = 1.0
-    """Largest norm of the whole gradient; larger ones are scaled down."""
+    """Maximum norm of the whole gradient; larger gradients are scaled down."""
     warmup: int = 20
     """Steps over which the learning rates rise linearly."""
 
@@ -56,10 +56,10 @@ def orthogonalize(update: Tensor) -> Tensor:
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum orthogonalised by Newton-Schulz (Jordan et al., 2024), scaled to AdamW's size: 0.2 * sqrt(max(rows,
+    """Momentum orthogonalized by Newton-Schulz (Jordan et al., 2024), scaled to AdamW's size: 0.2 * sqrt(max(rows,
     columns)).
 
-    All parameters must be matrices; those of one shape are handled as one batch.
+    All parameters must be matrices. Matrices of equal shape are updated as one batch.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Muon(torch.optim.Optimizer):
         directions = []
         for parameter in parameters:
             gradient = parameter.grad
-            assert gradient is not None  # `step` chose those that have one
+            assert gradient is not None  # `step` passes only parameters with a gradient
             state = self.state[parameter]
             buffer = state.setdefault("momentum_buffer", torch.zeros_like(parameter))
             buffer.lerp_(gradient, 1 - momentum)
@@ -109,11 +109,11 @@ class Optimizer:
         self.steps = 0
 
     def clip(self) -> float:
-        """Scale the gradient down to the largest norm allowed; returns the norm before that."""
+        """Scale the gradient down to the maximum norm; returns its norm before that."""
         return float(nn.utils.clip_grad_norm_(self.parameters, self.settings.clip))
 
     def update(self, factor: float = 1.0) -> None:
-        """Update, and forget the gradients. `factor` scales the learning rates (decay)."""
+        """Update the parameters and clear the gradients. `factor` scales the learning rates (decay)."""
         self.steps += 1
         factor *= min(1.0, self.steps / max(1, self.settings.warmup))
         self._set_rates(self.muon, self.settings.matrix_rate * factor)
@@ -135,7 +135,7 @@ class Optimizer:
         return {"steps": self.steps, "muon": self.muon.state_dict(), "adamw": self.adamw.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Raises KeyError or ValueError when the state belongs to another network."""
+        """Restore a state. Raises KeyError or ValueError if it belongs to another network."""
         self.muon.load_state_dict(state["muon"])
         self.adamw.load_state_dict(state["adamw"])
         self.steps = int(state["steps"])

@@ -1,5 +1,5 @@
-"""From a proof state, or a statement, to the prompt that the network reads. Learner and inference must agree on it to
-the token."""
+"""Builds the network's prompt from a proof state or a statement. Learner and inference must use exactly the same
+tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
 
 FRAME = 3
-"""Tokens of a prompt besides the state or the statement: bos, the mark of what it is, tactic."""
+"""Tokens of a prompt in addition to the state or statement: bos, the mark of its kind, tactic."""
 
 _NAMED = re.compile(r"\s*(?:theorem|lemma|example)\b(?: *(?:«[^»]*»|[^\s:(){}\[\]⦃⦄«])+(?:(?<=\.)\{[\w ,]*\})?)?\s*")
 """The keyword and the name of a statement, universes included."""
@@ -17,8 +17,8 @@ _NAMED = re.compile(r"\s*(?:theorem|lemma|example)\b(?: *(?:«[^»]*»|[^\s:(){}
 def prompt_tokens(tokenizer: Tokenizer, state: str, limit: int) -> list[int]:
     """`<bos> <state> STATE <tactic>`, at most `limit` tokens.
 
-    A state too long loses hypotheses from its start, never its goal; if the goals alone are too long, what is left
-    keeps its end.
+    A state that is too long loses hypotheses from its start, never a conclusion. If the conclusions alone are too long,
+    their start is cut off.
     """
     room = limit - FRAME
     ids = tokenizer.encode(state)
@@ -28,55 +28,55 @@ def prompt_tokens(tokenizer: Tokenizer, state: str, limit: int) -> list[int]:
 
 
 def keyword_and_name(statement: str) -> tuple[str, str]:
-    """`theorem NAME `, and what stands behind it; the first is empty for a bare proposition."""
-    found = _NAMED.match(statement)
-    return (found.group(), statement[found.end() :]) if found else ("", statement)
+    """`theorem NAME ` and the text after it; the first is empty for a bare proposition."""
+    match = _NAMED.match(statement)
+    return (match.group(), statement[match.end() :]) if match else ("", statement)
 
 
 def unnamed(statement: str) -> str:
-    """A theorem's signature, `theorem NAME BINDERS : CONCLUSION`, without its name, which says nothing of its proof:
-    `example BINDERS : CONCLUSION`. A bare proposition is a conclusion."""
-    keyword, rest = keyword_and_name(statement)
-    return f"example {rest.strip()}" if keyword else f"example : {rest.strip()}"
+    """Turn `theorem NAME BINDERS : CONCLUSION` into `example BINDERS : CONCLUSION`: the name is irrelevant to a proof.
+    A bare proposition counts as the conclusion."""
+    keyword, signature = keyword_and_name(statement)
+    return f"example {signature.strip()}" if keyword else f"example : {signature.strip()}"
 
 
 def proof_prompt_tokens(tokenizer: Tokenizer, statement: str, limit: int) -> list[int] | None:
-    """`<bos> <lean> STATEMENT <tactic>`, in front of a whole proof of an `unnamed` statement; None when that is more
-    than `limit` tokens: what is left of a statement is another one. The tokenizer must have its marks of roles.
+    """`<bos> <lean> STATEMENT <tactic>`, the prompt before a whole proof of an `unnamed` statement; None if it has more
+    than `limit` tokens, because a truncated statement is a different one. The tokenizer must have the marks ROLES.
 
-    The mark of Lean code tells it from a state; the mark of a tactic says where code ends and the proof begins.
+    The mark `<lean>` distinguishes it from a state; the mark `<tactic>` separates the statement from the proof.
     """
     ids = tokenizer.encode(statement)
     return [BOS, LEAN, *ids, TACTIC] if len(ids) + FRAME <= limit else None
 
 
 def tactic_tokens(tokenizer: Tokenizer, tactic: str) -> list[int]:
-    """`TACTIC <eos>`: what follows a prompt. A whole proof ends in the same way."""
+    """`TACTIC <eos>`, the tokens after a prompt. A whole proof ends in the same way."""
     return [*tokenizer.encode(tactic), EOS]
 
 
 def entries(state: str) -> list[str]:
-    """The state cut before each hypothesis and each goal; indented lines belong to the entry above. Joined they are
-    the state."""
-    found: list[str] = []
+    """Split the state before each hypothesis and each goal; indented lines belong to the entry above. Joining the
+    entries gives the state."""
+    parts: list[str] = []
     for line in state.splitlines(keepends=True):
-        if found and (line[0] in " \t\n" or not found[-1].strip()):
-            found[-1] += line
+        if parts and (line[0] in " \t\n" or not parts[-1].strip()):
+            parts[-1] += line
         else:
-            found.append(line)
-    return found
+            parts.append(line)
+    return parts
 
 
 def _shortened(tokenizer: Tokenizer, state: str, room: int) -> list[int]:
-    """Token ids of the state without as many of its first hypotheses as must go."""
+    """Token ids of the state without its first hypotheses, as few as needed to fit."""
     parts = entries(state)
     lengths = [len(ids) for ids in tokenizer.encode_batch(parts)]
     excess = sum(lengths) - room
-    kept = []
+    remaining = []
     for entry, length in zip(parts, lengths, strict=True):
         if excess > 0 and not entry.startswith("⊢"):
             excess -= length
         else:
-            kept.append(entry)
-    ids = tokenizer.encode("".join(kept))
+            remaining.append(entry)
+    ids = tokenizer.encode("".join(remaining))
     return ids[-room:] if room > 0 else []

@@ -1,4 +1,4 @@
-"""A network on several ranks: DistributedDataParallel as every torch that we support wants to be asked for it."""
+"""Wraps a network in DistributedDataParallel, with the arguments of each supported torch version."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 def data_parallel(module: nn.Module) -> DistributedDataParallel:
-    """`module` with its gradients averaged over the ranks.
+    """Wrap `module` so that its gradients are averaged over the ranks.
 
-    Buffers are not sent around with every forward pass: the network's are constants that every rank computes alike.
-    torch 2.13 has a new name for that, and warns of the old one, which is the only one before.
+    Buffers are not broadcast with every forward pass, because they are constants that are equal on every rank. torch
+    2.13 renames the option for that and warns about the old name, which earlier versions need.
     """
     new = "forward_sync_buffers" in inspect.signature(DistributedDataParallel.__init__).parameters
     name = "forward_sync_buffers" if new else "broadcast_buffers"

@@ -1,4 +1,4 @@
-"""Byte-level BPE with a pre-tokeniser for Lean text. Any text comes back exactly: bytes have no unknowns."""
+"""Byte-level BPE with a pre-tokenizer for Lean text. Decoding restores any text exactly: every byte has a token."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 SPECIAL = ("<|pad|>", "<|bos|>", "<|state|>", "<|tactic|>", "<|eos|>")
 PAD, BOS, STATE, TACTIC, EOS = range(len(SPECIAL))
-"""Special tokens come first in the vocabulary, so their ids never change. Text that spells one is still text."""
+"""Special tokens come first in the vocabulary, so their ids never change. Text such as "<|eos|>" is encoded as text."""
 
 ROLES = ("<|text|>", "<|lean|>")
-"""Marks of what a document of the earlier training stages is; a tokenizer may have them, behind SPECIAL."""
+"""Optional marks after SPECIAL: whether a document of the earlier training stages is text or Lean code."""
 TEXT, LEAN = range(len(SPECIAL), len(SPECIAL) + len(ROLES))
 
 VALUE = "<|value-{}|>"
-"""Marks of remaining steps, one for each bin of the value head, behind ROLES."""
+"""Optional marks after ROLES: the number of remaining steps, one mark per bin of the value head."""
 
 PATTERN = "|".join(
     (
@@ -32,25 +32,25 @@ PATTERN = "|".join(
         r"\s",
     )
 )
-"""Spaces stick to the word that follows them, as in GPT-2. Names are cut before each part (`Nat`, `.add`, `_comm`),
-so that the policy can put together the name of a lemma that it never saw."""
+"""Spaces belong to the word after them, as in GPT-2. Names are split before each part (`Nat`, `.add`, `_comm`), so that
+the policy can compose the names of lemmas that it has never seen."""
 
 GPT2_PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
-"""How GPT-2 cuts text (Radford et al., 2019): what ours is compared with."""
+"""GPT-2's split pattern (Radford et al., 2019), for comparison with ours."""
 
 
 class TokenizerError(ValueError):
-    """Text that is not a tokenizer of ours; the message says what is wrong with it."""
+    """Text that is not a proofmesh tokenizer; the message says what is wrong with it."""
 
 
 class Tokenizer:
     """Text to token ids and back. Special ids are never produced by `encode` and never shown by `decode`."""
 
     def __init__(self, inner: tokenizers.Tokenizer) -> None:
-        found = tuple(inner.id_to_token(index) for index in range(len(SPECIAL)))
-        if found != SPECIAL:
-            raise TokenizerError(f"the first tokens are {found}; a tokenizer of proofmesh begins with {SPECIAL}")
-        # A state may spell "<|eos|>"; that is text, not an end. The setting is not kept in the JSON.
+        first = tuple(inner.id_to_token(index) for index in range(len(SPECIAL)))
+        if first != SPECIAL:
+            raise TokenizerError(f"the first tokens are {first}; a proofmesh tokenizer begins with {SPECIAL}")
+        # A state may contain the text "<|eos|>". It must not become the special token. The JSON has no such setting.
         inner.encode_special_tokens = True
         self._inner = inner
         names = [token.content for _, token in sorted(inner.get_added_tokens_decoder().items())]
@@ -59,7 +59,7 @@ class Tokenizer:
         self.specials = len(names)
         """Ids below this are special."""
         self.value_bins = sum(name == VALUE.format(bin) for bin, name in enumerate(names[len(SPECIAL) + len(ROLES) :]))
-        """Tokens of remaining steps; 0: it has none."""
+        """Number of marks of remaining steps; may be 0."""
 
     @classmethod
     def train(
@@ -71,10 +71,10 @@ class Tokenizer:
         value_bins: int = 0,
         gpt2_split: bool = False,
     ) -> Tokenizer:
-        """Learn merges from texts. The result may have fewer tokens than asked for when the texts are few.
+        """Learn merges from texts. With little text the result may have fewer than `vocab_size` tokens.
 
-        `roles`: with the marks ROLES; `value_bins`: with so many marks of remaining steps (and ROLES).
-        `gpt2_split`: cut as GPT-2 does in place of PATTERN, for comparisons.
+        `roles`: add the marks ROLES; `value_bins`: add this many marks of remaining steps, and ROLES.
+        `gpt2_split`: split with GPT-2's pattern instead of PATTERN, for comparisons.
         """
         marks = [*SPECIAL, *(ROLES if roles or value_bins else ()), *(VALUE.format(bin) for bin in range(value_bins))]
         inner = tokenizers.Tokenizer(models.BPE())
@@ -105,7 +105,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
-        """From a tokenizer.json. Raises TokenizerError (also when there is no such file)."""
+        """From a tokenizer.json. Raises TokenizerError, also if the file does not exist."""
         try:
             text = path.read_text(encoding="utf-8")
         except OSError as error:
@@ -124,16 +124,16 @@ class Tokenizer:
 
     @property
     def has_roles(self) -> bool:
-        """Whether it has the marks TEXT and LEAN."""
+        """Whether the vocabulary has the marks TEXT and LEAN."""
         return self.specials >= len(SPECIAL) + len(ROLES)
 
     @property
     def digest(self) -> str:
-        """Names the tokenizer: equal for equal ones."""
+        """Identifies the tokenizer: equal tokenizers have equal digests."""
         return hashlib.blake2b(self.to_json().encode(), digest_size=12).hexdigest()
 
     def value_token(self, steps: float) -> int:
-        """The mark of so many remaining steps; the last one stands for more, too. Only where `value_bins` is not 0."""
+        """The mark for this many remaining steps; the last mark also stands for more. Needs `value_bins` above 0."""
         return len(SPECIAL) + len(ROLES) + max(0, min(round(steps), self.value_bins - 1))
 
     def encode(self, text: str) -> list[int]:
@@ -144,7 +144,7 @@ class Tokenizer:
         return [encoding.ids for encoding in self._inner.encode_batch(list(texts), add_special_tokens=False)]
 
     def piece(self, token: int) -> str:
-        """How a token looks: its text, spaces as ␣ and line breaks as ⏎; bytes of a part of a character in brackets."""
+        """A token in printable form: spaces as ␣, line breaks as ⏎, bytes of an incomplete character in brackets."""
         if token < self.specials:
             return str(self._inner.id_to_token(token))
         text = self.decode([token])
@@ -153,7 +153,7 @@ class Tokenizer:
         return text.replace(" ", "␣").replace("\n", "⏎")
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids; special ids are left out. Bytes that are no UTF-8 become U+FFFD."""
+        """The text of the ids without special ids. Invalid UTF-8 becomes U+FFFD."""
         return self._inner.decode(list(ids), skip_special_tokens=True)
 
     def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Whether a network was trained on whole proofs, and on conjectures, as its checkpoint or weights file says. Without
+"""Reads from a checkpoint or weights file whether its network was trained on whole proofs and on conjectures. Without
 torch."""
 
 from __future__ import annotations
@@ -11,39 +11,39 @@ from typing import Any
 from node.model.checkpoint_folders import STATE
 
 PROOFS_KEY = "proofs"
-"""In a checkpoint's configuration, and in what a weights file says of itself. What is older has none."""
+"""Key in a checkpoint's configuration and in a weights file's information. Older files do not have it."""
 
 NO_PROOFS = (
     "this network was not trained on whole proofs; train one with `proofmesh train sft --start PATH --data.sources "
     "transitions:bank proofs:bank`"
 )
 NO_ROLES = (
-    "this network writes no whole proofs: its tokenizer has no marks of roles, which tell a statement from a state; "
+    "this network cannot write whole proofs: its tokenizer has no marks of roles, which tell statements from states; "
     "train one with `proofmesh train sft --data.sources transitions:bank proofs:bank`"
 )
 
 CONJECTURES_KEY = "conjectures"
-"""As PROOFS_KEY."""
+"""Like PROOFS_KEY, for conjectures."""
 
 NO_CONJECTURES = (
     "this network was not trained on conjectures; train one with `proofmesh train sft --start PATH --data.sources "
     "conjectures:FILE proofs:FILE`, files as `proofmesh stp prepare` makes them"
 )
 NO_CONJECTURE_ROLES = (
-    "this network writes no conjectures: its tokenizer has no marks of roles, which tell their prompts from states; "
+    "this network cannot write conjectures: its tokenizer has no marks of roles, which tell their prompts from states; "
     "train one with `proofmesh train sft --data.sources conjectures:FILE proofs:FILE`, files as `proofmesh stp "
     "prepare` makes them"
 )
 
 
 def proofs_note(config: Mapping[str, Any]) -> dict[str, str]:
-    """What a checkpoint's configuration says of proofs and conjectures, as a weights file notes it."""
+    """The proofs and conjectures keys of a checkpoint's configuration, in the form of a weights file's information."""
     return {key: "yes" for key in (PROOFS_KEY, CONJECTURES_KEY) if config.get(key)}
 
 
 def why_no_proofs(path: Path) -> str:
-    """Why the network of a weights file or a checkpoint's folder writes no whole proofs; empty: it does, as far as can
-    be seen without loading it."""
+    """Why the network of a weights file or checkpoint folder cannot write whole proofs; empty if it can, as far as its
+    metadata show."""
     from node.model.tokenizer import LEAN, ROLES
 
     tokenizer, proofs = _of_folder(path) if path.is_dir() else _of_file(path)
@@ -54,7 +54,7 @@ def why_no_proofs(path: Path) -> str:
 
 
 def _of_folder(path: Path) -> tuple[dict[str, Any], bool]:
-    """Tokenizer and whether there were proofs; raises nothing for a damaged one: loading it will say so."""
+    """The tokenizer, and whether the network was trained on proofs. Damaged folders raise no error before loading."""
     try:
         state = json.loads((path / STATE).read_text(encoding="utf-8"))
         tokenizer = json.loads((path / "tokenizer.json").read_text(encoding="utf-8"))

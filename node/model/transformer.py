@@ -1,8 +1,8 @@
-"""A decoder transformer with a policy and a value, in the manner of nanochat: RMSNorm and QK-norm without gains,
-rotary positions; a sliding window, a soft cap on the logits and prefix-LM attention as options.
+"""A decoder transformer with policy and value heads, based on nanochat: RMSNorm and QK-norm without gains, rotary
+positions. A sliding window, a soft cap on the logits and prefix-LM attention are options.
 
-One sequence is `<bos> <state> STATE <tactic> TACTIC <eos>`. The policy predicts the tokens after `<tactic>`; the
-value is read at `<tactic>`, where the whole state has been seen and no tactic has begun.
+A sequence is `<bos> <state> STATE <tactic> TACTIC <eos>`. The policy predicts the tokens after `<tactic>`. The value is
+read at `<tactic>`, after the whole state and before the tactic.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from node.model.config import ModelConfig
 from node.model.masks import visible
 
 NORM_FLOOR = 1e-6
-"""Smallest root mean square that normalisation divides by: only keeps an all-zero vector from giving NaN."""
+"""Minimum root mean square that normalization divides by. It only keeps all-zero vectors from giving NaN."""
 
 
 class _Normalize(torch.autograd.Function):
-    """`normalize`, with a gradient of four passes over x in place of autograd's eight: this network is so narrow that
-    such passes, and not products, are half of a training step on a CPU (LOG.md)."""
+    """`normalize`, with a gradient of four passes over x instead of autograd's eight. This network is so narrow that
+    such passes, and not matrix products, take half of a training step on a CPU (LOG.md)."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -39,13 +39,13 @@ class _Normalize(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         y, inverse = ctx.saved_tensors
         along = (gradient * y).mean(-1, keepdim=True)
-        # At the floor the divisor is a constant.
+        # At the floor the divisor is constant, so this term of the gradient is zero.
         along.masked_fill_(inverse >= 1.0 / NORM_FLOOR, 0.0)
         return torch.addcmul(gradient, y, along, value=-1).mul_(inverse)
 
 
 class _SquaredReLU(torch.autograd.Function):
-    """relu(x)^2, whose gradient needs no mask of its own: where x is negative, relu(x) is 0."""
+    """relu(x)^2. Its gradient needs no separate mask: relu(x) is 0 where x is negative."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def squared_relu(x: Tensor) -> Tensor:
 
 
 def rotary_table(config: ModelConfig, device: torch.device | None = None) -> Tensor:
-    """Angles as pairs (cos, sin), float32, shape (context, head_size / 2, 2): complex numbers to who wants them."""
+    """Angles as pairs (cos, sin), float32, shape (context, head_size / 2, 2); they can be viewed as complex numbers."""
     half = config.head_size // 2
     frequencies = config.rope_base ** (-torch.arange(half, dtype=torch.float64, device=device) / half)
     angles = torch.arange(config.context, dtype=torch.float64, device=device)[:, None] * frequencies
@@ -79,11 +79,11 @@ def rotary_table(config: ModelConfig, device: torch.device | None = None) -> Ten
 
 
 def rotate(x: Tensor, table: Tensor) -> Tensor:
-    """Rotary embedding of x (..., T, heads, head_size) by `table` (..., T, head_size / 2, 2): neighbours (2i, 2i + 1)
-    turn as a pair."""
+    """Rotary embedding of x (..., T, heads, head_size) by `table` (..., T, head_size / 2, 2): rotates the pairs
+    (2i, 2i + 1)."""
     if x.dtype == torch.float32 and not torch.compiler.is_compiling():
-        # One complex product, forward and backward. Compilers make one pass of the real numbers below themselves, and
-        # of complex ones they do not.
+        # One complex product, forward and backward. Compilers fuse the real-number version below into one pass, but
+        # cannot fuse complex numbers.
         turns = torch.view_as_complex(table)[..., None, :]
         return torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns).flatten(-2)
     cos, sin = table[..., None, :, :].to(x.dtype).unbind(-1)
@@ -92,7 +92,7 @@ def rotate(x: Tensor, table: Tensor) -> Tensor:
 
 
 class Attention(nn.Module):
-    """Causal grouped-query attention with normalised queries and keys; `gain` (one per head) sets how sharp a head
+    """Causal grouped-query attention with normalized queries and keys; `gain` (one per head) scales how sharp a head
     can be."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -106,7 +106,7 @@ class Attention(nn.Module):
         self.gain = nn.Parameter(torch.ones(config.heads))
 
     def forward(self, x: Tensor, table: Tensor, mask: Tensor | None = None) -> Tensor:
-        """x (B, T, width) -> (B, T, width); `mask` as of `masks.visible`, None is causal."""
+        """x (B, T, width) -> (B, T, width); `mask` as from `masks.visible`, None: causal."""
         size = self.config.head_size
         query = rotate(normalize(self.query(x).unflatten(-1, (-1, size))), table) * self.gain[:, None]
         key = rotate(normalize(self.key(x).unflatten(-1, (-1, size))), table)
@@ -161,10 +161,10 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def reset(self, generator: torch.Generator | None = None) -> None:
-        """Fresh weights: uniform with variance 1 / inputs; matrices that write into the residual stream, and both
-        heads, start small.
+        """Initialize the weights uniformly with variance 1 / inputs. Matrices that write into the residual stream start
+        at zero, and both heads start small.
 
-        (nanochat's scheme: at the start every block is the identity and every prediction nearly uniform.)
+        (nanochat's scheme: at the start every block is the identity and every prediction is nearly uniform.)
         """
         for name, parameter in self.named_parameters():
             if name.endswith("gain"):
@@ -187,13 +187,13 @@ class Transformer(nn.Module):
         documents: Tensor | None = None,
         positions: Tensor | None = None,
     ) -> Tensor:
-        """Normalised final states (B, T, width) of tokens (B, T). Padding on the right changes nothing to its left.
+        """Normalized final states (B, T, width) of tokens (B, T). Padding on the right does not affect other tokens.
 
-        `prefix` (B,): length of each prompt, used by a prefix LM. `documents` (B, T): tokens of different numbers do
-        not see each other (packing). `positions` (B, T): places for the rotary angles, 0, 1, ... by default.
+        `prefix` (B,): length of each prompt, used by a prefix LM. `documents` (B, T): tokens with different numbers do
+        not see each other (packing). `positions` (B, T): positions for the rotary angles, 0, 1, ... by default.
         """
         length = tokens.shape[1]
-        # Neighbours in the batch may have places of their own: (B, T, half, 2) broadcasts over the heads.
+        # Sequences in the batch may have different positions: (B, T, half, 2) broadcasts over the heads.
         table = self.table[:length] if positions is None else self.table[positions]
         seen = prefix if self.config.prefix_lm else None
         masks = {
@@ -214,11 +214,11 @@ class Transformer(nn.Module):
         documents: Tensor | None = None,
         positions: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Logits where they are wanted, and nowhere else.
+        """Policy and value logits at the requested positions only.
 
         tokens (B, T) int64; `policy_at` (N,) and `value_at` (M,) index the flattened (B * T) positions. Returns
         policy logits (N, vocab_size) and value logits (M, value_bins), both float32. `documents` and `positions` as
-        in `hidden`. A prefix LM takes what comes before each of `value_at` for the prompt: one for each row.
+        in `hidden`. In a prefix LM the tokens up to each `value_at` are the prompt; each row must have exactly one.
 
         Raises ValueError for a prefix LM without one value position in each row.
         """
@@ -237,11 +237,11 @@ class Transformer(nn.Module):
     @staticmethod
     def _prefix(tokens: Tensor, value_at: Tensor) -> Tensor:
         if value_at.shape[0] != tokens.shape[0]:
-            raise ValueError(f"a prefix LM needs one prompt in each of {tokens.shape[0]} rows, not {len(value_at)}")
+            raise ValueError(f"a prefix LM needs one prompt per row: {tokens.shape[0]} rows, {len(value_at)} prompts")
         return value_at % tokens.shape[1] + 1
 
     def parameter_count(self) -> int:
-        """Trainable numbers, shared ones once."""
+        """Number of trainable parameters; shared ones count once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 

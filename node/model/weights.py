@@ -1,5 +1,5 @@
-"""One safetensors file that is all an inference node needs: tensors, and in the metadata the configuration and the
-tokenizer."""
+"""Weights files: one safetensors file with everything an inference node needs. Its metadata has the configuration and
+the tokenizer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from node.model.transformer import Transformer
 __all__ = ["SCHEMA_VERSION", "Weights", "WeightsError", "digest", "read", "write"]
 
 SCHEMA_VERSION = 1
-"""Raised when the meaning of a tensor or of the metadata changes."""
+"""Incremented when the meaning of a tensor or of the metadata changes."""
 
 
 class WeightsError(ValueError):
@@ -36,17 +36,17 @@ class WeightsError(ValueError):
 
 @dataclass(frozen=True)
 class Weights:
-    """What a weights file holds."""
+    """The content of a weights file."""
 
     model: Transformer
     """In evaluation mode, without gradients."""
     tokenizer: Tokenizer
     information: dict[str, str] = field(default_factory=dict)
-    """What the writer noted: version, step, run, ..."""
+    """Notes of the writer: version, step, run, ..."""
 
 
 def write(path: Path, model: Transformer, tokenizer: Tokenizer, information: dict[str, str] | None = None) -> str:
-    """Write the file (atomically: a reader sees all of it or nothing) and return its digest.
+    """Write the file atomically and return its digest.
 
     Raises OSError (disk full, read-only).
     """
@@ -71,10 +71,10 @@ def read(path: Path, device: torch.device | str = "cpu") -> Weights:
     except FileNotFoundError as error:
         raise WeightsError(f"{path}: there is no such weights file") from error
     except (OSError, safetensors.SafetensorError) as error:
-        raise WeightsError(f"{path}: not a whole safetensors file ({error})") from error
+        raise WeightsError(f"{path}: not a complete safetensors file ({error})") from error
     if metadata.get("proofmesh") != str(SCHEMA_VERSION):
-        found = metadata.get("proofmesh", "none")
-        raise WeightsError(f"{path}: weights of schema {found}; this version reads schema {SCHEMA_VERSION}")
+        schema = metadata.get("proofmesh", "none")
+        raise WeightsError(f"{path}: weights of schema {schema}; this version reads schema {SCHEMA_VERSION}")
     try:
         tokenizer = Tokenizer.from_json(metadata["tokenizer"])
         model = build_model(config_from_dict(json.loads(metadata["model"])), tensors, tokenizer)

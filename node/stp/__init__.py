@@ -1,1 +1,1 @@
-"""Self-play of a conjecturer and a prover (STP, arXiv 2502.00212): the rounds, their data and their records."""
+"""Self-play of a conjecturer and a prover (STP, arXiv 2502.00212): rounds, data and records."""

@@ -1,4 +1,4 @@
-"""Proves the statements and the conjectures of a round, and has every proof verified."""
+"""Runs a round's attempts at statements and conjectures, and verifies every proof."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from node.stp.store import AttemptRow, Found, Part
 from node.stp.work import Work
 
 VERIFIED_AT_ONCE = 64
-"""Verdicts that are recorded together."""
+"""Verdicts recorded in one transaction."""
 
 
 def tasks_of(work: Work, round: int, *, first: bool) -> list[Task]:
-    """All attempts of a round: unproved statements, some of the solved ones again, and conjectures. The same ones
-    whenever it is asked, until the round's first result is verified."""
+    """All attempts of a round: unproved statements, some of the solved ones again, and conjectures. Repeated calls
+    return the same tasks until the round's first result is verified."""
     settings, store = work.settings, work.store
     rng = random.Random(derive_seed(settings.seed, "again", round))
     unproved = {each.theorem.name for each in store.unproved()}
@@ -35,7 +35,7 @@ def tasks_of(work: Work, round: int, *, first: bool) -> list[Task]:
 
 
 def tasks(work: Work, theorems: Iterable[Theorem], label: str, samples: int) -> list[Task]:
-    """One attempt at each theorem; ids and seeds depend on run, label and name alone."""
+    """One attempt at each theorem; ids and seeds depend only on run, label and name."""
     return [
         Task(
             attempt_id=f"{work.plan.name}-{label}-{theorem.name}",
@@ -48,22 +48,22 @@ def tasks(work: Work, theorems: Iterable[Theorem], label: str, samples: int) -> 
 
 
 async def attempt(work: Work, round: int, tasks: Sequence[Task], part: Part) -> None:
-    """Play the attempts that have no result yet. Raises BusError."""
+    """Run the attempts that have no result yet. Raises BusError."""
     store = work.store
     recorded = store.attempts_of(round)
     missing = [task for task in tasks if task.attempt_id not in recorded]
     samples = {task.attempt_id: task.samples for task in tasks}
-    done = len(tasks) - len(missing)
+    finished = len(tasks) - len(missing)
     with work.timed(round, part, len(tasks)) as meter:
-        meter.at(done)
+        meter.at(finished)
         async for result in work.proving.attempts(missing):
             store.add_attempts([row_of(result, round, samples[result.attempt_id])])
-            done += 1
-            meter.at(done)
+            finished += 1
+            meter.at(finished)
 
 
 def row_of(result: AttemptResult, round: int, samples: int) -> AttemptRow:
-    """What is recorded of a result. An attempt that infrastructure ended counts no samples."""
+    """The record of a result. An attempt that ended in an infrastructure error counts no samples."""
     failed = result.outcome is AttemptOutcome.ERROR
     return AttemptRow(
         attempt_id=result.attempt_id,
@@ -79,24 +79,24 @@ def row_of(result: AttemptResult, round: int, samples: int) -> AttemptRow:
 
 
 async def verify(work: Work, round: int) -> None:
-    """Have all proofs of a round verified that are not. Raises BusError."""
+    """Verify all unverified proofs of a round. Raises BusError."""
     store, library = work.store, work.data.library
     waiting = store.unverified(round)
     theorems = {name: _theorem(work, name) for name in {proof.name for proof in waiting}}
     pairs = [(theorems[proof.name], proof.script) for proof in waiting]
     with work.timed(round, Part.VERIFICATION, len(pairs)) as meter:
         verdicts: list[tuple[Proof, str]] = []
-        done = 0
+        finished = 0
         async for number, reply in work.proving.verify(pairs):
             proof, theorem = waiting[number], pairs[number][0]
             lemmas = library.invoked_in(theorem, proof.script)
             reason = "" if reply.accepted else reply.reason or "refused"
             verdicts.append((Proof(proof.name, proof.script, reply.elapsed, lemmas), reason))
-            done += 1
-            if len(verdicts) == VERIFIED_AT_ONCE or done == len(pairs):
+            finished += 1
+            if len(verdicts) == VERIFIED_AT_ONCE or finished == len(pairs):
                 store.add_proofs(round, verdicts)
                 verdicts = []
-            meter.at(done)
+            meter.at(finished)
     proved = {name for name, each in store.attempted(round).items() if each.correct}
     store.set_fates(
         (each.name, Fate.PROVED, "") for each in store.conjectures(round, Fate.ELABORATED) if each.name in proved
@@ -104,6 +104,6 @@ async def verify(work: Work, round: int) -> None:
 
 
 def _theorem(work: Work, name: str) -> Theorem:
-    found = work.store.theorem(name)
-    assert found is not None  # it was attempted
-    return found
+    theorem = work.store.theorem(name)
+    assert theorem is not None  # attempted theorems are always in the store
+    return theorem

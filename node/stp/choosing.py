@@ -1,4 +1,4 @@
-"""Chooses what each training of a run reads."""
+"""Chooses the examples of each training of a run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from node.stp.work import Work
 
 
 def choose(work: Work, round: int, checkpoint: Path) -> None:
-    """Record the examples of a round's training: its own, those of the rounds before it that are replayed, and a draw
-    of the initial data. `checkpoint`: whose embeddings re-weight the conjectures."""
+    """Record the examples of a round's training: from its own results, from replayed earlier rounds, and a random part
+    of the initial data. `checkpoint`: the network whose embeddings re-weight the conjectures."""
     with work.timed(round, Part.SELECTION):
         provers, conjectures = own_examples(work, round, checkpoint)
         work.store.add_examples(round, provers, conjectures)
@@ -33,14 +33,14 @@ def choose(work: Work, round: int, checkpoint: Path) -> None:
 
 
 def own_examples(work: Work, round: int, checkpoint: Path) -> tuple[list[ProverExample], list[ConjecturerExample]]:
-    """What a round's own results give."""
+    """The examples from a round's own results."""
     attempted = work.store.attempted(round)
     data = {each.theorem.name: each.theorem for each in work.store.statements("train")}
     proved: list[tuple[Conjecture, Attempted]] = [
         (each, attempted[each.name]) for each in work.store.conjectures(round, Fate.PROVED)
     ]
     of_statements = [(data[name], each, False) for name, each in attempted.items() if name in data]
-    of_conjectures = [(each.theorem, found, True) for each, found in proved if each.theorem is not None]
+    of_conjectures = [(each.theorem, attempt, True) for each, attempt in proved if each.theorem is not None]
     unproved = [each.theorem for each in work.store.unproved()]
     embed: Callable[[Sequence[str]], np.ndarray] | None = None
     if work.settings.conjecturer.reweight and unproved:
@@ -55,7 +55,7 @@ def own_examples(work: Work, round: int, checkpoint: Path) -> tuple[list[ProverE
 
 
 def replayed(work: Work, round: int) -> list[int]:
-    """The rounds of this cycle whose data is trained on again."""
+    """The earlier rounds of this cycle whose examples are used again."""
     cycle = next(each.cycle for each in work.store.rounds() if each.number == round)
     earlier = [
         each.number
@@ -66,7 +66,7 @@ def replayed(work: Work, round: int) -> list[int]:
 
 
 def initial_draw(work: Work, round: int) -> tuple[list[ProverExample], list[ConjecturerExample]]:
-    """Some of the initial data."""
+    """A random part of the initial data."""
     share = work.settings.training.initial
     rng = random.Random(derive_seed(work.settings.seed, "initial", round))
     proofs, pairs = initial_examples(work)
@@ -74,13 +74,13 @@ def initial_draw(work: Work, round: int) -> tuple[list[ProverExample], list[Conj
 
 
 def initial_examples(work: Work) -> tuple[list[ProverExample], list[ConjecturerExample]]:
-    """All of the initial data, each of weight 1."""
+    """All of the initial data, with weight 1."""
     proofs = [ProverExample(theorem, proof.script, 1.0) for theorem, proof in work.data.given]
     return proofs, list(work.data.conjectures)
 
 
 def choose_final(work: Work, round: int) -> None:
-    """Record the examples of a training from the base: everything verified so far, and the initial data."""
+    """Record the examples of a training from the base: all results verified so far, and the initial data."""
     with work.timed(round, Part.SELECTION):
         pairs: list[ConjecturerExample] = []
         total: dict[str, Attempted] = {}
@@ -97,13 +97,13 @@ def choose_final(work: Work, round: int) -> None:
             for name, attempted in total.items()
             if (theorem := data.get(name) or conjectured.get(name)) is not None
         ]
-        found = final_examples(rows, work.settings.final)
-        given, given_pairs = initial_examples(work)
-        work.store.add_examples(round, [*given, *found], [*given_pairs, *pairs])
+        verified = final_examples(rows, work.settings.final)
+        initial, initial_pairs = initial_examples(work)
+        work.store.add_examples(round, [*initial, *verified], [*initial_pairs, *pairs])
     work.reach(round, Stage.SELECTED)
 
 
 def joined(first: Attempted, second: Attempted) -> Attempted:
-    """The samples of two rounds together; each proof once."""
+    """Add up the samples of two rounds; equal proofs count once."""
     proofs = {proof.script: proof for proof in (*first.proofs, *second.proofs)}
     return Attempted(first.name, first.samples + second.samples, first.correct + second.correct, tuple(proofs.values()))

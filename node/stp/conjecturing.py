@@ -1,4 +1,4 @@
-"""Conjectures from the mesh's inference nodes: a seed goes out, what the network writes comes back."""
+"""Requests conjectures for a seed from the mesh's inference nodes."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
     from common.bus import Bus
 
 TIMEOUT = 60.0
-"""Seconds after which one request is sent again."""
+"""Seconds after which a request is retried."""
 
-OLD_NODE = "an inference node of an older version answered with tactics where conjectures were asked for: update it"
+OLD_NODE = "an inference node of an older version answered a request for conjectures with tactics; update the node"
 
 
 class ConjecturingError(Exception):
-    """The served network writes no conjectures; the text says why and what to do."""
+    """The served network cannot write conjectures; the text says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """What the network wrote for a seed."""
+    """One output of the network for a seed."""
 
     text: str
-    """`example BINDERS : CONCLUSION`, if it wrote what it was trained to write."""
+    """`example BINDERS : CONCLUSION`, if the network follows its training."""
     complete: bool
-    """False: it was cut off, or it is empty or no text."""
+    """False if the output was cut off, is empty, or is not valid text."""
     tokens: int
-    """Its end included."""
+    """Number of tokens, including the end token."""
 
 
 async def conjecture(
     bus: Bus, seed: Seed, *, samples: int, rng_seed: int, weights: int, sampling: Sampling, patience: float
 ) -> list[Output]:
-    """Outputs in sample order, duplicates kept: equal arguments give equal outputs. None where the seed is longer than
-    what the network reads.
+    """The network's outputs in sample order, including duplicates. Equal arguments give equal outputs. The list is
+    empty if the seed exceeds the network's context.
 
-    `weights`: the version that is to write; `patience`: seconds for an answer, time without a broker not counted.
-    Raises BusError, ConjecturingError.
+    `weights`: the version that must answer; `patience`: seconds to wait for a reply, not counting time without a
+    broker. Raises BusError, ConjecturingError.
     """
     prompt = conjecture_prompt(seed.lemma.statement, seed.theorem.signature, seed.proof)
     inference = InferencePolicy(bus, weights=weights, timeout=TIMEOUT, patience=patience, sampling=sampling)

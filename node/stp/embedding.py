@@ -1,9 +1,9 @@
-"""Statements as vectors: what the network makes of them, for matching conjectures with unproved statements.
+"""Embeds statements with the network, for matching conjectures with unproved statements.
 
-A vector is the mean of the last hidden states at a statement's tokens, with local names as the prover reads them, at
-unit length. (STP, arXiv 2502.00212, section 3.3, takes the mean of the last hidden states of the current model, too.)
+A vector is the mean of the last hidden states at the statement's tokens, scaled to unit length. Local names are as the
+prover reads them. (STP, arXiv 2502.00212, section 3.3, also takes the mean of the current model's last hidden states.)
 
-`embeddings` runs this module in a child process, so that its caller needs no torch and gets its memory back:
+`embeddings` runs this module in a child process, so that its caller needs no torch and the memory is freed afterwards:
 
     python -m node.stp.embedding CHECKPOINT STATEMENTS.json VECTORS.npy
 """
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
     from node.model.weights import Weights
 
 BATCH_TOKENS = 8192
-"""Tokens of one forward pass, padding included; a longer statement alone is one, too."""
+"""Maximum tokens of one forward pass, including padding. A longer statement gets a pass for itself."""
 
 LOOK_SECONDS = 0.2
-"""Seconds between looks at `cancelled`."""
+"""Seconds between checks of `cancelled`."""
 
 OWN_MODULE, MODEL_MODULE = "node.stp.embedding", "node.stp.model_embedding"
-"""What runs in the child: for our own network, and for language models of other people."""
+"""Modules that run in the child process: for our own network, and for published language models."""
 
 MARKS = 2
-"""Tokens in front of a statement's own."""
+"""Tokens before those of the statement."""
 
 
 class EmbeddingError(Exception):
-    """There are no vectors; the text is one line that says why."""
+    """Embedding failed; the text is one line that says why."""
 
 
 # --- in the caller's process ----------------------------------------------------------------------------------------
@@ -63,16 +63,17 @@ def embeddings(
 ) -> np.ndarray:
     """(n, width) float32, rows of unit length, in order. Equal arguments give equal bytes.
 
-    `statements`: `theorem NAME BINDERS : CONCLUSION`; what the network cannot read of a long one is left out.
-    `checkpoint`: a checkpoint's folder or a weights file; for `MODEL_MODULE` a model, which runs on `device`. Blocks;
-    `cancelled` ends it from another thread. Raises EmbeddingError.
+    `statements`: `theorem NAME BINDERS : CONCLUSION`, truncated to the network's context. `checkpoint`: a checkpoint
+    folder or a weights file; for `MODEL_MODULE` a model, which runs on `device`. Blocks until it is finished or
+    `cancelled` is set by another thread. Raises EmbeddingError.
     """
     with tempfile.TemporaryDirectory(prefix="embedding-") as folder:
-        given, made = Path(folder, "statements.json"), Path(folder, "vectors.npy")
+        input_file, output_file = Path(folder, "statements.json"), Path(folder, "vectors.npy")
+        devices = [device] if device else []
         try:
-            given.write_bytes(msgspec.json.encode(list(statements)))
-            _run([module, str(checkpoint), str(given), str(made), *([device] if device else [])], threads, cancelled)
-            vectors: np.ndarray = np.load(made)
+            input_file.write_bytes(msgspec.json.encode(list(statements)))
+            _run([module, str(checkpoint), str(input_file), str(output_file), *devices], threads, cancelled)
+            vectors: np.ndarray = np.load(output_file)
         except OSError as error:
             raise EmbeddingError(f"embedding {len(statements)} statements: {error}") from error
     return vectors
@@ -85,20 +86,20 @@ def _run(arguments: list[str], threads: int, cancelled: threading.Event | None) 
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True
     ) as process:
         try:
-            said = _wait(process, cancelled)
+            errors = _wait(process, cancelled)
         except BaseException:
             process.kill()
             raise
     if process.returncode:
-        lines = said.strip().splitlines()
+        lines = errors.strip().splitlines()
         ended = f"ended with {process.returncode}"
         if process.returncode < 0:
             ended = f"was ended by {signal.Signals(-process.returncode).name}"
-        raise EmbeddingError(lines[-1] if lines else f"the process that embeds {ended} and said nothing")
+        raise EmbeddingError(lines[-1] if lines else f"the embedding process {ended} and errors nothing")
 
 
 def _wait(process: subprocess.Popen[str], cancelled: threading.Event | None) -> str:
-    """What the process says on standard error. Raises EmbeddingError when it is cancelled."""
+    """Wait for the process; returns its standard error. Raises EmbeddingError if it is cancelled."""
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.communicate(timeout=LOOK_SECONDS if cancelled is not None else None)[1]
@@ -115,7 +116,7 @@ def statement_tokens(tokenizer: Tokenizer, statement: str, limit: int) -> list[i
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Indices, longest first, in batches of at most BATCH_TOKENS with their padding."""
+    """Indices, longest first, in batches of at most BATCH_TOKENS including padding."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
         if batch and lengths[batch[0]] * (len(batch) + 1) > BATCH_TOKENS:
@@ -131,10 +132,10 @@ def vectors_of(weights: Weights, statements: Sequence[str]) -> np.ndarray:
     import torch
 
     if not weights.tokenizer.has_roles:
-        raise EmbeddingError("its tokenizer has no marks of roles, so the network has read no statements")
+        raise EmbeddingError("the tokenizer has no marks of roles, so the network was not trained on statements")
     model = weights.model
     tokens = [statement_tokens(weights.tokenizer, each, model.config.context) for each in statements]
-    found = np.zeros((len(tokens), model.config.width), np.float32)
+    vectors = np.zeros((len(tokens), model.config.width), np.float32)
     for batch in batches([len(each) for each in tokens]):
         longest = len(tokens[batch[0]])
         padded = torch.tensor([tokens[index] + [PAD] * (longest - len(tokens[index])) for index in batch])
@@ -143,16 +144,16 @@ def vectors_of(weights: Weights, statements: Sequence[str]) -> np.ndarray:
             states = model.hidden(padded, prefix=lengths).double()
         at = torch.arange(longest)
         own = ((at >= MARKS) & (at < lengths[:, None]))[..., None]
-        # The scale of the sum does not matter: the mean has the same direction.
+        # The sum instead of the mean is enough, because both have the same direction.
         summed = (states * own).sum(1)
-        found[batch] = (summed / torch.linalg.vector_norm(summed, dim=-1, keepdim=True)).float().numpy()
-    if not np.isfinite(found).all():
-        raise EmbeddingError("the network gives numbers that are not finite: take an earlier checkpoint")
-    return found
+        vectors[batch] = (summed / torch.linalg.vector_norm(summed, dim=-1, keepdim=True)).float().numpy()
+    if not np.isfinite(vectors).all():
+        raise EmbeddingError("the network computes values that are not finite; use an earlier checkpoint")
+    return vectors
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit status; what goes wrong is the last line on standard error."""
+    """Run the child process; returns the exit status. An error is the last line on standard error."""
     if len(arguments) != 3:
         print("usage: python -m node.stp.embedding CHECKPOINT STATEMENTS.json VECTORS.npy", file=sys.stderr)
         return 2
@@ -163,10 +164,10 @@ def main(arguments: Sequence[str]) -> int:
     from node.model.weights import WeightsError
 
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
-    checkpoint, given, made = (Path(each) for each in arguments)
+    checkpoint, input_file, output_file = (Path(each) for each in arguments)
     try:
-        statements = msgspec.json.decode(given.read_bytes(), type=list[str])
-        with made.open("wb") as file:
+        statements = msgspec.json.decode(input_file.read_bytes(), type=list[str])
+        with output_file.open("wb") as file:
             np.save(file, vectors_of(read_weights(checkpoint), statements))
     except (CheckpointError, WeightsError, OSError, msgspec.MsgspecError) as error:
         print(error, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""When the rounds of a cycle are over, for what plays them and for what shows them. Pure."""
+"""Decides when the rounds of a cycle, and a run, are finished. Pure."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from node.stp.store import RoundKind, RoundRow, Stage
 
 
 def time_is_up(rounds: Sequence[RoundRow], settings: StpSettings) -> bool:
-    """Whether rounds have been at work for as long as they may."""
+    """Whether the rounds have used up the run's time limit."""
     seconds = sum(sum(each.seconds.values()) for each in rounds if each.kind is RoundKind.SELF_PLAY)
     return bool(settings.minutes) and seconds >= settings.minutes * 60
 
 
 def rounds_are_over(rounds: Sequence[RoundRow], cycle: int, settings: StpSettings, *, all_solved: bool) -> bool:
-    """Whether no round begins after these in a cycle. `rounds`: of the whole run."""
+    """Whether a cycle has no further round. `rounds`: the rounds of the whole run."""
     played = sum(each.kind is RoundKind.SELF_PLAY and each.cycle == cycle for each in rounds)
     solved = settings.until_solved and all_solved
     return played >= settings.rounds or time_is_up(rounds, settings) or solved
 
 
 def is_finished(rounds: Sequence[RoundRow], settings: StpSettings, *, all_solved: bool) -> bool:
-    """Whether a run is at its end: after the training from the base of the last cycle, or after the last round of a run
-    without one."""
+    """Whether a run is finished: after the last cycle's training from the base, or after the last round of a run
+    without such a training."""
     if not rounds or rounds[-1].stage is not Stage.DONE:
         return False
     last = rounds[-1]

@@ -1,4 +1,4 @@
-"""What stops self-play, in words for people."""
+"""Errors of self-play for the user."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Self-play around one hard statement: what a run has learned, turned to a single goal.
+"""Self-play focused on one hard statement, starting from a run's trained network.
 
-AlphaProof's test-time RL (Nature 2025) learns from variants of one statement; here the conjecturer writes the variants.
-Seeds are the run's solved statements that are nearest to the target by the network's embeddings, the re-weighting draws
-conjectures towards the target, which is the only unproved statement, and each round trains on what was proved.
+AlphaProof's test-time RL (Nature 2025) learns from variants of one statement. Here the conjecturer writes the variants.
+The seeds are the run's solved statements with embeddings nearest to the target. The target is the only unproved
+statement, so re-weighting prefers conjectures near it. Each round trains on the proofs that it found.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from node.stp.settings import StpSettings
 from node.stp.store import FILE, StpStore
 
 NEAREST = 200
-"""Solved statements that the first seeds are drawn from."""
+"""Number of solved statements from which the first seeds are drawn."""
 
 
 @dataclass(frozen=True)
 class Focus:
-    """How much is done for one statement."""
+    """The effort for one statement."""
 
     conjectures: int
-    """Of each round."""
+    """Conjectures per round."""
     samples: int
-    """Proofs sampled for the target and for each conjecture, in each round."""
+    """Proofs sampled per round for the target and for each conjecture."""
     rounds: int
     minutes: float
 
 
 def focused_plan(source: StpPlan, target: Theorem, focus: Focus, seed: int) -> StpPlan:
-    """The plan of rounds around a statement, in a folder of the run that they start from."""
+    """The plan of a focused run, in a folder inside the source run's folder."""
     settings = source.settings
     prover = replace(settings.prover, first_samples=focus.samples, samples=focus.samples, again=0.0)
     conjecturer = replace(settings.conjecturer, most=focus.conjectures, share=1.0)
@@ -66,18 +66,18 @@ def focused_plan(source: StpPlan, target: Theorem, focus: Focus, seed: int) -> S
 
 
 def focus_name(run: str, target: Theorem, seed: int) -> str:
-    """A run's name for one statement: it may hold lower-case letters, digits and hyphens, so a digest tells equal
-    beginnings apart."""
+    """The name of a focused run. Names may only have lower-case letters, digits and hyphens and are cut, so a digest
+    keeps them distinct."""
     words = re.sub(r"[^a-z0-9]+", "-", f"{run}-focus-{seed}-{target.name}".lower())
     digest = hashlib.blake2b(target.signature.encode(), digest_size=4).hexdigest()
     return f"{words[: LONGEST_RUN_NAME - len(digest) - 1].rstrip('-')}-{digest}"
 
 
 def newest_checkpoint(source: StpStore) -> Path:
-    """Of the run's latest training. Raises StpError: there is none."""
+    """The checkpoint of the run's latest training. Raises StpError if there is none."""
     trained = [row for row in source.rounds() if row.checkpoint]
     if not trained:
-        raise StpError(f"{source.path.parent} has no trained network yet: let its first training end")
+        raise StpError(f"{source.path.parent} has no trained network yet; wait until its first training has ended")
     return checkpoint_of(trained[-1])
 
 
@@ -86,7 +86,7 @@ def nearest(
 ) -> list[tuple[Theorem, Proof]]:
     """The solved statements whose embeddings are nearest to the target's, nearest first."""
     if not solved:
-        raise StpError("the run has no solved statement to begin from")
+        raise StpError("the run has no solved statement to start from; play more rounds first")
     texts = [unnamed(theorem.signature) for theorem in (target, *(theorem for theorem, _ in solved))]
     rows = network.embed(checkpoint, texts)
     order = np.argsort(-(rows[1:] @ rows[0]), kind="stable")
@@ -94,8 +94,8 @@ def nearest(
 
 
 def begin(plan: StpPlan, source: StpStore, data: RunData, target: Theorem) -> RunData:
-    """Make the focused run's folder ready: its first training is the source run's newest network, which is there. What
-    is begun already stays as it is. Returns the data. Raises StpError."""
+    """Prepare the focused run's folder, with the source run's newest network as the result of its first training. A run
+    that has begun is not changed. Returns the data. Raises StpError."""
     checkpoint = newest_checkpoint(source)
     solved = [(each.theorem, each.proofs[0]) for each in source.solved() if each.theorem.name != target.name]
     solved += data.given

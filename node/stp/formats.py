@@ -1,6 +1,7 @@
-"""The reference's data as rows: kfdong/STP_Lean_0320 and STP_Lean_SFT, read and written. Pure but for `write`.
+"""Reads and writes rows in the format of STP's published data: kfdong/STP_Lean_0320 and STP_Lean_SFT. Pure except for
+`write`.
 
-A row has `prompt` and `target`; STP_Lean_0320 has `iteration` and `tag`, too, and what its trainer reads has `weight`.
+A row has `prompt` and `target`. STP_Lean_0320 also has `iteration` and `tag`, and STP's trainer reads `weight`.
 
     prompt                                                       target
     Complete the following Lean 4 code: ```lean4 HEADER STATEMENT := by     the proof
@@ -40,7 +41,7 @@ _UNPROVED = re.compile(r"(?<![\w.'])(?:sorry|admit)(?![\w'])")
 
 
 class BadRow(ValueError):
-    """A row is none of the reference's; the text says why."""
+    """A row is not in the format of STP's data; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class ProofRow:
     theorem: Theorem
     script: str
     conjectured: bool = False
-    """A conjecture of the reference's own self-play."""
+    """Whether the statement is a conjecture of STP's own self-play."""
 
 
 @dataclass(frozen=True)
@@ -62,22 +63,22 @@ class ConjectureRow:
 
 
 def is_reference_row(row: Row) -> bool:
-    """Whether a row has the reference's fields."""
+    """Whether a row has the fields of STP's data."""
     return isinstance(row.get("prompt"), str) and isinstance(row.get("target"), str)
 
 
 def read_row(row: Row) -> ProofRow | ConjectureRow:
     """A row of either data set. Raises BadRow."""
     if not is_reference_row(row):
-        raise BadRow(f"a row has the texts `prompt` and `target`; this has {', '.join(row) or 'no fields'}")
+        raise BadRow(f"the row needs the texts `prompt` and `target`, but has {', '.join(row) or 'no fields'}")
     prompt, target = row["prompt"], row["target"].split("\n```")[0]
     fence = _FENCE.search(prompt)
     if fence is None:
-        raise BadRow("no Lean code in its prompt: it begins behind ```lean4")
+        raise BadRow("the prompt has no Lean code after ```lean4")
     code = prompt[fence.end() :]
     try:
-        if found := _CONJECTURE.match(code):
-            return _conjecture(found["header"], found["lemma"], found["easy"], target)
+        if match := _CONJECTURE.match(code):
+            return _conjecture(match["header"], match["lemma"], match["easy"], target)
         return _proof(code, target, "conjecture" in str(row.get("tag", "")))
     except (statements.Refused, NoProof) as error:
         raise BadRow(str(error)) from error
@@ -103,21 +104,21 @@ def _conjecture(header: str, lemma: str, easy: str, target: str) -> ConjectureRo
 def _proved(text: str, name: str) -> str:
     """Raises NoProof, BadRow."""
     script = block_of(text, name)
-    if found := _UNPROVED.search(blanked(script)):
-        raise BadRow(f"its proof has `{found.group()}`")
+    if gap := _UNPROVED.search(blanked(script)):
+        raise BadRow(f"the proof has `{gap.group()}`")
     return script
 
 
 def _lemma(text: str) -> Lemma:
-    """A lemma, whose proof the reference's data has as well. Raises Refused."""
-    found = statements.theorem(text)
-    if found.name == EMPTY_LEMMA.name and not found.binders and found.conclusion == "True":
+    """Read a lemma. STP's data also has its proof, which is ignored. Raises Refused."""
+    theorem = statements.theorem(text)
+    if theorem.name == EMPTY_LEMMA.name and not theorem.binders and theorem.conclusion == "True":
         return EMPTY_LEMMA
-    return Lemma(found.name, " ".join(found.signature.split()))
+    return Lemma(theorem.name, " ".join(theorem.signature.split()))
 
 
 def proof_row(example: ProverExample, iteration: int | None = None) -> dict[str, Any]:
-    """A proof as the reference has it; with `iteration` as in STP_Lean_0320."""
+    """A proof as a row; with `iteration`, as in STP_Lean_0320."""
     theorem = example.theorem
     prompt = f"{INSTRUCTION}{_above(theorem.header)}{theorem.signature} := by"
     target = "\n" + "\n".join(f"  {line}" if line else line for line in example.proof.split("\n"))
@@ -125,7 +126,7 @@ def proof_row(example: ProverExample, iteration: int | None = None) -> dict[str,
 
 
 def conjecture_row(example: ConjecturerExample, iteration: int | None = None) -> dict[str, Any]:
-    """A conjecture as the reference has it. STP_Lean_0320 has none of these: its rows are all proofs."""
+    """A conjecture as a row. STP_Lean_0320 has no conjecture rows; all its rows are proofs."""
     seed = example.seed
     proof = "\n".join(f"  {line}" if line else line for line in seed.proof.split("\n"))
     prompt = (
@@ -150,8 +151,9 @@ def write(
     conjectures: Iterable[ConjecturerExample] = (),
     iteration: int | None = None,
 ) -> int:
-    """Write a run's proofs and conjectures as the reference's rows; returns how many. The name says how: `.json` (one
-    list, which its trainer reads), `.jsonl`, `.parquet` (as on the hub). Raises ValueError for others, OSError."""
+    """Write a run's proofs and conjectures as rows of STP's data; returns their number. The suffix decides the format:
+    `.json` (one list, which STP's trainer reads), `.jsonl`, or `.parquet` (as on the hub). Raises ValueError for other
+    suffixes, and OSError."""
     rows = [
         *(proof_row(each, iteration) for each in proofs),
         *(conjecture_row(each, iteration) for each in conjectures),
@@ -174,4 +176,4 @@ def _write(path: Path, suffix: str, rows: Sequence[dict[str, Any]]) -> None:
         datasets.disable_progress_bars()
         datasets.Dataset.from_list(list(rows)).to_parquet(path)
     else:
-        raise ValueError(f"{suffix or 'no suffix'}: rows are written as .json, .jsonl or .parquet")
+        raise ValueError(f"{suffix or 'no suffix'}: name a file that ends in .json, .jsonl or .parquet")

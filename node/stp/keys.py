@@ -1,11 +1,11 @@
-"""Statements that are equal up to white space and the names that they bind. Pure.
+"""Keys of statements: equal for statements that are equal up to white space and bound names. Pure.
 
-A statement is cut into words and signs. Each place that binds a name gets a number; where the name is used, within the
-scope of that place, it counts as the number. So `(n : Nat) : n + 0 = n` and `(m: Nat) :  m+0 = m` have one key, and
-`(a b : Nat) : a = b` and `(a b : Nat) : b = a` have two.
+A statement is split into tokens. Each binding of a name gets a number, and uses of the name within the binding's scope
+are replaced by the number. So `(n : Nat) : n + 0 = n` and `(m: Nat) :  m+0 = m` have the same key, and
+`(a b : Nat) : a = b` and `(a b : Nat) : b = a` have different keys.
 
-This is a reading by eye. Where it cannot tell that a name is bound (patterns, sets, `let`), names count as written: two
-keys for what is equal cost one more conjecture to be proved.
+This is an approximation, not a parser of Lean. Names that it does not recognize as bound (patterns, sets, `let`) count
+as written. If equal statements get two keys, the only cost is one more conjecture to prove.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from node.lean.text.identifiers import NAME
 from node.lean.text.lexing import CLOSING, OPENING
 
 _APART = r"()\[\]{}⟨⟩⦃⦄,∀∃λΣΠ∑∏"
-"""Signs that are words of their own, whatever stands beside them."""
+"""Symbols that are always separate tokens."""
 _TOKEN = re.compile(
     rf"«[^»]*»|{NAME}(?:\.{NAME})*|\d+(?:\.\d+)?|\"(?:[^\"\\]|\\.)*\"|∃!|[{_APART}]|[^\s\w«\"{_APART}]+|\S"
 )
@@ -32,19 +32,19 @@ _NO_NAMES = frozenset({"fun", "_"})
 
 
 def key(theorem: Theorem) -> str:
-    """Equal for statements that are equal up to white space and bound names, under equal headers (a digest)."""
+    """A digest that is equal for statements with equal headers that are equal up to white space and bound names."""
     if theorem.place is not None:
-        said = [*map(str, theorem.place.key)]
+        context = [*map(str, theorem.place.key)]
         if not theorem.binders and not theorem.place.before.startswith("theorem proofmesh_theorem"):
-            return _digest(said)
-        said = [theorem.place.context.digest]
+            return _digest(context)
+        context = [theorem.place.context.digest]
     else:
-        said = [" ".join(theorem.header.split())]
-    return _digest([*said, *canonical(theorem.binders, theorem.conclusion)])
+        context = [" ".join(theorem.header.split())]
+    return _digest([*context, *canonical(theorem.binders, theorem.conclusion)])
 
 
 def canonical(binders: str, conclusion: str) -> list[str]:
-    """The words and signs of a statement, with numbers for what it binds."""
+    """The tokens of a statement, with numbers in place of bound names."""
     return _Reader(_tokens(f"{binders} : {conclusion}")).read()
 
 
@@ -69,12 +69,12 @@ class _Reader:
     at: int = 0
     written: list[str] = field(default_factory=list)
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
-    """What names stand for: the statement's own, then for each open bracket and binder."""
+    """Numbers of bound names: the statement's own scope, then one scope per open bracket and binder."""
     bound: set[str] = field(default_factory=set)
     places: int = 0
 
     def read(self) -> list[str]:
-        """All of it: binders until the colon outside brackets, then the conclusion."""
+        """Read all tokens: binders up to the colon outside brackets, then the conclusion."""
         while self.at < len(self.tokens) and self.tokens[self.at] != ":":
             if self._group_follows():
                 self._group()
@@ -87,12 +87,12 @@ class _Reader:
         return self.written
 
     def _term(self, ends: frozenset[str]) -> None:
-        """Up to one of the ends outside brackets, which stays; or to a bracket that closes what is outside."""
+        """Read up to an end token outside brackets, or up to the closing bracket of an outer group; neither is read."""
         while self.at < len(self.tokens) and self.tokens[self.at] not in ends | CLOSING.keys():
             self._term_token()
 
     def _term_token(self) -> None:
-        """One sign or word; what a bracket or a binder encloses with it."""
+        """Read one token; a bracket or a binder is read with its content."""
         token = self._take()
         if token in OPENING:
             self.written.append(token)
@@ -109,7 +109,7 @@ class _Reader:
             self.written.append(self._standing_for(token))
 
     def _binder(self) -> None:
-        """Names and groups behind `∀`, `fun`, ...; their scope goes on to the end of the bracket around it."""
+        """Read the names and groups after `∀`, `fun`, ...; their scope ends with the enclosing bracket."""
         self.scopes.append({})
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
@@ -123,14 +123,14 @@ class _Reader:
             self._term(_ENDS)
 
     def _group_follows(self) -> bool:
-        """Whether a bracket with names and a colon begins here."""
+        """Whether a bracketed group that binds names begins here."""
         if self.at >= len(self.tokens) or self.tokens[self.at] not in _GROUPS:
             return False
         for names, token in enumerate(self.tokens[self.at + 1 :]):
             if token == ":":
                 return names > 0
             if not self._is_name(token) and token != "_":
-                # `∀ (x y), p` and `fun {x} => p`: without a type.
+                # A group without a type, as in `∀ (x y), p` and `fun {x} => p`.
                 return token == OPENING[self.tokens[self.at]] and names > 0 and self.tokens[self.at] != "["
         return False
 
@@ -155,7 +155,7 @@ class _Reader:
         self.written.append(self._number(name))
 
     def _number(self, name: str) -> str:
-        """A new number for a name that is bound here."""
+        """Give a new number to a name that is bound here."""
         if name == "_":
             return name
         self.places += 1
@@ -164,10 +164,10 @@ class _Reader:
         return self.scopes[-1][name]
 
     def _standing_for(self, token: str) -> str:
-        head, dot, rest = token.partition(".")
+        head, dot, projections = token.partition(".")
         for scope in reversed(self.scopes):
             if head in scope:
-                return f"{scope[head]}{dot}{rest}"
+                return f"{scope[head]}{dot}{projections}"
         return token
 
     def _is_name(self, token: str) -> bool:

@@ -1,14 +1,14 @@
-"""Which lemmas a proof invokes, and what they state: theorems of a library, and those above the statement itself. Pure
-but for reading files.
+"""Finds the lemmas that a proof invokes, and their statements: library theorems, and theorems above the statement. Pure
+except for reading files.
 
-The reference lets the verifier say what a proof mentions. Our verifier is not asked: the names are read off the proof's
-text, as it is written, so what `simp` or `omega` use by themselves does not count (nor does it in the reference, which
-looks at the tactics' syntax). Only theorems count; not definitions, constructors (`Or.inl`) and axioms. For a traced
-project Lean's own premises are there (`node.stp.traces`).
+STP gets the lemmas of a proof from its verifier. Here they are read from the proof's text, so lemmas that `simp` or
+`omega` use internally do not count. They do not count in STP either, which looks at the tactics' syntax. Only theorems
+count, not definitions, constructors (`Or.inl`) or axioms. For a traced project Lean itself reports the premises
+(`node.stp.traces`).
 
-A name counts when it is written in full, or as the open namespaces allow; with projections behind it
-(`and_comm.mp`). It does not when its first part is a name that the statement or the proof binds (`h.symm`), nor when it
-is a tactic's name as well (`trivial`).
+A name counts if it is written in full, or as the open namespaces allow. Projections may follow it (`and_comm.mp`). It
+does not count if its first part is bound by the statement or the proof (`h.symm`), or if it is also the name of a
+tactic (`trivial`).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ POCKET = Path(__file__).resolve().parent.parent / "lean" / "toolchain" / "pocket
 """The sources of pocket Lean's core library."""
 
 TRACED = "theorems.jsonl"
-"""In the folder that `proofmesh trace` has written."""
+"""File name in a folder that `proofmesh trace` has written."""
 
 _THEOREMS = frozenset({"theorem", "lemma"})
 _DOTTED = re.compile(rf"(?<![\w.'!?✝@«»])@?((?:_root_\.)?{NAME}(?:\.{NAME})*)(?!\s*:=)")
 _TACTICS = frozenset({"congr", "ext", "funext", "rfl", "trivial", "symm"})
-"""Names of theorems that are mostly meant as tactics."""
+"""Theorem names that usually mean tactics in proofs."""
 _GROUP = re.compile(r"[({\[⦃][^(){}\[\]⦃⦄]*(?:[({\[][^(){}\[\]⦃⦄]*[)}\]][^(){}\[\]⦃⦄]*)*[)}\]⦄]")
 _WORD = re.compile(NAME)
 
@@ -50,7 +50,7 @@ class LemmasError(ValueError):
 
 
 class LemmaGone(KeyError):
-    """The library has no lemma of a name; the message says what to do."""
+    """The library has no lemma with this name; the message says what to do."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -66,14 +66,14 @@ class Library:
     """Named statements that proofs may invoke."""
 
     def __init__(self, lemmas: Iterable[Lemma], protected: Iterable[str] = ()) -> None:
-        """`protected`: names that an open namespace does not shorten."""
+        """`protected`: names that stay qualified even if their namespace is open."""
         self._lemmas = {each.name: each for each in lemmas}
         self._protected = frozenset(protected)
 
     @staticmethod
     def of(source: str | Path = "pocket") -> Library:
-        """`pocket`: pocket Lean's core library; a folder that `proofmesh trace` has written; a .lean file; or a file of
-        rows {"name", "statement"}. Raises LemmasError."""
+        """Read a library from `pocket` (pocket Lean's core library), a folder that `proofmesh trace` has written, a
+        .lean file, or a file of rows {"name", "statement"}. Raises LemmasError."""
         if str(source) == "pocket":
             return _pocket()
         path = Path(source)
@@ -84,12 +84,12 @@ class Library:
         return Library(_rows(path))
 
     def joined(self, other: Library) -> Library:
-        """Both; of lemmas with one name the other's."""
+        """The lemmas of both libraries; if a name is in both, the other library's."""
         return Library([*self._lemmas.values(), *other._lemmas.values()], self._protected | other._protected)
 
     @property
     def lemmas(self) -> list[Lemma]:
-        """By name."""
+        """All lemmas, sorted by name."""
         return [self._lemmas[name] for name in sorted(self._lemmas)]
 
     @property
@@ -103,21 +103,21 @@ class Library:
         return name in self._lemmas
 
     def lemma(self, name: str, header: str = "") -> Lemma:
-        """The lemma of a name; `header`: what stands above the statement. Raises LemmaGone."""
+        """The lemma with a name; `header`: the text above the statement. Raises LemmaGone."""
         if name == EMPTY_LEMMA.name:
             return EMPTY_LEMMA
-        found = _above(header).lemmas.get(name) or self._lemmas.get(name)
-        if found is None:
+        lemma = _above(header).lemmas.get(name) or self._lemmas.get(name)
+        if lemma is None:
             raise LemmaGone(
-                f"no lemma {name!r} among the {len(self)} of this run's data: another library than the one it was "
-                "prepared with? Make the data anew with `proofmesh stp prepare`"
+                f"no lemma {name!r} among the {len(self)} of this run's data, which may come from another library; "
+                "prepare the data again with `proofmesh stp prepare`"
             )
-        return found
+        return lemma
 
     def invoked(self, script: str, statement: str, header: str = "") -> tuple[str, ...]:
-        """Names of the lemmas that a block of tactics invokes, in the order of their first mention.
+        """Names of the lemmas that a block of tactics invokes, in order of first mention.
 
-        `statement`: `theorem NAME BINDERS : CONCLUSION`; `header`: what stands above it.
+        `statement`: `theorem NAME BINDERS : CONCLUSION`; `header`: the text above it.
         """
         try:
             stated = parse_statement(statement)
@@ -127,21 +127,21 @@ class Library:
         return self._named(script, local, header)
 
     def invoked_in(self, theorem: Theorem, script: str) -> tuple[str, ...]:
-        """Names of the lemmas that a proof of a theorem invokes, in the order of their first mention."""
+        """Names of the lemmas that a proof of a theorem invokes, in order of first mention."""
         header = theorem.place.context.text if theorem.place is not None else theorem.header
         return self._named(script, bound_names(theorem.binders, theorem.conclusion), header)
 
     def _named(self, script: str, local: frozenset[str], header: str) -> tuple[str, ...]:
         code, above = blanked(script), _above(header)
         local |= names_bound_in(code)
-        found: dict[str, None] = {}
+        invoked: dict[str, None] = {}
         for match in _DOTTED.finditer(code):
             if name := self._resolved(match[1], local, above):
-                found[name] = None
-        return tuple(found)
+                invoked[name] = None
+        return tuple(invoked)
 
     def _resolved(self, written: str, local: frozenset[str], above: _Above) -> str:
-        """The full name of the lemma that is meant; empty where none is."""
+        """The full name of the lemma that a written name refers to; empty if it refers to none."""
         rooted = written.startswith("_root_.")
         parts = written.removeprefix("_root_.").split(".")
         if not rooted and (parts[0] in local or (len(parts) == 1 and parts[0] in _TACTICS)):
@@ -154,13 +154,13 @@ class Library:
         return ""
 
     def _is_hidden(self, written: str, full: str, above: _Above) -> bool:
-        """Whether a protected name is written without the last of its namespaces."""
+        """Whether the lemma is protected and written without its last namespace, so that the name does not mean it."""
         protected = full in self._protected or full in above.protected
         return protected and written != full and "." not in written
 
 
 class _Above:
-    """What a header declares and opens."""
+    """The lemmas that a header declares, and the namespaces that it opens."""
 
     def __init__(self, header: str) -> None:
         declared = declarations(header)[0] if header.strip() else ()
@@ -180,8 +180,8 @@ def _pocket() -> Library:
 
 
 def _declared(texts: Iterable[str]) -> Library:
-    found = [each for text in texts for each in declarations(text)[0] if "private" not in each.modifiers]
-    return Library(_lemmas_of(found), (each.name for each in found if "protected" in each.modifiers))
+    public = [each for text in texts for each in declarations(text)[0] if "private" not in each.modifiers]
+    return Library(_lemmas_of(public), (each.name for each in public if "protected" in each.modifiers))
 
 
 def _lemmas_of(declared: Iterable[Declaration]) -> list[Lemma]:
@@ -189,16 +189,16 @@ def _lemmas_of(declared: Iterable[Declaration]) -> list[Lemma]:
 
 
 def _stated(declaration: Declaration) -> str:
-    """The statement of a declaration, with those of its file's variables that it mentions."""
+    """The statement of a declaration, with the file's variables that it mentions."""
     groups = [group for text in declaration.variables for group in _GROUP.findall(text)]
     mentioned = set(_WORD.findall(declaration.statement))
     used: dict[int, str] = {}
     for place in reversed(range(len(groups))):
-        names, colon, rest = groups[place][1:-1].partition(":")
-        wanted = [name for name in names.split() if name in mentioned]
-        if colon and wanted:
-            used[place] = f"{groups[place][0]}{' '.join(wanted)} : {rest.strip()}{groups[place][-1]}"
-            mentioned |= set(_WORD.findall(rest))
+        names, colon, type_text = groups[place][1:-1].partition(":")
+        names_used = [name for name in names.split() if name in mentioned]
+        if colon and names_used:
+            used[place] = f"{groups[place][0]}{' '.join(names_used)} : {type_text.strip()}{groups[place][-1]}"
+            mentioned |= set(_WORD.findall(type_text))
     for place, group in enumerate(groups):
         if group[0] == "[" and ":" not in group and set(_WORD.findall(group)[1:]) & mentioned:
             used[place] = group
@@ -207,27 +207,27 @@ def _stated(declaration: Declaration) -> str:
 
 
 def _traced_lemmas(path: Path) -> list[Lemma]:
-    """The theorems that a trace has found. Raises LemmasError."""
+    """Read the theorems of a trace. Raises LemmasError."""
     return [each for each in _rows(path) if each.name]
 
 
 def _rows(path: Path) -> list[Lemma]:
     """Raises LemmasError."""
-    found = []
+    lemmas = []
     for number, line in enumerate(_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = msgspec.json.decode(line, type=_Row)
         except msgspec.DecodeError as error:
-            raise LemmasError(f"{path}, line {number}: {error}; a row has `name` and `statement`") from error
+            raise LemmasError(f"{path}, line {number}: {error}; a row needs `name` and `statement`") from error
         if not row.error:
-            found.append(Lemma(row.name, _named_statement(row)))
-    return found
+            lemmas.append(Lemma(row.name, _named_statement(row)))
+    return lemmas
 
 
 def _named_statement(row: _Row) -> str:
-    """The statement under the lemma's full name."""
+    """The statement with the lemma's full name."""
     text = without_proof(row.statement)
     try:
         return " ".join(msgspec.structs.replace(parse_statement(text), name=row.name).signature.split())
@@ -236,7 +236,7 @@ def _named_statement(row: _Row) -> str:
 
 
 def without_proof(statement: str) -> str:
-    """A statement without the proof, or what there is of one, behind it."""
+    """Remove a proof, or the beginning of one, after a statement."""
     return statement[: given_proof(blanked(statement))].rstrip()
 
 

@@ -1,7 +1,8 @@
-"""The names that a proof's own text brings in: hypotheses, variables, cases. Pure.
+"""Finds the names that a proof's text introduces: hypotheses, variables, cases. Pure.
 
-A reading by eye, for the whole proof at once: a name that is brought in anywhere is taken for local everywhere. So a
-lemma may be missed whose name a proof also uses for a hypothesis, and nothing local is taken for a lemma.
+This is an approximation by regular expressions, for the whole proof at once: a name that is introduced anywhere counts
+as local everywhere. So a lemma is missed if the proof also uses its name for a hypothesis, but a local name is never
+mistaken for a lemma.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from node.lean.text.identifiers import NAME
 
 _NAMES = re.compile(rf"(?<![\w.'!?])({NAME})(?![.\w'!?])")
 _TYPES = re.compile(r":[^()|⟩,\n]*")
-"""Behind a colon in a pattern: what stands there is used, and not brought in."""
+"""Types after a colon in a pattern: their names are used there, not introduced."""
 
 _UNTIL_END = r"((?:(?!<;>|=>|:=)[^\n;])*)"
-_BRINGING_IN = (
+_INTRODUCING = (
     re.compile(rf"\b(?:intros?|rintro|rename_i|ext|funext|next|choose){_UNTIL_END}"),
     re.compile(rf"\b(?:rcases|obtain|cases'|induction'|injection|injections|split_ifs)\b[^\n;]*?\bwith\b{_UNTIL_END}"),
     re.compile(r"\bobtain\b([^\n;:]*)"),
@@ -31,9 +32,9 @@ _BRINGING_IN = (
 
 
 def names_bound_in(code: str) -> frozenset[str]:
-    """The names that a block of tactics (comments and strings blanked) brings in."""
-    found: set[str] = set()
-    for pattern in _BRINGING_IN:
+    """The names that a block of tactics (comments and strings blanked) introduces."""
+    names: set[str] = set()
+    for pattern in _INTRODUCING:
         for match in pattern.finditer(code):
-            found.update(_NAMES.findall(_TYPES.sub(" ", match[1])))
-    return frozenset(found)
+            names.update(_NAMES.findall(_TYPES.sub(" ", match[1])))
+    return frozenset(names)

@@ -1,4 +1,4 @@
-"""Makes the conjectures of a round: seeds, outputs of the conjecturer, what is new, what Lean takes."""
+"""Makes the conjectures of a round: draws seeds, samples the conjecturer, keeps new statements, elaborates them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from node.stp.store import Part, Stage
 from node.stp.work import Work
 
 BLOCK = 128
-"""Seeds whose outputs are sampled at once, and recorded together."""
+"""Seeds whose outputs are sampled concurrently and recorded together."""
 
 PATIENCE = 600.0
-"""Seconds for the outputs of a seed, time without a broker not counted."""
+"""Seconds to wait for the outputs of a seed, not counting time without a broker."""
 
 NO_OUTPUT = Output("", complete=False, tokens=0)
 
 
 def most_conjectures(work: Work) -> int:
-    """How many new conjectures a round may have: a share of the unproved statements (STP, section 3.2)."""
+    """Maximum new conjectures of a round: a share of the number of unproved statements (STP, section 3.2)."""
     settings = work.settings.conjecturer
     return settings.most or math.ceil(settings.share * len(work.store.unproved()))
 
 
 def draw_seeds(work: Work, round: int) -> None:
-    """Record the seeds of a round, drawn from what is solved. Statements of the initial data count as always proved."""
+    """Draw and record the seeds of a round from the solved statements. Statements of the initial data count with a
+    success rate of 1."""
     most = most_conjectures(work)
     if most:
         solved = [(each.theorem, proof, each.rate) for each in work.store.solved() for proof in each.proofs]
@@ -44,7 +45,7 @@ def draw_seeds(work: Work, round: int) -> None:
 
 
 async def make_conjectures(work: Work, round: int, weights: int) -> None:
-    """Have the conjecturer write for each seed, and record what becomes of its outputs. Raises BusError,
+    """Sample the conjecturer for each seed, and record the conjectures with their fates. Raises BusError,
     ConjecturingError."""
     store = work.store
     seeds = store.seeds_of(round)
@@ -55,24 +56,24 @@ async def make_conjectures(work: Work, round: int, weights: int) -> None:
         for start in range(0, len(seeds), BLOCK):
             block = seeds[start : start + BLOCK]
             outputs = await _outputs(work, block, round, start, each, weights)
-            written += [(seed, output) for seed, found in zip(block, outputs, strict=True) for output in found]
+            written += [(seed, output) for seed, of_seed in zip(block, outputs, strict=True) for output in of_seed]
             meter.at(start + len(block))
-    known = store.known(key, before=round) | work.data.keys
-    store.add_conjectures(sift(written, known, most, round_=round, rng_seed=work.settings.seed))
+    known_keys = store.known(key, before=round) | work.data.keys
+    store.add_conjectures(sift(written, known_keys, most, round_=round, rng_seed=work.settings.seed))
     work.reach(round, Stage.CONJECTURED)
-    for start in range(0, len(seeds), BLOCK):  # not before: a run that is killed here would ask again
+    for start in range(0, len(seeds), BLOCK):  # only now: after a kill before this, the notes save the requests
         store.note(_block_name(round, start), None)
 
 
 async def _outputs(
     work: Work, seeds: Sequence[Seed], round: int, start: int, count: int, weights: int
 ) -> list[list[Output]]:
-    """So many outputs for each seed of a block, from the records if it was written before."""
+    """`count` outputs for each seed of a block; from the store if the block was sampled before."""
     name = _block_name(round, start)
-    kept = work.store.noted(name)
-    if kept is not None:
-        return [[Output(**output) for output in outputs] for outputs in kept]
-    found = await asyncio.gather(
+    recorded = work.store.noted(name)
+    if recorded is not None:
+        return [[Output(**output) for output in outputs] for outputs in recorded]
+    replies = await asyncio.gather(
         *(
             work.network.conjecture(
                 work.bus,
@@ -86,8 +87,8 @@ async def _outputs(
             for number, seed in enumerate(seeds)
         )
     )
-    # A seed that is longer than what the network reads has no outputs.
-    outputs = [list(each) or [NO_OUTPUT] for each in found]
+    # A seed that is longer than the network's context has no outputs.
+    outputs = [list(each) or [NO_OUTPUT] for each in replies]
     work.store.note(name, [[asdict(output) for output in each] for each in outputs])
     return outputs
 
@@ -97,22 +98,22 @@ def _block_name(round: int, start: int) -> str:
 
 
 async def elaborate(work: Work, round: int) -> None:
-    """Ask Lean about each new conjecture. Raises BusError."""
+    """Elaborate each new conjecture with Lean. Raises BusError."""
     store = work.store
     new = store.conjectures(round, Fate.NEW)
     theorems = [each.theorem for each in new if each.theorem is not None]
     with work.timed(round, Part.ELABORATION, len(theorems)) as meter:
-        done = 0
+        finished = 0
         async for theorem, error in work.proving.elaborate(theorems):
             fate = Fate.NOT_ELABORATED if error else Fate.ELABORATED
             store.set_fates([(theorem.name, fate, error)])
-            done += 1
-            meter.at(done)
+            finished += 1
+            meter.at(finished)
     work.reach(round, Stage.ELABORATED)
 
 
 def made_in_words(work: Work, round: int) -> str:
-    """What became of a round's outputs."""
+    """The fates of a round's outputs in one line."""
     fates = [each.fate for each in work.store.conjectures(round)]
     counts = [f"{fates.count(fate)} {fate}" for fate in Fate if fate in fates]
     return f"{len(fates)} outputs of the conjecturer: {', '.join(counts)}" if fates else "no conjectures"

@@ -1,8 +1,8 @@
-"""Weights of conjectures: how many unproved statements each of them is the nearest one to. Pure.
+"""Weights conjectures by the number of unproved statements that they are nearest to. Pure.
 
-Source: STP (arXiv 2502.00212), appendix A.5, algorithm 4. The reference's code caps weights at 4, the paper at 3; ours
-are the code's. It hides a conjecture that has reached the cap by multiplying its similarities with 0, which is still
-more than a negative similarity; ours are minus infinity.
+Source: STP (arXiv 2502.00212), appendix A.5, algorithm 4. STP's code caps weights at 4 and the paper at 3; we use the
+code's cap. STP's code excludes a conjecture at the cap by multiplying its similarities by 0, which still exceeds
+negative similarities. Here they become minus infinity.
 """
 
 from __future__ import annotations
@@ -11,29 +11,28 @@ import numpy as np
 import numpy.typing as npt
 
 MOST = 4.0
-"""A conjecture of this weight is matched to no further statement: a few very heavy examples would make training
-unstable."""
+"""A conjecture with this weight gets no further statements: a few very heavy examples would make training unstable."""
 
 BLOCK = 512
-"""Statements whose similarities are held at a time."""
+"""Statements whose similarities are in memory at a time."""
 
 DECIMALS = 5
-"""Of similarities: those that differ by less are equal, however many threads have computed them."""
+"""Decimals to which similarities are rounded, so that results do not depend on the number of threads."""
 
 Array = npt.NDArray[np.float32]
 
 
 def match(conjectures: Array, statements: Array) -> npt.NDArray[np.float64]:
-    """The weight of each conjecture: (n, width) and (m, width) to (n,), at least 0, of mean 1.
+    """The weight of each conjecture: (n, width) and (m, width) to (n,), at least 0, with mean 1.
 
-    Statement after statement takes the conjecture with the highest cosine similarity, which gains n / m. Of equally
-    similar ones the first is taken. All ones without statements, or with statements only (nothing to weigh).
-    Raises ValueError for embeddings that are no two matrices of one width, or not finite.
+    For each statement in turn, the conjecture with the highest cosine similarity gains n / m. The first wins a tie.
+    Without statements all weights are 1. Raises ValueError for embeddings that are not two matrices of equal width, or
+    not finite.
     """
     if conjectures.ndim != 2 or statements.ndim != 2 or conjectures.shape[1] != statements.shape[1]:
-        raise ValueError(f"embeddings of the shapes {conjectures.shape} and {statements.shape} cannot be compared")
+        raise ValueError(f"embeddings of shapes {conjectures.shape} and {statements.shape} cannot be compared")
     if not (np.isfinite(conjectures).all() and np.isfinite(statements).all()):
-        raise ValueError("an embedding is not finite: the network that made it is broken")
+        raise ValueError("an embedding is not finite, so its network is broken; use an earlier checkpoint")
     count, targets = len(conjectures), len(statements)
     if not count or not targets:
         return np.ones(count)

@@ -1,9 +1,9 @@
-"""New weights of a language model: on its servers, and announced to the inference nodes that follow the run.
+"""Loads new weights of a language model into its servers, and announces them to inference nodes that follow the run.
 
-A model of a folder, and an adapter on servers, has another name for each version: a node that is behind answers none of
-its requests, and a server that was restarted does not know it. Whole weights on servers keep their name. So servers are
-all given them before anything asks for them, and one that was restarted must be given them again: `serve` does so each
-time that it is called.
+A model in a folder, or an adapter on servers, has a different name for each version. So a node with an older version
+does not answer requests for a new one, and a restarted server does not know it. Whole weights on servers keep their
+name. So all servers get new weights before any request needs them, and a restarted server must get them again: `serve`
+does this on each call.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
     from common.messages import NodeInfo
 
 LOOK_EVERY = 0.2
-"""Seconds between looks at the registry."""
+"""Seconds between checks of the registry."""
 
 PATIENCE = 1200.0
-"""Seconds for inference nodes to come, and to announce the new model; time without a broker not counted."""
+"""Seconds for inference nodes to start and to announce the new model, not counting time without a broker."""
 
 STEP_SECONDS = 1200.0
-"""For one step on one server: reloading the weights of a large model from a shared disk takes minutes."""
+"""Timeout of one step on one server: reloading the weights of a large model from a shared disk takes minutes."""
 
 log = structlog.get_logger("stp")
 
 
 async def announce(bus: Bus, address: ModelAddress, checkpoint: HubAddress, version: int) -> str:
-    """Have the mesh answer with a checkpoint, and with nothing else; returns the name that requests ask for.
+    """Make the whole mesh serve a checkpoint; returns the model name for requests.
 
-    `address`: what the mesh's nodes serve at first, with its servers; `checkpoint`: folders that the nodes, or the
-    servers, see under the same path. Raises ServingError, BusError.
+    `address`: the model that the mesh's nodes serve at first, with its servers; `checkpoint`: folders that the nodes or
+    servers see under the same path. Raises ServingError, BusError.
     """
     before = await bus.get_state(KEY, ModelState)
     if before is not None and before.version > version:
         raise ServingError(
-            f"run {bus.run!r} serves version {before.version} of its model already, and versions count up: "
-            f"{checkpoint} cannot be version {version}. Is this another run's state? Begin a run of another name"
+            f"run {bus.run!r} already serves version {before.version} of its model, so {checkpoint} cannot be version "
+            f"{version}; if this is another run's state, begin a run of another name"
         )
     if isinstance(address, ServerAddress):
         name = await _on_servers(bus, address, checkpoint, version)
@@ -61,14 +61,14 @@ async def announce(bus: Bus, address: ModelAddress, checkpoint: HubAddress, vers
     await _followed(bus, name)
     if isinstance(address, ServerAddress) and before is not None and before.model not in (name, served_name(address)):
         old = before.model.removeprefix("openai:")
-        with suppress(updating.UpdateFailed):  # a server that was restarted has forgotten it
+        with suppress(updating.UpdateFailed):  # a restarted server does not have it
             await updating.remove_adapter(updating.Servers(address, STEP_SECONDS), old)
     log.info("model announced", version=version, model=name)
     return name
 
 
 async def _on_servers(bus: Bus, address: ServerAddress, checkpoint: HubAddress, version: int) -> str:
-    """The model's name on the servers, once all of them have the weights. Raises ServingError."""
+    """Load the weights into all servers; returns the model's name there. Raises ServingError."""
     servers = updating.Servers(address, STEP_SECONDS, lambda text: log.info("servers", note=text))
     label = f"{bus.run}-{version}"
     try:
@@ -77,11 +77,11 @@ async def _on_servers(bus: Bus, address: ServerAddress, checkpoint: HubAddress, 
             return served_name(address)
         updating.is_adapter(Path(checkpoint.adapter))
         name = updating.adapter_name(address.model, label)
-        with suppress(updating.UpdateFailed):  # a run that goes on after a crash has loaded it already
+        with suppress(updating.UpdateFailed):  # after a crash of the run, the adapter may be loaded already
             await updating.remove_adapter(servers, name)
         await updating.add_adapter(servers, Path(checkpoint.adapter), name)
     except (updating.UpdateFailed, BadModel) as error:
-        raise ServingError(f"version {version} is not on the servers: {error}") from error
+        raise ServingError(f"version {version} could not be loaded into the servers: {error}") from error
     return served_name(replace(address, model=name))
 
 
@@ -96,15 +96,15 @@ async def _followed(bus: Bus, name: str) -> None:
             if bus.connected_seconds() > end:
                 raise ServingError(_behind(nodes, name))
         if bus.given_up.is_set():
-            raise BusError("the connection to the broker is given up")
+            raise BusError("the connection to the broker was given up")
         await asyncio.sleep(LOOK_EVERY)
 
 
 def _behind(nodes: list[NodeInfo], name: str) -> str:
     behind = [f"{node.node_id} ({node.facts['model']})" for node in nodes if node.facts["model"] != name]
     if not behind:
-        return f"no inference node serves a language model after {PATIENCE:g} s: is one running?"
+        return f"no inference node serves a language model after {PATIENCE:g} s; start one"
     return (
-        f"not all inference nodes serve {name} after {PATIENCE:g} s: {', '.join(behind)}. Start them with [inference] "
-        "follow, and let them see the run's folder"
+        f"some inference nodes do not serve {name} after {PATIENCE:g} s: {', '.join(behind)}; start them with "
+        "[inference] follow, with access to the run's folder"
     )

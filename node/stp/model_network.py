@@ -1,5 +1,5 @@
-"""A language model of other people as the network of self-play: in Hugging Face's format, sampled through the mesh's
-inference nodes (on servers, or in transformers), and trained by `proofmesh train hf-sft`."""
+"""A published language model as the network of self-play. It is in Hugging Face's format, is sampled through the mesh's
+inference nodes (on servers or with transformers), and is trained by `proofmesh train hf-sft`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 ROUND = "round"
-"""The stage of a round's training."""
+"""Name of the training stage of a round."""
 
 
 class ModelNetwork:
@@ -48,8 +48,8 @@ class ModelNetwork:
         template_name: str,
         trainings: Mapping[str, SftSettings],
     ) -> None:
-        """`address`: what the inference nodes serve at first; `base`: what the first training begins with;
-        `template_name`: as attempts name the template."""
+        """`address`: the model that inference nodes serve at first; `base`: the model that the first training starts
+        from; `template_name`: the template's name in attempts."""
         self._address = address
         self._base = base
         self._template, self._template_name = template, template_name
@@ -79,15 +79,15 @@ class ModelNetwork:
         decoding = conjecturer_decoding(self._template, temperature)
         try:
             prompt = conjecturer_prompt(self._template, seed)
-            found = await sampler.sample(prompt, samples, rng_seed, decoding)
+            drawn_samples = await sampler.sample(prompt, samples, rng_seed, decoding)
         except (PromptTooLong, ContextExceeded):
             return []
         except SamplerError as error:
             raise ConjecturingError(str(error)) from error
-        return [Output(written(each.text), complete=not each.cut, tokens=each.token_count) for each in found]
+        return [Output(written(each.text), complete=not each.cut, tokens=each.token_count) for each in drawn_samples]
 
     def embed(self, checkpoint: Path, statements: Sequence[str]) -> np.ndarray:
-        # Where it is trained: the other GPUs are the servers'.
+        # On the device of the training, because the servers use the other GPUs.
         training = self._trainings.get(ROUND)
         device = training.place.device if training else "auto"
         return embeddings(str(self._as_address(checkpoint)), statements, module=MODEL_MODULE, device=device)
@@ -105,16 +105,17 @@ class ModelNetwork:
         rows = pairs(self._template, proofs, conjectures)
         if not rows:
             raise StpError(
-                f"training {name}: all its statements are longer than the template `{self._template_name}` reads"
+                f"training {name}: all statements are longer than the prompt limit of the template "
+                f"`{self._template_name}`; use another template"
             )
         begin = self._base if start is None else self._as_address(start)
         model = replace(begin, template=self._template_name)
         return await tune(name, folder, self._trainings[stage], model=model, rows=rows, seed=seed)
 
     def _as_address(self, checkpoint: Path) -> HubAddress:
-        """A training's result as a model: whole, or the base with an adapter. Raises StpError."""
+        """The address of a training's result: a whole model, or the base with an adapter. Raises StpError."""
         try:
             adapter = is_adapter(checkpoint)
         except BadModel as error:
-            raise StpError(f"{error}; the checkpoint was moved or removed") from error
+            raise StpError(f"{error}; restore the checkpoint, which was moved or removed") from error
         return HubAddress(self._base.model, str(checkpoint)) if adapter else HubAddress(str(checkpoint))

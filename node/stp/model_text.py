@@ -1,8 +1,8 @@
-"""What a language model of other people reads and writes as prover and as conjecturer. Training and generation take
-their texts from here, so both see the same ones. Pure.
+"""Prompts and completions of a published language model as prover and as conjecturer. Training and generation both use
+this module, so that their texts are equal. Pure.
 
-The prover is asked in the model's own template. The conjecturer goes on with the same block of code, as in the
-reference (`format_conjecture` of kfdong/STP):
+The prover uses the model's own template. The conjecturer continues the same code block, as in STP
+(`format_conjecture` of kfdong/STP):
 
     prompt       HEADER <lemma> L <easy theorem> T := by P <hard theorem>
     completion   a theorem </hard theorem>
@@ -24,32 +24,32 @@ from node.tuning.examples import Example, proof_example
 from node.tuning.pairs import Pair
 
 ASSIGNMENT = ":="
-"""Where a proof would begin: a statement is cut there."""
+"""The start of a proof; a conjecture ends before it."""
 
 STOPS = (END, ASSIGNMENT)
 """Texts that end a conjecture."""
 
 
 def check_template(template: Template) -> None:
-    """Raises TemplateError: the conjecturer's text cannot be put into this template."""
+    """Check that the conjecturer can use this template. Raises TemplateError."""
     name = template.name
     if template.mode != "whole-proof":
-        raise TemplateError(f"the template `{name}` is for tactics, and self-play samples whole proofs: take `stp`")
+        raise TemplateError(f"the template `{name}` is for tactics, but self-play samples whole proofs; use `stp`")
     if template.kind != "raw":
         raise TemplateError(
-            f"the template `{name}` is a conversation, and self-play goes on with a text: take a template of the kind "
+            f"the template `{name}` is a conversation, but self-play continues a text; use a template of the kind "
             "`raw`, such as `stp`, which any model can learn"
         )
     if template.output.code != "open" or not template.template.endswith("{statement}"):
         raise TemplateError(
-            f"the template `{name}` does not end with {{statement}} in an open block of code, where the conjecturer's "
-            "text would stand: take `stp`"
+            f"the template `{name}` does not end with {{statement}} in an open code block, where the conjecturer's "
+            "text belongs; use `stp`"
         )
 
 
 def conjecturer_prompt(template: Template, seed: Seed) -> Prompt:
-    """What the conjecturer reads: the seed's theorem with its header and its proof, below a lemma that the proof
-    invokes. Raises PromptTooLong: the theorem alone is longer than the family reads."""
+    """The conjecturer's prompt: the seed's theorem with its header and proof, below a lemma that the proof invokes.
+    Raises PromptTooLong if the theorem alone exceeds the family's limit."""
     easy = seed.theorem
     statement = f"{easy.signature} {template.statement.ending}"
     above = proof_prompt(template, easy).text.removesuffix(statement)
@@ -60,31 +60,31 @@ def conjecturer_prompt(template: Template, seed: Seed) -> Prompt:
 
 
 def conjecturer_completion(conjecture: str) -> str:
-    """What the conjecturer is to answer with."""
+    """The completion that the conjecturer is trained to write."""
     return f"\n{conjecture}\n{END}"
 
 
 def conjecturer_decoding(template: Template, temperature: float) -> Decoding:
-    """How conjectures are sampled: as long as proofs may be."""
+    """Sampling parameters of conjectures, with the token limit of proofs."""
     return Decoding(temperature, template.sampling.top_p, template.sampling.max_tokens, STOPS)
 
 
 def written(sample: str) -> str:
-    """The statement of a sample, cut where it ends: servers may leave a stop text in."""
+    """The statement in a sample. Servers may leave a stop text in the sample, so it is cut there."""
     return sample.split(END)[0].split(ASSIGNMENT)[0].strip()
 
 
 def pairs(template: Template, proofs: Iterable[ProverExample], conjectures: Iterable[ConjecturerExample]) -> list[Pair]:
-    """The texts of a training; those that are longer than the family reads are left out."""
-    found: list[Pair] = []
+    """The prompt-completion pairs of a training; pairs over the family's prompt limit are left out."""
+    texts: list[Pair] = []
     for proof in proofs:
         example = proof_example(template, Proof(proof.theorem, proof.proof, proof.weight))
         if isinstance(example, Example):
-            found.append(Pair(example.prompt.text, example.completion, example.weight))
-    for made in conjectures:
+            texts.append(Pair(example.prompt.text, example.completion, example.weight))
+    for example_ in conjectures:
         try:
-            prompt = conjecturer_prompt(template, made.seed).text
+            prompt = conjecturer_prompt(template, example_.seed).text
         except PromptTooLong:
             continue
-        found.append(Pair(prompt, conjecturer_completion(made.conjecture), made.weight))
-    return found
+        texts.append(Pair(prompt, conjecturer_completion(example_.conjecture), example_.weight))
+    return texts

@@ -1,4 +1,4 @@
-"""Trains the language model of conjecturer and prover: `proofmesh train hf-sft` in a child process."""
+"""Trains the language model of conjecturer and prover with `proofmesh train hf-sft` in a child process."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from node.tuning.pairs import PAIRS, Pair, write_pairs
 from node.tuning.sft_settings import SftSettings
 
 FILE = "pairs.jsonl"
-"""A training's data, in NAME-data/."""
+"""File of a training's data, in NAME-data/."""
 
 MODEL = "model"
-"""What was trained, in the folder of a training."""
+"""Folder of the trained model, in the folder of a training."""
 
 TUNING_OWN = ("model", "data", "out", "seed", "kind", "other_template", "keep_out", "held_out", "dry_run", "fresh")
 """Settings of a training that the run chooses."""
 
 
 DEFAULTS = SftSettings(model="base")
-"""Settings of a training that no recipe names; the run chooses the model."""
+"""Default settings of a training; the run chooses the model."""
 
 
 def tuning_of(table: Mapping[str, Any], where: str) -> SftSettings:
-    """A section of a recipe. Raises ConfigError."""
+    """Read a training's section of a recipe. Raises ConfigError."""
     return config.convert(SftSettings, config.merged(config.table_of(DEFAULTS), table), where)
 
 
 async def tune(
     name: str, folder: Path, settings: SftSettings, *, model: HubAddress, rows: Sequence[Pair], seed: int
 ) -> Path:
-    """The folder of the model, or of its adapter alone, at the end of a training, or of an earlier one of this name; a
-    training that was stopped goes on.
+    """Train, and return the folder of the resulting model or adapter. A stopped training of this name is resumed; the
+    result of a finished one is returned at once.
 
-    `model`: what it begins with, and its template. `folder`: gets NAME-data/, NAME/ and NAME.log. Raises StpError.
+    `model`: the model to start from, with its template. `folder`: gets NAME-data/, NAME/ and NAME.log. Raises StpError.
     """
     data, log = folder / f"{name}-data" / FILE, folder / f"{name}.log"
     try:
@@ -53,29 +53,29 @@ async def tune(
     if code:
         words = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-LAST_LINES:]
         raise StpError(f"training {name} ended with exit code {code}; {log} ends with: " + " | ".join(words))
-    found = folder / name / MODEL
-    if not found.is_dir():
-        raise StpError(f"training {name} left no model in {found}; see {log}")
-    return found
+    result = folder / name / MODEL
+    if not result.is_dir():
+        raise StpError(f"training {name} left no model in {result}; see {log}")
+    return result
 
 
 def command(name: str, settings: SftSettings, model: HubAddress, seed: int) -> list[str]:
-    """The command of a training, as it is run in the folder of the trainings: its paths are relative, so that a run's
-    folder may be moved."""
-    # What is measured on is left out of the run's data already.
+    """The command line of a training, to be run in the folder of the trainings. Its paths are relative, so that a run's
+    folder can be moved."""
+    # --keep-out is empty, because the run's data does not contain its test statements.
     own = [str(model), "--data", f"{PAIRS}:{name}-data/{FILE}", "--out", name, "--seed", str(seed), "--held-out", "0"]
     return [sys.executable, "-m", "node.mesh.cli", "train", "hf-sft", *own, "--keep-out", *flags(settings)]
 
 
 def flags(settings: SftSettings) -> list[str]:
-    """Flags that give these settings: what differs from the defaults."""
+    """Command-line flags for the settings that differ from the defaults."""
     return list(_flags(config.table_of(DEFAULTS), config.table_of(settings), ""))
 
 
 def _flags(before: Mapping[str, Any], now: Mapping[str, Any], outer: str) -> Iterator[str]:
     for key, value in now.items():
         if isinstance(value, Mapping):
-            # All parts but the adapter's have flags without a prefix.
+            # Only the adapter's flags have a prefix.
             yield from _flags(before.get(key) or {}, value, "lora" if key == "lora" else "")
         elif before.get(key) != value:
             name = (outer if key == "on" else f"{outer}.{key}" if outer else key).replace("_", "-")

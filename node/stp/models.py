@@ -1,5 +1,5 @@
-"""Language models of other people as the network of self-play: whether one can begin a run, which is told before
-anything is started, and what it asks of the run's mesh."""
+"""Checks before a run starts that a published language model can be the network of self-play, and makes the sections
+that it needs in the mesh's configuration."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 TOKENIZER = "tokenizer.json"
 
 SHORTEST = "theorem t (a b : Nat) : a + b = b + a"
-"""A seed's theorem, to see how long the conjecturer's prompt is at least."""
+"""A seed's theorem for the minimum length of the conjecturer's prompt."""
 
 
 def template_of(settings: StpSettings) -> Template:
-    """How the model is asked. Raises StpError."""
+    """The model's prompt template. Raises StpError."""
     try:
         template = load(settings.template)
         check_template(template)
@@ -43,12 +43,12 @@ def address_of(settings: StpSettings) -> ModelAddress:
     except BadModel as error:
         raise StpError(f"[stp] model: {error}") from error
     if address.template:
-        raise StpError(f"[stp] model: name the template as [stp] template, and not behind `@`: {settings.model}")
+        raise StpError(f"[stp] model: name the template as [stp] template, not after `@`: {settings.model}")
     return address
 
 
 def base_of(settings: StpSettings, address: ModelAddress) -> HubAddress:
-    """What the first training begins with. Raises StpError."""
+    """The model that the first training starts from. Raises StpError."""
     name = settings.base or (address.model if isinstance(address, ServerAddress) else str(address))
     try:
         base = parse_hub_address(name)
@@ -56,13 +56,13 @@ def base_of(settings: StpSettings, address: ModelAddress) -> HubAddress:
     except BadModel as error:
         raise StpError(f"[stp] {'base' if settings.base else 'model'}: {error}") from error
     if base.template:
-        raise StpError(f"[stp] base: name the template as [stp] template, and not behind `@`: {name}")
+        raise StpError(f"[stp] base: name the template as [stp] template, not after `@`: {name}")
     return base
 
 
 def check_base(base: HubAddress, template: Template) -> None:
-    """Whether a folder's tokenizer keeps our texts as they are, and its context has room for them. Of an id of the hub
-    the first training says so. The conjecturer's marks need no tokens of their own: they are ordinary text.
+    """Check that a folder's tokenizer restores our texts exactly, and that the model's context has room for them. For a
+    hub id, the first training checks this. The conjecturer's marks are ordinary text and need no special tokens.
 
     Raises StpError.
     """
@@ -80,23 +80,23 @@ def check_base(base: HubAddress, template: Template) -> None:
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         ids = tokenizer.encode(text).ids
         back = tokenizer.decode(ids, skip_special_tokens=True)
-    except Exception as error:  # the library's errors have no type of their own
+    except Exception as error:  # the library raises bare Exception
         raise StpError(f"[stp] base: {folder / TOKENIZER} cannot be used: {error}") from error
     if back.strip() != text.strip():
         raise StpError(
-            f"[stp] base: the tokenizer of {folder} does not give Lean's text back as it was (line breaks, signs and "
-            "indentation count): take a model whose tokenizer is byte-level"
+            f"[stp] base: the tokenizer of {folder} does not restore Lean's text exactly (line breaks, symbols and "
+            "indentation matter); use a model with a byte-level tokenizer"
         )
     if isinstance(context, int) and len(ids) > context - _room(context, template):
         raise StpError(
-            f"[stp] base: {folder} reads {context:,} tokens, {_room(context, template):,} of them for an answer, and "
-            f"the conjecturer's prompt for the shortest theorem has {len(ids):,}: take one with a longer context, or a "
-            "[stp] template with a shorter header"
+            f"[stp] base: {folder} has a context of {context:,} tokens, {_room(context, template):,} of them for a "
+            f"completion, but the conjecturer's prompt for a very short theorem has {len(ids):,}; use a model with a "
+            "longer context, or a [stp] template with a shorter header"
         )
 
 
 def _room(context: int, template: Template) -> int:
-    """Tokens for an answer, as `node.llm.hub.reading` leaves them."""
+    """Tokens reserved for a completion, as in `node.llm.hub.reading`."""
     return min(template.sampling.max_tokens, max(1, context // 2))
 
 
@@ -114,16 +114,16 @@ def _shortest_prompt(template: Template) -> str:
 
 
 def absolute(text: str) -> str:
-    """The name of a model or of a template, with an absolute path where it names a file or a folder that is there:
-    trainings and nodes have folders of their own that they run in. As it is where it is neither."""
+    """Make the paths of existing files and folders in a model's or template's name absolute, because trainings and
+    nodes run in other folders. Other names are unchanged."""
     prefix = HUB_PREFIX if text.startswith(HUB_PREFIX) else ""
     parts = text.removeprefix(prefix).split("+") if text else []
-    found = [str(Path(part).expanduser().absolute()) if Path(part).expanduser().exists() else part for part in parts]
-    return prefix + "+".join(found)
+    paths = [str(Path(part).expanduser().absolute()) if Path(part).expanduser().exists() else part for part in parts]
+    return prefix + "+".join(paths)
 
 
 def identity_of(model: str) -> str:
-    """The model without its servers, which may change while a run stands still; as it is where it is none."""
+    """The model without its servers, which may change while a run is stopped. Invalid addresses are unchanged."""
     try:
         return models.parse_model(model).identity if model else ""
     except BadModel:
@@ -131,7 +131,7 @@ def identity_of(model: str) -> str:
 
 
 def mesh_sections(plan: StpPlan) -> dict[str, dict[str, Any]]:
-    """What a run's network asks of its mesh: [prover], and [inference] where it is a language model."""
+    """The sections that a run's network needs in its mesh: [prover], and for a language model [inference]."""
     settings = plan.settings
     if not settings.model:
         return {"prover": {"policy": "inference"}}

@@ -1,6 +1,6 @@
-"""Which namespaces are open below a text, and what a short name may stand for there. Pure.
+"""Finds the namespaces that are open after a text, and the full names that a short name may refer to there. Pure.
 
-This is a reading by eye, not a parser of Lean: see `node.lean.text.declarations`.
+This is an approximation, not a parser of Lean: see `node.lean.text.declarations`.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ _RENAMING = re.compile(r"(\S+?)\s*(?:→|->)\s*([^\s,]+)")
 
 @dataclass(frozen=True)
 class Opened:
-    """What is open at a place."""
+    """The open namespaces at a position in a text."""
 
     inside: tuple[str, ...] = ()
-    """The namespaces that it is in, the innermost first: `A.B`, `A`."""
+    """The enclosing namespaces, innermost first: `A.B`, `A`."""
     opened: tuple[str, ...] = ()
-    """Namespaces that are opened, the latest first."""
+    """Namespaces opened with `open`, the latest first."""
     named: tuple[tuple[str, str], ...] = ()
     """Short and full names of `open A (x)` and `open A renaming x → y`."""
     hidden: frozenset[tuple[str, str]] = frozenset()
     """Namespace and name of `open A hiding x`."""
 
     def meanings(self, name: str) -> list[str]:
-        """The full names that a name may stand for, in the order in which Lean looks for them."""
-        found = [f"{each}.{name}" for each in self.inside]
-        found += [full for short, full in self.named if short == name]
-        found.append(name)
-        found += [f"{each}.{name}" for each in self.opened if (each, name) not in self.hidden]
-        return found
+        """The full names that a name may refer to, in the order in which Lean looks them up."""
+        full_names = [f"{each}.{name}" for each in self.inside]
+        full_names += [full for short, full in self.named if short == name]
+        full_names.append(name)
+        full_names += [f"{each}.{name}" for each in self.opened if (each, name) not in self.hidden]
+        return full_names
 
 
 @dataclass
@@ -48,18 +48,18 @@ class _Scope:
 
 
 def opened_in(text: str) -> Opened:
-    """What is open at the end of a text."""
+    """The open namespaces at the end of a text."""
     scopes = [_Scope((), [], [], set())]
     for match in _COMMAND.finditer(blanked(text)):
-        word, rest = match["word"], match["rest"].strip()
+        word, arguments = match["word"], match["arguments"].strip()
         if word == "open":
-            _open(scopes[-1], rest)
+            _open(scopes[-1], arguments)
         elif word == "end":
-            for _ in range(max(1, len(rest.split(".")) if rest else 1)):
+            for _ in range(max(1, len(arguments.split(".")) if arguments else 1)):
                 if len(scopes) > 1:
                     scopes.pop()
         else:
-            for part in rest.split()[0].split(".") if rest else [""]:
+            for part in arguments.split()[0].split(".") if arguments else [""]:
                 inside = (*scopes[-1].namespace, part) if word == "namespace" else scopes[-1].namespace
                 scopes.append(_Scope(inside, [], [], set()))
     inner = scopes[-1].namespace
@@ -71,21 +71,21 @@ def opened_in(text: str) -> Opened:
     )
 
 
-def _open(scope: _Scope, rest: str) -> None:
+def _open(scope: _Scope, arguments: str) -> None:
     """`open A B`, `open A (x y)`, `open A hiding x`, `open A renaming x → y`; `open scoped A` opens no names."""
-    rest = re.sub(r"\s+in\b.*", "", rest, flags=re.DOTALL)
-    if rest.startswith("scoped"):
+    arguments = re.sub(r"\s+in\b.*", "", arguments, flags=re.DOTALL)
+    if arguments.startswith("scoped"):
         return
-    if "(" in rest:
-        name, _, names = rest.partition("(")
+    if "(" in arguments:
+        name, _, names = arguments.partition("(")
         scope.named += [(each, f"{name.strip()}.{each}") for each in names.partition(")")[0].split()]
-    elif match := re.match(r"(\S+)\s+hiding\s+(.*)", rest, re.DOTALL):
+    elif match := re.match(r"(\S+)\s+hiding\s+(.*)", arguments, re.DOTALL):
         scope.opened.append(match[1])
         scope.hidden |= {(match[1], each) for each in match[2].split()}
-    elif match := re.match(r"(\S+)\s+renaming\s+(.*)", rest, re.DOTALL):
+    elif match := re.match(r"(\S+)\s+renaming\s+(.*)", arguments, re.DOTALL):
         scope.opened.append(match[1])
         for old, new in _RENAMING.findall(match[2]):
             scope.named.append((new, f"{match[1]}.{old}"))
             scope.hidden.add((match[1], old))
     else:
-        scope.opened += rest.split()
+        scope.opened += arguments.split()

@@ -1,4 +1,4 @@
-"""The network that a run of self-play samples from and trains: our own, or a language model of other people."""
+"""The network that a run of self-play samples from and trains: our own, or a published language model."""
 
 from __future__ import annotations
 
@@ -26,23 +26,22 @@ if TYPE_CHECKING:
 
 
 class Network(Protocol):
-    """What a run needs of the one network of its conjecturer and its prover."""
+    """The interface of the single network that is both conjecturer and prover."""
 
     @property
     def policy(self) -> str:
-        """What attempts name as the writer of their proofs, once `serve` has returned; empty: what the provers are
-        configured with."""
+        """The policy that attempts name, valid after `serve`; empty: the policy that provers are configured with."""
 
     async def serve(self, bus: Bus, checkpoint: Path, version: int) -> None:
-        """Have the mesh answer with these weights, and with none before them, when it returns. Versions count up; the
-        same one may come again, as it does in a run that goes on after a crash. Raises ServingError, CheckpointError,
-        BusError, OSError."""
+        """Make the mesh serve these weights. When this returns, no node answers with earlier ones. Versions count up. A
+        version may be served again, as after a crash of the run. Raises ServingError, CheckpointError, BusError,
+        OSError."""
 
     async def conjecture(
         self, bus: Bus, seed: Seed, *, samples: int, rng_seed: int, weights: int, temperature: float, patience: float
     ) -> list[Output]:
-        """Outputs of the conjecturer in sample order; none where the seed is longer than the network reads. `weights`:
-        the version that is served; `patience`: seconds. Raises BusError, ConjecturingError."""
+        """Outputs of the conjecturer in sample order; empty if the seed exceeds the network's context. `weights`: the
+        served version; `patience`: seconds. Raises BusError, ConjecturingError."""
 
     def embed(self, checkpoint: Path, statements: Sequence[str]) -> np.ndarray:
         """(n, width) float32, rows of unit length, in order. Blocks. Raises EmbeddingError."""
@@ -57,8 +56,9 @@ class Network(Protocol):
         conjectures: Sequence[ConjecturerExample],
         seed: int,
     ) -> Path:
-        """The checkpoint at the end of a training, or of an earlier one of this name; a training that was stopped goes
-        on. `stage`: `initial`, `round` or `final`; `start`: None for the beginning. Raises StpError."""
+        """Train, and return the resulting checkpoint. A stopped training of this name is resumed; the result of a
+        finished one is returned at once. `stage`: `initial`, `round` or `final`; `start`: the checkpoint to start from,
+        None for the first training. Raises StpError."""
 
 
 class OwnNetwork:
@@ -67,7 +67,7 @@ class OwnNetwork:
     policy = ""
 
     def __init__(self, trainings: Mapping[str, StageSettings], epochs: float) -> None:
-        """`epochs`: of each training but the first."""
+        """`epochs`: epochs of each training except the first."""
         self._trainings = trainings
         self._epochs = epochs
 
@@ -107,11 +107,12 @@ class OwnNetwork:
         return await train(name, folder, training, start=start, sources=sources, seed=seed)
 
     def _sized(self, sources: tuple[str, ...], training: StageSettings, start: Path) -> StageSettings:
-        """The training with as many steps as pass over its data as often as they should. Raises StpError."""
+        """The training with the number of steps for its epochs. Raises StpError."""
         file = start / "tokenizer.json"
         if not file.is_file():
             raise StpError(
-                f"{file} is not there: the checkpoint that the next training starts from was moved or removed"
+                f"{file} does not exist: the checkpoint that the next training starts from was moved or removed; "
+                "restore it"
             )
         tokenizer = TokenizerFile.from_file(str(file))
         steps = steps_for(sources, training, self._epochs, lambda text: len(tokenizer.encode(text).ids))
@@ -119,7 +120,7 @@ class OwnNetwork:
 
 
 def network_of(plan: StpPlan) -> Network:
-    """The network that a plan names. Raises StpError: its model cannot be had, or cannot be self-played with."""
+    """The network that a plan names. Raises StpError if its model is unavailable or unsuitable for self-play."""
     if not plan.settings.model:
         return OwnNetwork(plan.trainings, plan.settings.training.epochs)
     from node.stp.model_network import ModelNetwork

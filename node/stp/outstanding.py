@@ -1,7 +1,8 @@
-"""Attempts that a run of self-play waits for: as many outstanding as the mesh's provers play, each result once.
+"""Dispatches the attempts of a run of self-play and collects each result once. The number of outstanding attempts is
+limited to what the mesh's provers can play.
 
-Results are leased from the run's durable queue, and acknowledged when whoever asked has kept them. So a run that is
-killed finds those that it has not kept when it goes on.
+Results are leased from the run's durable queue, and acknowledged after the caller has stored them. So a run that is
+killed gets the results that it has not stored when it resumes.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ if TYPE_CHECKING:
     from common.bus import Bus
 
 TRIES = 4
-"""How often an attempt is played whose results say nothing of its theorem."""
+"""Maximum tries of an attempt whose results are infrastructure errors."""
 
 LOOK_EVERY = 1.0
-"""Seconds between looks at the registry, and before attempts are played again."""
+"""Seconds between checks of the registry, and before failed attempts are dispatched again."""
 
 LOST_AFTER = 20.0
-"""Seconds without a result after which the broker is asked whether it still holds what is outstanding."""
+"""Seconds without a result after which the broker's queues are checked for the outstanding attempts."""
 
 LEASED_AT_ONCE = 64
-"""Results."""
+"""Maximum results leased in one request."""
 
 BATCH = 64
-"""Attempts published at once."""
+"""Attempts published concurrently."""
 
 log = structlog.get_logger("stp")
 
@@ -51,69 +52,69 @@ Ended = asyncio.Queue["Expected"]
 
 @dataclass(eq=False)
 class Expected:
-    """An attempt that somebody waits for."""
+    """An attempt whose result a caller waits for."""
 
     attempt: Attempt
     ended: Ended
-    """Where it goes with its result."""
+    """The queue to put it on once it has a result."""
     tries: int = 1
     parts: Parts = field(default_factory=Parts)
     leases: list[Lease[Any]] = field(default_factory=list)
-    """Of all that has come of it, and is not acknowledged."""
+    """Leases of its messages that are not acknowledged yet."""
     result: AttemptResult | None = None
 
 
 class Outstanding:
-    """All attempts that are waited for. `start` it, and `stop` it in the end."""
+    """All attempts whose results callers wait for. Call `start` before use and `stop` at the end."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._expected: dict[str, Expected] = {}
         self._todo: deque[Expected] = deque()
         self._played: set[str] = set()
-        """Dispatched, and without a result."""
+        """Ids of dispatched attempts without a result."""
         self._again: list[Expected] = []
-        """To be played again."""
+        """Attempts to dispatch again."""
         self._tasks: list[asyncio.Task[None]] = []
-        self._wanted = asyncio.Event()
+        self._waited_for = asyncio.Event()
         self._room = asyncio.Event()
         self._heard = time.monotonic()
         self._ack_wait = ACK_WAIT
         self._provers = True
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the background tasks."""
         self._tasks = [asyncio.create_task(work()) for work in (self._dispatch, self._collect, self._renew)]
 
     async def stop(self) -> None:
-        """End the work. What is outstanding stays so: it goes on on the mesh, and its results are kept there."""
+        """Stop the background tasks. Outstanding attempts continue on the mesh, which keeps their results."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def results(self, attempts: Sequence[Attempt]) -> AsyncIterator[AttemptResult]:
-        """The result of each attempt, as they come. Raises BusError, ValueError (two attempts with one id)."""
+        """The result of each attempt, as they arrive. Raises BusError, and ValueError for two attempts with one id."""
         ended: Ended = asyncio.Queue()
         expected = {attempt.attempt_id: Expected(attempt, ended) for attempt in attempts}
         if len(expected) < len(attempts) or not expected.keys().isdisjoint(self._expected):
-            raise ValueError("two attempts with one id")
+            raise ValueError("two attempts have the same id; give each attempt a different id")
         self._expected |= expected
         self._todo.extend(expected.values())
         self._heard = time.monotonic()
-        self._wanted.set()
+        self._waited_for.set()
         self._room.set()
         try:
             for _ in range(len(expected)):
                 each = await self._next(ended)
-                assert each.result is not None  # that is what it ended with
-                yield each.result
+                assert each.result is not None  # set before it is put on the queue
+                yield each.result  # the caller stores the result before it asks for the next one
                 await self._release(each)
                 del self._expected[each.attempt.attempt_id]
         finally:
             await self._forget(expected)
 
     async def _next(self, ended: Ended) -> Expected:
-        """Raises BusError: our work has ended with it."""
+        """The next attempt with a result. Raises BusError if a background task has failed with it."""
         getting = asyncio.ensure_future(ended.get())
         try:
             await wait_first(getting, *self._tasks)
@@ -125,21 +126,21 @@ class Outstanding:
             getting.cancel()
 
     async def _forget(self, expected: dict[str, Expected]) -> None:
-        """Nobody waits for these any more; what has come of them may be asked for another time."""
-        left = [each for name, each in expected.items() if self._expected.pop(name, None)]
-        gone = {each.attempt.attempt_id for each in left}
-        self._played -= gone
-        self._todo = deque(each for each in self._todo if each.attempt.attempt_id not in gone)
+        """Stop waiting for these attempts. Their leases are handed back, so that their results can be leased later."""
+        abandoned = [each for name, each in expected.items() if self._expected.pop(name, None)]
+        abandoned_ids = {each.attempt.attempt_id for each in abandoned}
+        self._played -= abandoned_ids
+        self._todo = deque(each for each in self._todo if each.attempt.attempt_id not in abandoned_ids)
         if not self._expected:
-            self._wanted.clear()
-        for lease in [lease for each in left for lease in each.leases]:
+            self._waited_for.clear()
+        for lease in [lease for each in abandoned for lease in each.leases]:
             with contextlib.suppress(BusError):
                 await lease.hand_back()
 
-    # --- what goes out ----------------------------------------------------------------------------------------------
+    # --- dispatching attempts ---------------------------------------------------------------------------------------
 
     async def _dispatch(self) -> None:
-        """For ever. Raises BusError: the broker has been away for too long."""
+        """Dispatch attempts until cancelled. Raises BusError if the broker has been away for too long."""
         looked, slots = -LOOK_EVERY, 1
         while True:
             self._room.clear()
@@ -154,27 +155,27 @@ class Outstanding:
             await wait_first(self._room, timeout=LOOK_EVERY)
 
     async def _slots(self) -> int:
-        """Attempts that may be outstanding. Raises BusError."""
+        """Maximum number of outstanding attempts. Raises BusError."""
         nodes = await self._bus.nodes()
         provers = any(node.role == "prover" for node in nodes)
         if self._todo and provers != self._provers:
-            log.warning("provers are back" if provers else "no prover is registered: attempts wait for one")
+            log.warning("provers are back" if provers else "no prover is registered; attempts wait for one")
             self._provers = provers
         return searches_of(nodes)
 
     async def _top_up(self, slots: int) -> None:
-        """Raises BusError."""
+        """Dispatch attempts until `slots` are outstanding. Raises BusError."""
         while self._todo and len(self._played) < slots:
             batch: list[Expected] = []
             while self._todo and len(batch) < min(BATCH, slots - len(self._played)):
                 each = self._todo.popleft()
-                if each.result is None:  # else it has come already: an earlier process had asked for it
+                if each.result is None:  # otherwise an earlier process dispatched it, and its result has arrived
                     batch.append(each)
             self._played |= {each.attempt.attempt_id for each in batch}
             await asyncio.gather(*(self._publish(each.attempt, each.attempt.attempt_id) for each in batch))
 
     async def _publish(self, attempt: Attempt, message_id: str) -> None:
-        """Raises BusError: the broker has been away for too long."""
+        """Raises BusError if the broker has been away for too long."""
         await persistently(
             lambda: self._bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=message_id),
             "attempt not dispatched yet",
@@ -183,11 +184,12 @@ class Outstanding:
         )
 
     async def _publish_again(self, attempt: Attempt) -> None:
-        """Under an id of its own: the broker drops what it has seen. Raises BusError."""
+        """Publish under a new message id, because the broker drops ids that it has seen. Raises BusError."""
         await self._publish(attempt, f"{attempt.attempt_id}.{secrets.token_hex(4)}")
 
     async def _send_lost_again(self) -> None:
-        """If the broker holds nothing any more and results stay away, what is outstanding was lost. Raises BusError."""
+        """Dispatch outstanding attempts again if no results arrive and the broker's queues do not have them any more.
+        Raises BusError."""
         if not self._played or time.monotonic() - self._heard < LOST_AFTER:
             return
         self._heard = time.monotonic()
@@ -201,12 +203,12 @@ class Outstanding:
         log.warning("the mesh has lost attempts; they are dispatched again", attempts=len(self._played))
         await asyncio.gather(*(self._publish_again(self._expected[name].attempt) for name in list(self._played)))
 
-    # --- what comes back --------------------------------------------------------------------------------------------
+    # --- collecting results -----------------------------------------------------------------------------------------
 
     async def _collect(self) -> None:
-        """For ever. Results are left where they are while nobody waits for any."""
+        """Collect results until cancelled. While no caller waits, results stay in the queue."""
         while True:
-            await self._wanted.wait()
+            await self._waited_for.wait()
             try:
                 leases = await self._bus.lease(
                     names.RESULTS, (AttemptResult, ResultPart), limit=LEASED_AT_ONCE, wait=LOOK_EVERY
@@ -222,20 +224,20 @@ class Outstanding:
         message: AttemptResult | ResultPart = lease.message
         expected = self._expected.get(message.attempt_id)
         if expected is None or expected.result is not None:
-            await _acknowledge(lease)  # somebody else's, or a second result of an attempt that was played twice
+            await _acknowledge(lease)  # not from this run, or the second result of an attempt that was played twice
             return
         expected.leases.append(lease)
         try:
             result = expected.parts.add(message) if isinstance(message, ResultPart) else message
         except MessageError as error:
-            log.warning("parts make no result", attempt=message.attempt_id, reason=str(error))
+            log.warning("invalid result parts", attempt=message.attempt_id, reason=str(error))
             result = _error(message, str(error), expected.attempt)
         if result is not None:
             self._heard = time.monotonic()
-            await self._ended(expected, told(result))
+            await self._ended(expected, checked(result))
 
     async def _ended(self, expected: Expected, result: AttemptResult) -> None:
-        if says_nothing(result) and expected.tries < TRIES:
+        if is_inconclusive(result) and expected.tries < TRIES:
             log.warning("attempt is played again", attempt=result.attempt_id, tries=expected.tries, why=result.message)
             expected.tries += 1
             await self._release(expected)
@@ -248,13 +250,13 @@ class Outstanding:
         self._room.set()
 
     async def _release(self, expected: Expected) -> None:
-        """What has come of an attempt is kept, or of no use."""
+        """Acknowledge the messages of an attempt: its result is stored, or useless."""
         for lease in expected.leases:
             await _acknowledge(lease)
         expected.leases.clear()
 
     async def _renew(self) -> None:
-        """For ever: keep the leases of results that nobody has taken yet."""
+        """Renew the leases of results until their callers have stored them."""
         while True:
             await asyncio.sleep(self._ack_wait / 3)
             for lease in [lease for each in self._expected.values() for lease in each.leases]:
@@ -262,21 +264,21 @@ class Outstanding:
 
 
 async def _acknowledge(lease: Lease[Any]) -> None:
-    """An acknowledgement that is lost costs a result that comes again, and is acknowledged then."""
+    """Acknowledge a message. If this fails, the message is delivered again and acknowledged then."""
     with contextlib.suppress(BusError):
         await lease.ack()
 
 
-def says_nothing(result: AttemptResult) -> bool:
-    """Whether infrastructure has failed, wholly or for some of the samples."""
+def is_inconclusive(result: AttemptResult) -> bool:
+    """Whether infrastructure failed, for the whole attempt or for some samples."""
     return not result.outcome.decided or result.statistics.expansions_lost > 0
 
 
-def told(result: AttemptResult) -> AttemptResult:
-    """The result; an error, where a prover of an older version has stopped at the first proof."""
+def checked(result: AttemptResult) -> AttemptResult:
+    """The result, or an error if a prover of an older version reports only the first proof."""
     if result.outcome is not AttemptOutcome.PROVED or result.proofs:
         return result
-    problem = f"prover {result.prover_id} is of an older version, which does not tell every proof: bring it up to date"
+    problem = f"prover {result.prover_id} has an older version, which does not report every proof; update it"
     return msgspec.structs.replace(result, outcome=AttemptOutcome.ERROR, message=problem, proof=None)
 
 

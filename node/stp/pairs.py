@@ -1,13 +1,12 @@
-"""The conjecturer's first examples: pairs of theorems whose proofs invoke the same lemma. Pure.
+"""Makes the conjecturer's first examples: pairs of theorems whose proofs invoke the same lemma. Pure.
 
-Source: STP (arXiv 2502.00212), section 3.1, and `prepare_datasets.py` of kfdong/STP. There the pairs are all (lemma, X,
-Y) of a file of Mathlib in which the lemma, X and Y stand in this order, and both proofs invoke the lemma. Otherwise:
-- a bank has no files, and its statements no order: the theorem with the shorter proof is the easy one;
-- a lemma of a bank may be in hundreds of proofs, so each theorem is the hard one of a few pairs for each lemma, drawn
-  by lot, and not of all;
-- both are stated under the same header, as a conjecture is under its seed's;
-- pairs for the empty lemma: two theorems of one kind (a family of the bank, a file of a trace). The reference asks for
-  such conjectures, but has no examples of them to begin with: its network is a language model already.
+Source: STP (arXiv 2502.00212), section 3.1, and `prepare_datasets.py` of kfdong/STP. STP uses all triples (lemma, X, Y)
+in this order in a Mathlib file, if both proofs invoke the lemma. Differences here:
+- Banks have no files and their statements no order, so the theorem with the shorter proof is the easy one.
+- A bank's lemma may occur in hundreds of proofs. So each theorem is the hard one in only a few random pairs per lemma.
+- Both theorems have the same header, because a conjecture has the header of its seed.
+- Pairs for the empty lemma are two theorems of one kind (a family of the bank, a file of a trace). STP samples such
+  conjectures without initial examples, because its network is a pretrained language model.
 """
 
 from __future__ import annotations
@@ -25,19 +24,20 @@ from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Lemma, Proof, Seed
 
 @dataclass(frozen=True)
 class Given:
-    """A proof to begin with."""
+    """A theorem of the initial data with its proof."""
 
     theorem: Theorem
     proof: Proof
     kind: str = ""
-    """What theorems of its sort have in common: a family, a file."""
+    """The group of similar theorems that it belongs to: a family of the bank, a file of a trace."""
 
 
 def pairs(
     given: Sequence[Given], lemma_of: Callable[[str], Lemma | None], *, most: int, empty: float, seed: int
 ) -> list[ConjecturerExample]:
-    """Examples with weight 1, by lemma and names. `most`: of each hard theorem for each lemma; `empty`: the chance that
-    a theorem is the hard one of a pair for the empty lemma. Equal inputs in another order give equal pairs."""
+    """Examples with weight 1, sorted by lemma and names. `most`: maximum pairs per lemma with the same hard theorem;
+    `empty`: probability that a theorem is the hard one of a pair for the empty lemma. The order of the inputs does not
+    matter."""
     groups: dict[tuple[str, str], list[Given]] = defaultdict(list)
     kinds: dict[tuple[str, str], list[Given]] = defaultdict(list)
     for each in given:
@@ -45,15 +45,15 @@ def pairs(
         kinds[each.kind, header].append(each)
         for name in each.proof.lemmas:
             groups[name, header].append(each)
-    found: list[ConjecturerExample] = []
+    examples: list[ConjecturerExample] = []
     for name, header in sorted(groups):
         if (lemma := lemma_of(name)) is not None:
-            drawn = derive_seed("pairs", seed, name, header)
-            found += _of_group(groups[name, header], lemma, most, 1.0, drawn)
+            group_seed = derive_seed("pairs", seed, name, header)
+            examples += _of_group(groups[name, header], lemma, most, 1.0, group_seed)
     for kind, header in sorted(kinds):
-        drawn = derive_seed("empty pairs", seed, kind, header)
-        found += _of_group(kinds[kind, header], EMPTY_LEMMA, 1, empty, drawn)
-    return found
+        group_seed = derive_seed("empty pairs", seed, kind, header)
+        examples += _of_group(kinds[kind, header], EMPTY_LEMMA, 1, empty, group_seed)
+    return examples
 
 
 def _of_group(

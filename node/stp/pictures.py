@@ -1,4 +1,4 @@
-"""Pictures of a run of self-play: PNG files, and SVG for its page. matplotlib is imported when one is drawn."""
+"""Draws the charts of a run of self-play as PNG files, and as SVG for its page. Imports matplotlib on first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _INK = "#010203"
-"""In place of the page's own colour of text, which takes its place in an SVG."""
+"""Placeholder colour; in SVG it is replaced by the page's text colour."""
 
 _FATES: tuple[tuple[Fate, str], ...] = (
     (Fate.PROVED, COLOURS[2]),
@@ -27,7 +27,7 @@ _FATES: tuple[tuple[Fate, str], ...] = (
     (Fate.SURPLUS, COLOURS[6]),
     (Fate.NEW, "#BBBBBB"),
 )
-"""From the bottom of a bar to its top: those that came furthest first."""
+"""Fates from the bottom of a bar to its top; the fates that come furthest are at the bottom."""
 
 _FATE_WORDS = {
     Fate.PROVED: "proved",
@@ -41,7 +41,7 @@ _FATE_WORDS = {
 }
 
 NUMBERED = 12
-"""Bars that can each have a number below it."""
+"""Maximum bars that all have a number below them."""
 
 Drawing = Callable[["Axes", RunSummary], None]
 
@@ -55,7 +55,7 @@ def png(draw: Drawing, run: RunSummary) -> bytes:
 
 
 def svg(draw: Drawing, run: RunSummary) -> str:
-    """A picture as an element of a page, with the page's colour of text."""
+    """A picture as an SVG element, with the page's text colour."""
     text = _written(draw, run, "svg").decode()
     return text[text.index("<svg") :].replace(_INK, "currentColor").strip()
 
@@ -109,7 +109,7 @@ def solved_by_samples(axes: Axes, run: RunSummary) -> None:
 
 
 def fates_by_round(axes: Axes, run: RunSummary) -> None:
-    """What became of each round's conjectures; barely provable ones are hatched."""
+    """Draw the fates of each round's conjectures; barely provable ones are hatched."""
     rounds = [each for each in run.rounds if each.kind is RoundKind.SELF_PLAY]
     bars = [
         (_FATE_WORDS[fate], colour, [float(each.fates.get(fate, 0)) for each in rounds])
@@ -117,7 +117,7 @@ def fates_by_round(axes: Axes, run: RunSummary) -> None:
         if any(each.fates.get(fate, 0) for each in rounds)
     ]
     barely = [each.barely for each in rounds]
-    if any(barely):  # before the bars, so that the legend has it below the proved ones
+    if any(barely):  # drawn before the bars, so that the legend lists it below the proved ones
         places = range(len(rounds))
         name = "barely provable"
         axes.bar(
@@ -130,7 +130,7 @@ def fates_by_round(axes: Axes, run: RunSummary) -> None:
 
 
 def seconds_by_part(axes: Axes, run: RunSummary) -> None:
-    """What each round has spent its time on, the first training included."""
+    """Draw the time spent on each part of each round, including the first training."""
     rounds = [each for each in run.rounds if each.seconds]
     longest = max((sum(each.seconds.values()) for each in rounds), default=0.0)
     unit, name = (60.0, "minutes") if longest > 180 else (1.0, "seconds")
@@ -156,7 +156,8 @@ def _stack(axes: Axes, labels: Sequence[str], bars: Bars) -> None:
 
 
 def _ticks(labels: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Places and labels: all words, and of many numbers each second, third, ..., but for those beside a word."""
+    """Positions and labels: all words; if there are many numbers, only every second, third, ..., and none next to a
+    word."""
     step = 1 + (len(labels) - 1) // NUMBERED
     words = [place for place, label in enumerate(labels) if not label.isdecimal()]
     free = [place for place, label in enumerate(labels) if label.isdecimal() and int(label) % step == 0]
@@ -165,7 +166,7 @@ def _ticks(labels: Sequence[str]) -> tuple[list[int], list[str]]:
 
 
 def _legend(axes: Axes) -> None:
-    """Beside the bars, the topmost part first."""
+    """Put the legend beside the bars, with the topmost part first."""
     handles, names = axes.get_legend_handles_labels()
     if handles:
         axes.legend(

@@ -1,9 +1,9 @@
-"""A recipe of self-play: one TOML file.
+"""Reads a recipe of self-play from a TOML file.
 
 [run]                        name and folder, as for a mesh
 [stp]                        `StpSettings`
 [initial], [round], [final]  settings of `proofmesh train sft` for the three trainings; of `hf-sft` with [stp] model
-all others                   the mesh's sections: [up], [inference], [prover], [lean_proxy], ...
+other sections               configure the mesh: [up], [inference], [prover], [lean_proxy], ...
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from node.training.settings import STAGES, StageSettings
 from node.tuning.sft_settings import SftSettings
 
 BANK = "bank"
-"""Setting `data` for the bank of this repository, prepared in the run's own folder."""
+"""Value of the setting `data` for the bank of this repository, prepared in the run's folder."""
 
 TRAININGS = ("initial", "round", "final")
 """Sections of the trainings: stage 1, each round of stage 2, and stage 3 of the paper."""
 
 FOCUS = "focus"
-"""Folder of the runs around single statements, in the folder of the run that they begin from."""
+"""Folder of the runs focused on single statements, in the folder of the run that they start from."""
 
 OWN = ("data", "run", "directory", "start", "seed")
 """Settings of a training that the run chooses."""
@@ -38,18 +38,18 @@ OWN = ("data", "run", "directory", "start", "seed")
 
 @dataclass(frozen=True)
 class StpPlan:
-    """What a recipe says."""
+    """The content of a recipe."""
 
     name: str
     directory: Path
     """The run's folder."""
     settings: StpSettings
     trainings: Mapping[str, StageSettings]
-    """By section, of our own network; data, folders and, but for `initial`, steps are chosen later."""
+    """Trainings of our own network, by section. Data and folders are chosen later, and steps except for `initial`."""
     mesh: Mapping[str, Any]
     """Sections of the mesh's configuration."""
     tunings: Mapping[str, SftSettings] = field(default_factory=dict)
-    """By section, of a language model of other people; one of `trainings` and these is empty."""
+    """Trainings of a published language model, by section. Either this or `trainings` is empty."""
 
     @property
     def stages(self) -> Mapping[str, StageSettings | SftSettings]:
@@ -58,7 +58,7 @@ class StpPlan:
 
 
 def read_plan(file: Path, changes: Mapping[str, Any] = {}) -> StpPlan:
-    """A recipe with what flags change in its [run] and [stp]. Raises ConfigError, BadRunName."""
+    """Read a recipe. `changes`: values of flags for [run] and [stp]. Raises ConfigError, BadRunName."""
     content = config.read_toml(file)
     for section, table in content.items():
         if not isinstance(table, dict):
@@ -66,14 +66,14 @@ def read_plan(file: Path, changes: Mapping[str, Any] = {}) -> StpPlan:
         if section not in (*TRAININGS, "stp", *config.SECTIONS):
             raise ConfigError(f"{file}: [{section}]: unknown section")
         if section == "learner":
-            raise ConfigError(f"{file}: [learner]: self-play has no learner; its trainings are {', '.join(TRAININGS)}")
+            raise ConfigError(f"{file}: [learner]: self-play has no learner; use the sections {', '.join(TRAININGS)}")
     content = config.merged(content, changes)
     run = config.convert(RunSettings, content.get("run", {}), f"{file}: [run]")
     settings = config.convert(StpSettings, content.get("stp", {}), f"{file}: [stp]")
-    if settings.data != BANK:  # a run may be gone on with from another folder
+    if settings.data != BANK:  # absolute, because a run may be resumed from another folder
         settings = replace(settings, data=str(Path(settings.data).absolute()))
     if settings.base and not settings.model:
-        raise ConfigError(f"{file}: [stp] base: name the model that is sampled, too ([stp] model)")
+        raise ConfigError(f"{file}: [stp] base: also name the model that is sampled ([stp] model)")
     settings = replace(
         settings,
         model=absolute(settings.model),
@@ -89,8 +89,8 @@ def read_plan(file: Path, changes: Mapping[str, Any] = {}) -> StpPlan:
             trainings[name] = _training(file, name, table)
     if len({tuning.lora.on for tuning in tunings.values()}) > 1:
         raise ConfigError(
-            f"{file}: lora.on is not the same in [initial], [round] and [final]: an adapter fits the model that it was "
-            "trained on alone"
+            f"{file}: lora.on differs between [initial], [round] and [final]; set it equally, because an adapter only "
+            "fits the model that it was trained on"
         )
     mesh = {section: table for section, table in content.items() if section not in ("stp", *TRAININGS)}
     name = check_run_name(run.name)

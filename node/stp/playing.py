@@ -1,4 +1,4 @@
-"""Opens what a run of self-play needs, and plays it to its end."""
+"""Opens the store, the network and the mesh connection of a run of self-play, and plays it to its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from node.stp.work import Watcher, Work
 
 
 async def played(plan: StpPlan, bus: Bus, watcher: Watcher, data: RunData) -> None:
-    """Go on from wherever the run is. `data`: where it begins.
+    """Begin or resume the run. `data`: its initial data.
 
     Raises StpError, BusError, ConjecturingError, ServingError, EmbeddingError, CheckpointError.
     """

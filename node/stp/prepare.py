@@ -1,15 +1,15 @@
-"""The data that self-play begins with: statements to be proved and to be measured on, proofs, the conjecturer's first
-examples, lemmas. Made once, kept in a folder.
+"""Prepares the initial data of self-play in a folder: statements to prove, test statements, proofs, the conjecturer's
+first examples, and lemmas.
 
     statements.jsonl   {"theorem", "split"}
     proofs.jsonl       {"name", "statement", "proof", "lemmas", "theorem"}: as `proofmesh train` reads proofs
     conjectures.jsonl  {"lemma", "statement", "proof", "conjecture", "weight", "theorem", "lemma_name"}: likewise
     lemmas.jsonl       {"name", "statement", "protected"}
-    prepared.json      counts, sources, and a digest of the four
+    prepared.json      counts, sources, and a digest of these four files
     passed-over.txt    rows that could not be read: where, and why
 
-No statement that is measured on is among what is trained on, whatever its header or its names: not as a statement, not
-as a proof, not in a conjecturer's example.
+No test statement occurs in the training data, whatever its header or names: not as a statement, not with a proof, and
+not in a conjecturer's example.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ T = TypeVar("T")
 
 
 class PrepareError(ValueError):
-    """Data cannot be made or read; the message says what is missing, and what to do."""
+    """Data cannot be prepared or read; the message says what is missing, and what to do."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What `prepared.json` says."""
+    """The content of `prepared.json`."""
 
     version: int
     digest: str
-    """Of the four files: equal data has equal digests."""
+    """Digest of the four files: equal data has equal digests."""
     sources: tuple[str, ...]
     counts: dict[str, int]
     left_out: dict[str, int]
-    """What was found and is not there, by reason."""
+    """Numbers of left-out items, by reason."""
     command: str = ""
 
 
@@ -71,7 +71,7 @@ class _ConjectureRow(msgspec.Struct, frozen=True):
     conjecture: str
     weight: float
     theorem: Theorem
-    """The easy one."""
+    """The easy theorem."""
     lemma_name: str
 
 
@@ -94,7 +94,7 @@ class Prepared:
 
 @dataclass
 class _Data:
-    """What is being put together."""
+    """The data while it is collected."""
 
     statements: list[Statement]
     proofs: list[Given]
@@ -103,7 +103,7 @@ class _Data:
 
 
 def prepare(
-    found: Sequence[Found],
+    sources: Sequence[Found],
     folder: Path,
     *,
     library: Library | None = None,
@@ -114,47 +114,47 @@ def prepare(
 ) -> Manifest:
     """Write the data of these sources into a folder. Equal sources give equal bytes.
 
-    `library`: lemmas besides those of the sources; `pairs_each` and `empty`: see `node.stp.pairs`. Raises PrepareError:
-    nothing to be proved, no proofs to begin with; OSError.
+    `library`: lemmas in addition to those of the sources; `pairs_each` and `empty`: see `node.stp.pairs`. Raises
+    PrepareError without statements to prove or without proofs, and OSError.
     """
-    lemmas = [lemma for each in found for lemma in each.lemmas]
-    all_lemmas = Library(lemmas, {name for each in found for name in each.protected})
+    lemmas = [lemma for each in sources for lemma in each.lemmas]
+    all_lemmas = Library(lemmas, {name for each in sources for name in each.protected})
     all_lemmas = all_lemmas if library is None else all_lemmas.joined(library)
-    data = _gathered(found)
+    data = _gathered(sources)
     _hold_out(data)
     if not any(each.split == "train" for each in data.statements):
         raise PrepareError(
-            f"no statements to be proved in {_listed(found)}{_passed_over(found)}: name a source of them"
+            f"no statements to prove in {_listed(sources)}{_passed_over(sources)}; name a source of statements"
         )
     if not data.proofs:
         raise PrepareError(
-            f"no proofs to start from in {_listed(found)}{_passed_over(found)}: name a source of proofs (`bank`, a "
+            f"no proofs to start from in {_listed(sources)}{_passed_over(sources)}; name a source of proofs (`bank`, a "
             "trace of a project, kfdong/STP_Lean_SFT)"
         )
     data.proofs = [_with_lemmas(each, all_lemmas) for each in data.proofs]
     data.conjectures = _own_pairs(data, all_lemmas, pairs_each, empty, seed)
-    problems = [problem for each in found for problem in each.problems]
+    problems = [problem for each in sources for problem in each.problems]
     data.left_out["rows that could not be read"] = len(problems)
-    return _written(data, all_lemmas, folder, tuple(each.source for each in found), problems, command)
+    return _written(data, all_lemmas, folder, tuple(each.source for each in sources), problems, command)
 
 
-def _listed(found: Sequence[Found]) -> str:
-    return ", ".join(each.source for each in found) or "no source"
+def _listed(sources: Sequence[Found]) -> str:
+    return ", ".join(each.source for each in sources) or "no source"
 
 
-def _passed_over(found: Sequence[Found]) -> str:
-    problems = [problem for each in found for problem in each.problems]
+def _passed_over(sources: Sequence[Found]) -> str:
+    problems = [problem for each in sources for problem in each.problems]
     return f" ({len(problems)} rows could not be read; the first: {problems[0]})" if problems else ""
 
 
-def _gathered(found: Sequence[Found]) -> _Data:
-    """Everything once, under names that are there once."""
+def _gathered(sources: Sequence[Found]) -> _Data:
+    """Collect the data of all sources without duplicates, with unique names."""
     data = _Data([], [], [], {})
     names: dict[str, str] = {}
     """The keys of statements by name."""
-    statements = [statement for each in found for statement in each.statements]
+    statements = [statement for each in sources for statement in each.statements]
     seen: dict[str, str] = {}
-    for statement in sorted(statements, key=lambda each: each.split == "train"):  # what is measured on comes first
+    for statement in sorted(statements, key=lambda each: each.split == "train"):  # test statements first
         its_key = key(statement.theorem)
         if its_key in seen:
             held_out = statement.split == "train" and seen[its_key] != "train"
@@ -164,7 +164,7 @@ def _gathered(found: Sequence[Found]) -> _Data:
         name = _free(statement.theorem.name, its_key, names)
         data.statements.append(Statement(msgspec.structs.replace(statement.theorem, name=name), statement.split))
     texts: set[tuple[str, str]] = set()
-    for each in found:
+    for each in sources:
         for given in each.proofs:
             text = (key(given.theorem), given.proof.script)
             if text in texts:
@@ -179,7 +179,7 @@ def _gathered(found: Sequence[Found]) -> _Data:
 
 
 def _free(name: str, its_key: str, names: dict[str, str]) -> str:
-    """A name that no other statement has: `NAME`, `NAME_2`, ... `names`: the keys by name."""
+    """A name that no other statement uses: `NAME`, `NAME_2`, ... `names`: the keys by name."""
     number, free = 1, name
     while names.setdefault(free, its_key) != its_key:
         number += 1
@@ -188,33 +188,34 @@ def _free(name: str, its_key: str, names: dict[str, str]) -> str:
 
 
 def _hold_out(data: _Data) -> None:
-    """Leave out of what is trained on whatever states the same as something that is measured on."""
-    held_out = {said(each.theorem) for each in data.statements if each.split != "train"}
-    kept = [each for each in data.statements if each.split != "train" or said(each.theorem) not in held_out]
-    proofs = [each for each in data.proofs if said(each.theorem) not in held_out]
-    examples = [each for each in data.conjectures if not _speaks_of(each, held_out)]
+    """Remove everything that states the same as a test statement from the training data."""
+    held_out = {stated(each.theorem) for each in data.statements if each.split != "train"}
+    statements = [each for each in data.statements if each.split != "train" or stated(each.theorem) not in held_out]
+    proofs = [each for each in data.proofs if stated(each.theorem) not in held_out]
+    examples = [each for each in data.conjectures if not _mentions(each, held_out)]
     for name, before, after in (
-        ("statements", data.statements, kept),
+        ("statements", data.statements, statements),
         ("proofs", data.proofs, proofs),
         ("conjectures", data.conjectures, examples),
     ):
         if len(after) < len(before):
             _count(data, f"{name} that are measured on", len(before) - len(after))
-    data.statements, data.proofs, data.conjectures = kept, proofs, examples
+    data.statements, data.proofs, data.conjectures = statements, proofs, examples
 
 
-def said(theorem: Theorem) -> str:
-    """What a theorem states, whatever stands above it: equal where `key` is equal under one header."""
+def stated(theorem: Theorem) -> str:
+    """The key of a theorem's statement without its header."""
     return key(Theorem("t", theorem.binders, theorem.conclusion))
 
 
-def _speaks_of(example: ConjecturerExample, held_out: set[str]) -> bool:
-    if said(example.seed.theorem) in held_out:
+def _mentions(example: ConjecturerExample, held_out: set[str]) -> bool:
+    """Whether an example's seed or conjecture is held out, or may be."""
+    if stated(example.seed.theorem) in held_out:
         return True
     try:
-        return said(statement_of(example.conjecture, name="t", header="")) in held_out
+        return stated(statement_of(example.conjecture, name="t", header="")) in held_out
     except NotAStatement:
-        return True  # nothing that would be known as held out, were it so
+        return True  # a text that cannot be parsed cannot be compared with the held-out statements
 
 
 def _with_lemmas(given: Given, library: Library) -> Given:
@@ -225,13 +226,13 @@ def _with_lemmas(given: Given, library: Library) -> Given:
 
 
 def _own_pairs(data: _Data, library: Library, most: int, empty: float, seed: int) -> list[ConjecturerExample]:
-    """The examples that sources give, and pairs of proofs; each once."""
+    """The examples of the sources, and pairs of proofs, without duplicates."""
 
     def lemma_of(name: str) -> Lemma | None:
         try:
             return library.lemma(name)
         except LemmaGone:
-            return None  # of a header: it holds for its own theorem alone
+            return None  # a lemma of a header is only available to its own theorem
 
     made = [*data.conjectures, *pairs(data.proofs, lemma_of, most=most, empty=empty, seed=seed)]
     return list({(each.seed.theorem, each.seed.lemma.name, each.conjecture): each for each in made}.values())
@@ -246,7 +247,7 @@ def _written(
 ) -> Manifest:
     """Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MANIFEST).unlink(missing_ok=True)  # what is cut off here is no prepared data
+    (folder / MANIFEST).unlink(missing_ok=True)  # after an interruption, the folder does not count as prepared
     files = {
         STATEMENTS: _lines(data.statements),
         PROOFS: _lines(
@@ -287,18 +288,18 @@ def _lines(rows: Iterable[object]) -> bytes:
 
 
 def _digest(contents: Iterable[bytes]) -> str:
-    found = hashlib.blake2b(digest_size=16)
+    state = hashlib.blake2b(digest_size=16)
     for content in contents:
-        found.update(hashlib.blake2b(content).digest())
-    return found.hexdigest()
+        state.update(hashlib.blake2b(content).digest())
+    return state.hexdigest()
 
 
 def load_prepared(folder: Path) -> Prepared:
-    """The data of a folder. Raises PrepareError for one that is none, is damaged or was changed since."""
+    """Read the data of a folder. Raises PrepareError if it has no prepared data, is damaged, or was changed."""
     manifest = _manifest(folder)
     contents = {name: _content(folder / name) for name in (STATEMENTS, PROOFS, CONJECTURES, LEMMAS)}
     if _digest(contents.values()) != manifest.digest:
-        raise PrepareError(f"{folder}: its files are not those that {MANIFEST} tells of: {_anew(manifest)}")
+        raise PrepareError(f"{folder}: the files do not match {MANIFEST}; {_remedy(manifest)}")
     lemmas = _rows(folder / LEMMAS, contents[LEMMAS], _LemmaRow)
     return Prepared(
         tuple(_rows(folder / STATEMENTS, contents[STATEMENTS], Statement)),
@@ -321,18 +322,20 @@ def _manifest(folder: Path) -> Manifest:
     """Raises PrepareError."""
     path = folder / MANIFEST
     if not path.exists():
-        raise PrepareError(f"{folder}: no {MANIFEST}: make the data with `proofmesh stp prepare --out {folder}`")
+        raise PrepareError(f"{folder}: no {MANIFEST}; prepare the data with `proofmesh stp prepare --out {folder}`")
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except (OSError, msgspec.DecodeError) as error:
         raise PrepareError(f"{path}: cannot be read ({error}); make the data anew") from error
-    if found.version != VERSION:
-        raise PrepareError(f"{path}: data of version {found.version}, and {VERSION} is read: {_anew(found)}")
-    return found
+    if manifest.version != VERSION:
+        raise PrepareError(
+            f"{path}: data of version {manifest.version}, but this version reads {VERSION}; {_remedy(manifest)}"
+        )
+    return manifest
 
 
-def _anew(manifest: Manifest) -> str:
-    return f"make it anew with `{manifest.command or 'proofmesh stp prepare'}`"
+def _remedy(manifest: Manifest) -> str:
+    return f"prepare it again with `{manifest.command or 'proofmesh stp prepare'}`"
 
 
 def _content(path: Path) -> bytes:
@@ -346,10 +349,10 @@ def _content(path: Path) -> bytes:
 def _rows(path: Path, content: bytes, kind: type[T]) -> list[T]:
     """Raises PrepareError."""
     decoder = msgspec.json.Decoder(kind)
-    found = []
+    rows = []
     for number, line in enumerate(content.splitlines(), start=1):
         try:
-            found.append(decoder.decode(line))
+            rows.append(decoder.decode(line))
         except msgspec.DecodeError as error:
             raise PrepareError(f"{path}, line {number}: {error}; make the data anew") from error
-    return found
+    return rows

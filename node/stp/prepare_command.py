@@ -1,10 +1,10 @@
-"""`proofmesh stp prepare [SOURCE...] --out FOLDER`: the data that self-play begins with. Needs no broker and no Lean.
+"""`proofmesh stp prepare [SOURCE...] --out FOLDER`: prepares the initial data of self-play, without a broker or Lean.
 
     stp prepare                                    the bank of this repository
-    stp prepare kfdong/STP_Lean_SFT lean-workbook  proofs and the conjecturer's examples; statements to be proved
-    stp prepare trace/ --test minif2f              proofs of a project (`proofmesh trace`); what is measured on
+    stp prepare kfdong/STP_Lean_SFT lean-workbook  proofs and the conjecturer's examples; statements to prove
+    stp prepare trace/ --test minif2f              proofs of a project (`proofmesh trace`); test statements
 
-Exit code: 0 the data is there, 2 a source cannot be used, or there is nothing to begin with.
+Exit codes: 0 the data is ready; 2 a source cannot be used, or statements or proofs are missing.
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ if TYPE_CHECKING:
 DONE, UNUSABLE = 0, 2
 
 SHOWN = 5
-"""Rows that were passed over, shown; all are in the folder."""
+"""Maximum unreadable rows on the terminal; a file in the folder has all of them."""
 
 
 @dataclass
 class PrepareSettings:
-    """Make the data that self-play begins with."""
+    """Prepare the initial data of self-play."""
 
     sources: Annotated[list[str], tyro.conf.Positional] = field(default_factory=lambda: ["bank"])
-    """`bank`, or a bank's folder: its warm-start proofs, its `train` statements to be proved, the others to be measured
-    on. A folder that `proofmesh trace` has written: the proofs of a project, and with `--context` its theorems to be
-    proved. kfdong/STP_Lean_SFT, kfdong/STP_Lean_0320, or files of their form: proofs and the conjecturer's examples. A
-    known data set such as lean-workbook (`proofmesh bank list`), another Hugging Face id, or files: statements to be
-    proved."""
+    """Sources of data. `bank`, or a bank's folder: its warm-start proofs, its `train` statements to prove, and its
+    other statements for evaluation. A folder that `proofmesh trace` has written: the proofs of a project, and with
+    `--context` its theorems as statements to prove. kfdong/STP_Lean_SFT, kfdong/STP_Lean_0320, or files in their
+    format: proofs and the conjecturer's examples. A known data set such as lean-workbook (`proofmesh bank list`),
+    another Hugging Face id, or files: statements to prove."""
 
     out: Path = Path("stp-data")
-    """Folder for the data."""
+    """Output folder."""
 
     test: list[str] = field(default_factory=list)
-    """Sources whose statements are measured on, all of them. What states the same is left out of everything else."""
+    """Sources whose statements are all test statements. Equal statements are removed from the training data."""
 
     lemmas: list[str] = field(default_factory=list)
     """More lemmas that proofs may invoke: `pocket` (pocket Lean's core library), a trace, a .lean file, or rows
     {"name", "statement"}."""
 
     pairs: Positive = 1
-    """Of each theorem, as the harder one, with easier ones whose proofs invoke the same lemma, for each lemma."""
+    """Maximum pairs per lemma in which a theorem is the harder one; the easier one's proof invokes the same lemma."""
 
     empty_lemma: Share = 0.5
-    """Chance that a theorem is also the harder one of a pair without a lemma."""
+    """Probability that a theorem is also the harder one of a pair without a lemma."""
 
     rows: Natural = 0
-    """Rows that are read of each data set; 0: all."""
+    """Maximum rows to read from each data set; 0: all."""
 
     data: list[Path] = field(default_factory=list)
-    """Folders with local copies of data sets, besides the one that $PROOFMESH_DATA names."""
+    """Folders with local copies of data sets, in addition to $PROOFMESH_DATA."""
 
     seed: Natural = 0
-    """Of which pairs are drawn."""
+    """Seed of the random choice of pairs."""
 
 
 def main_prepare(argv: Sequence[str]) -> int:
@@ -79,11 +79,11 @@ def main_prepare(argv: Sequence[str]) -> int:
 
     try:
         check_flags(settings)
-        found, manifest = _prepared(settings, shlex.join(["proofmesh", "stp", "prepare", *argv]))
+        sources, manifest = _prepared(settings, shlex.join(["proofmesh", "stp", "prepare", *argv]))
     except (ConfigError, BankError, SourceProblem, LemmasError, PrepareError, OSError) as error:
         print(f"proofmesh stp prepare: {error}", file=sys.stderr)
         return UNUSABLE
-    _tell(settings.out, found, manifest)
+    _print_summary(settings.out, sources, manifest)
     return DONE
 
 
@@ -96,10 +96,10 @@ def _prepared(settings: PrepareSettings, command: str) -> tuple[list[Found], Man
     library = Library([])
     for source in settings.lemmas:
         library = library.joined(Library.of(source))
-    found = [read(source, test=True, data=settings.data, most=settings.rows) for source in settings.test]
-    found += [read(source, data=settings.data, most=settings.rows) for source in settings.sources]
+    contents = [read(source, test=True, data=settings.data, most=settings.rows) for source in settings.test]
+    contents += [read(source, data=settings.data, most=settings.rows) for source in settings.sources]
     manifest = prepare(
-        found,
+        contents,
         settings.out,
         library=library,
         pairs_each=settings.pairs,
@@ -107,13 +107,13 @@ def _prepared(settings: PrepareSettings, command: str) -> tuple[list[Found], Man
         seed=settings.seed,
         command=command,
     )
-    return found, manifest
+    return contents, manifest
 
 
-def _tell(out: Path, found: Sequence[Found], manifest: Manifest) -> None:
+def _print_summary(out: Path, sources: Sequence[Found], manifest: Manifest) -> None:
     from node.stp.prepare import PASSED_OVER
 
-    problems = [problem for each in found for problem in each.problems]
+    problems = [problem for each in sources for problem in each.problems]
     for problem in problems[:SHOWN]:
         print(f"passed over: {problem}", file=sys.stderr)
     if len(problems) > SHOWN:

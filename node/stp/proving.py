@@ -1,4 +1,4 @@
-"""Self-play's work on a mesh: its provers play attempts, its lean-proxies elaborate conjectures and verify proofs."""
+"""Uses a mesh for self-play: provers run attempts, and lean-proxies elaborate conjectures and verify proofs."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from common.bus import Bus
 
 AT_ONCE = 32
-"""Proofs that are asked for in one request, the most that an inference node gives as it is configured by default."""
+"""Proofs per request: the maximum of an inference node with the default configuration."""
 
 STATEMENTS_PER_WORKER = 4
-"""Statements that wait at the lean-proxies, for each of their workers: a fourth of what fits into their queues."""
+"""Statements sent to the lean-proxies per worker: a quarter of what their queues can hold."""
 
 PROOFS_PER_CHECK = 64
-"""Proofs that are at the lean-proxies, for each of their verifications: a batch at work, and as large a one that waits.
-A batch of 32 takes little longer than a single proof."""
+"""Proofs sent to the lean-proxies per concurrent verification: one batch that runs, and one that waits. A batch of 32
+takes little longer than a single proof."""
 
 GATHER_SECONDS = 0.1
-"""For which a proof waits for others: the answers of a batch come together, and so do the proofs that follow them."""
+"""Seconds that a proof waits for other proofs, to form a batch: the replies to a batch arrive together."""
 
 OPEN_SECONDS = 5.0
-"""Time limit of a tactic, which opening a theorem has none of: it sets when a request is sent again."""
+"""Tactic timeout. Opening a theorem runs no tactic; the value only sets when a request is retried."""
 
 VERIFY_SECONDS = 120.0
-"""After which an unanswered verification is asked for again: two batches, with a proof that hangs."""
+"""Seconds after which an unanswered verification is retried: enough for two batches, one with a proof that hangs."""
 
 PATIENCE = 600.0
-"""Seconds of asking busy or absent lean-proxies for one answer, time without a broker not counted."""
+"""Seconds to keep asking busy or absent lean-proxies for one answer, not counting time without a broker."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Task:
     """Samples for one statement."""
 
     attempt_id: str
-    """Its own among all attempts of all runs that this mesh has seen, and the same when a run goes on after a crash:
-    then a result that has come meanwhile is taken, and nothing is played twice without need."""
+    """Unique among all attempts of all runs of this mesh, and unchanged when a run resumes after a crash. So results
+    that arrived in the meantime are used, and attempts are not played twice."""
     theorem: Theorem
     samples: int
     seed: int
-    """The samples depend on it, on the id, and on how many are asked for in one request."""
+    """The samples depend on the seed, on the id, and on the number of samples per request."""
 
 
 class MeshProving:
@@ -67,7 +67,7 @@ class MeshProving:
             async for result in proving.attempts(tasks):
                 ...
 
-    The mesh has no learner: it would take the results.
+    The mesh must not have a learner, which would take the results.
     """
 
     def __init__(
@@ -79,26 +79,26 @@ class MeshProving:
         policy: str = "",
         at_once: int = AT_ONCE,
     ) -> None:
-        """`weights`: the version that writes the proofs; None: the latest at any time. `sampling`: None for the
-        provers' own. `policy`: what writes the proofs; empty: what the provers are configured with. `at_once`: proofs
-        that are asked for in one request; equal samples need equal numbers."""
+        """`weights`: the version to sample proofs from; None: the latest at any time. `sampling`: None for the provers'
+        own. `policy`: the policy to sample proofs from; empty: the provers' own. `at_once`: proofs per request; equal
+        samples need equal numbers."""
         self._bus = bus
         self.weights = weights
-        """The version that writes the proofs of attempts that are yet to begin."""
+        """The weights version for attempts that start from now on."""
         self._sampling = sampling
         self.policy = policy
-        """What writes them."""
+        """The policy for these attempts."""
         self._at_once = at_once
         self._outstanding = Outstanding(bus)
         self._leaving = asyncio.Event()
         self._gathering = Gathering(GATHER_SECONDS, self._leaving)
 
     async def __aenter__(self) -> MeshProving:
-        """Raises BusError: the broker is away, or the mesh has a learner."""
+        """Raises BusError if the broker is away, or the mesh has a learner."""
         if any(node.role == "learner" for node in await self._bus.nodes()):
             raise BusError(
-                f"run {self._bus.run!r} has a learner, which takes the results of all attempts: self-play needs a mesh "
-                "without one, under a name of its own"
+                f"run {self._bus.run!r} has a learner, which takes the results of all attempts; start self-play with "
+                "another run name, on a mesh without a learner"
             )
         self._outstanding.start()
         return self
@@ -110,11 +110,11 @@ class MeshProving:
         await self._outstanding.stop()
 
     async def attempts(self, tasks: Sequence[Task]) -> AsyncGenerator[AttemptResult, None]:
-        """What comes of the tasks, in any order, each once. Attempts that the mesh has lost, or that ended in an error,
-        are played again; after some of these the last result is handed on as it is.
+        """The results of the tasks, in any order, each once. Attempts that the mesh lost, or that ended in an error,
+        are played again. After several tries the last result is returned even if it is an error.
 
-        A result is taken from the broker when the next one is asked for, so keep it before. Raises BusError: the broker
-        was away for too long; ValueError: two tasks with one id.
+        A result is removed from the broker when the next one is requested, so store it before. Raises BusError if the
+        broker was away for too long, ValueError for two tasks with one id.
         """
         async for result in self._outstanding.results([self._attempt(task) for task in tasks]):
             yield result
@@ -136,23 +136,25 @@ class MeshProving:
         )
 
     async def elaborate(self, theorems: Sequence[Theorem]) -> AsyncGenerator[tuple[Theorem, str], None]:
-        """Each theorem with Lean's error, in any order; empty: it elaborates. Raises BusError: no lean-proxy says."""
+        """Each theorem with Lean's error (empty if it elaborates), in any order. Raises BusError if no lean-proxy
+        answers."""
         at_once = STATEMENTS_PER_WORKER * await self._capacity("workers")
-        async for found in side_by_side(self._elaborated, theorems, at_once):
-            yield found
+        async for answer in side_by_side(self._elaborated, theorems, at_once):
+            yield answer
 
     async def _elaborated(self, theorem: Theorem) -> tuple[Theorem, str]:
         try:
             await LeanEnvironment(self._bus, theorem, tactic_timeout=OPEN_SECONDS, patience=PATIENCE).open()
         except BadStatement as error:
-            return theorem, str(error) or "Lean refuses it"
+            return theorem, str(error) or "Lean rejects it"
         return theorem, ""
 
     async def verify(self, proofs: Sequence[tuple[Theorem, str]]) -> AsyncGenerator[tuple[int, LeanVerifyReply], None]:
-        """The verdict on each proof, with its number (from 0), in any order. Raises BusError: no lean-proxy says."""
+        """The verdict on each proof, with its number (from 0), in any order. Raises BusError if no lean-proxy
+        answers."""
         at_once = PROOFS_PER_CHECK * await self._capacity("verifications")
-        async for found in side_by_side(self._verified, enumerate(proofs), at_once):
-            yield found
+        async for verdict in side_by_side(self._verified, enumerate(proofs), at_once):
+            yield verdict
 
     async def _verified(self, proof: tuple[int, tuple[Theorem, str]]) -> tuple[int, LeanVerifyReply]:
         number, (theorem, text) = proof
@@ -164,11 +166,11 @@ class MeshProving:
         verification = MeshVerification(self._bus, theorem, timeout=VERIFY_SECONDS, patience=PATIENCE)
         return number, await verification.verdict(script)
 
-    async def _capacity(self, what: str) -> int:
-        """Of all lean-proxies together, and at least one: who is asked while none is there waits. Raises BusError."""
-        return capacity_of(await self._bus.nodes(), what)
+    async def _capacity(self, resource: str) -> int:
+        """The lean-proxies' total capacity, at least 1, because requests wait if there is none. Raises BusError."""
+        return capacity_of(await self._bus.nodes(), resource)
 
 
-def capacity_of(nodes: Sequence[NodeInfo], what: str) -> int:
-    """What the lean-proxies say that they have of something, together; at least 1."""
-    return max(1, sum(node.capacity.get(what, 0) for node in nodes if node.role == "lean-proxy"))
+def capacity_of(nodes: Sequence[NodeInfo], resource: str) -> int:
+    """The total capacity that the lean-proxies report for a resource; at least 1."""
+    return max(1, sum(node.capacity.get(resource, 0) for node in nodes if node.role == "lean-proxy"))

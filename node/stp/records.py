@@ -1,4 +1,4 @@
-"""What the rounds of self-play speak of: statements, proofs, lemmas, seeds, conjectures, examples to train on."""
+"""Data types of self-play: statements, proofs, lemmas, seeds, conjectures and training examples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from common.lean import Theorem
 
 
 class Lemma(msgspec.Struct, frozen=True):
-    """What a proof invokes, and what a conjecture is to be about."""
+    """A lemma that a proof invokes, and that a conjecture should be about."""
 
     name: str
     statement: str
@@ -18,7 +18,7 @@ class Lemma(msgspec.Struct, frozen=True):
 
 
 EMPTY_LEMMA = Lemma("true", "theorem true : True")
-"""Asks for a conjecture about nothing in particular (STP, section 3.2)."""
+"""Requests a conjecture without a specific topic (STP, section 3.2)."""
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -26,46 +26,46 @@ class Statement(msgspec.Struct, frozen=True):
 
     theorem: Theorem
     split: str = "train"
-    """`train`: to be proved and learned from; `test`: to be measured on, and never learned from."""
+    """`train`: to prove and to learn from; `test`: only for evaluation."""
 
 
 class Proof(msgspec.Struct, frozen=True):
     """One proof of a statement or of a conjecture."""
 
     name: str
-    """Of the statement, or of the conjecture."""
+    """Name of the statement or conjecture."""
     script: str
-    """A block of tactics, from column 0 on."""
+    """A tactic block that starts in column 0."""
     seconds: float = 0.0
-    """That Lean took for it."""
+    """Seconds that Lean took to check it."""
     lemmas: tuple[str, ...] = ()
     """Names of the lemmas that it invokes."""
 
     @property
     def length(self) -> int:
-        """Characters."""
+        """Length in characters."""
         return len(self.script)
 
 
 class Attempted(msgspec.Struct, frozen=True):
-    """What came of the samples for one statement or conjecture."""
+    """The results of the samples for one statement or conjecture."""
 
     name: str
     samples: int
-    """Proofs that were sampled, duplicates and those cut off included."""
+    """Number of sampled proofs, including duplicates and cut ones."""
     correct: int
-    """Of these, those that are proofs."""
+    """Number of samples that are correct proofs."""
     proofs: tuple[Proof, ...] = ()
-    """Different verified ones, in the order of their first samples."""
+    """Distinct verified proofs, in the order of their first samples."""
 
     @property
     def rate(self) -> float:
-        """Share of the samples that are proofs; 0 without samples."""
+        """Share of the samples that are correct; 0 without samples."""
         return self.correct / self.samples if self.samples else 0.0
 
 
 class Seed(msgspec.Struct, frozen=True):
-    """What the conjecturer reads to write one conjecture: a proved statement, and a lemma that its proof invokes."""
+    """The input for a conjecture: a proved statement, and a lemma that its proof invokes."""
 
     theorem: Theorem
     proof: str
@@ -73,21 +73,21 @@ class Seed(msgspec.Struct, frozen=True):
 
 
 class Fate(enum.StrEnum):
-    """How far a conjecture came."""
+    """How far a conjecture got."""
 
     CUT = "cut"
-    """It did not end within the tokens that it may have."""
+    """It was cut off at the token limit."""
     REFUSED = "refused"
-    """It is no statement, or one that our rules forbid."""
+    """It is not a statement, or our rules forbid the statement."""
     KNOWN = "known"
-    """It is a statement of the data set, or an earlier conjecture, up to spaces and bound names."""
+    """It equals a statement of the data set or an earlier conjecture, up to spaces and bound names."""
     SURPLUS = "surplus"
-    """There are already as many conjectures as unproved statements."""
+    """There were already as many conjectures as unproved statements."""
     NEW = "new"
-    """Lean has not seen it yet."""
+    """Lean has not elaborated it yet."""
     NOT_ELABORATED = "not elaborated"
     ELABORATED = "elaborated"
-    """It is to be proved, or no sample was a proof."""
+    """It was not attempted yet, or no sample was a correct proof."""
     PROVED = "proved"
 
 
@@ -99,12 +99,12 @@ class Conjecture(msgspec.Struct, frozen=True):
     round: int
     seed: Seed
     output: str
-    """As the model wrote it."""
+    """The model's text."""
     fate: Fate
     theorem: Theorem | None = None
-    """Where the output is a statement."""
+    """The statement; None if the output is not a statement."""
     reason: str = ""
-    """Why it came no further."""
+    """The reason for its fate."""
 
 
 class ProverExample(msgspec.Struct, frozen=True):
@@ -117,11 +117,11 @@ class ProverExample(msgspec.Struct, frozen=True):
 
 
 class ConjecturerExample(msgspec.Struct, frozen=True):
-    """A conjecture to train on: the seed is the prompt, the conjecture what is learned."""
+    """A conjecture to train on: the seed is the prompt, and the conjecture is the target."""
 
     seed: Seed
     conjecture: str
     """`theorem NAME BINDERS : CONCLUSION`."""
     weight: float
     name: str = ""
-    """Of the conjecture; empty: it comes from the initial data."""
+    """Name of the conjecture; empty for examples from the initial data."""

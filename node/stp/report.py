@@ -1,4 +1,4 @@
-"""A run of self-play as pictures and as one page: `stp.html` in the run directory, which fetches nothing."""
+"""Writes the report of a run of self-play: charts, and the self-contained page `stp.html` in the run directory."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ _TITLES: dict[str, str] = {
 }
 
 EXAMPLES = 3
-"""Conjectures of each round on the page."""
+"""Maximum conjectures per round on the page."""
 
 
 def write_report(directory: Path) -> list[Path]:
-    """Write the pictures, the page and status.json into a run directory, each whole or not at all; returns what was
-    written. Raises StpError."""
+    """Write the charts, the page and status.json into a run directory, each file atomically; returns their paths.
+
+    Raises StpError.
+    """
     store = open_run(directory)
     try:
         run = summarise(store)

@@ -1,12 +1,12 @@
-"""A run of self-play from wherever it is (STP, arXiv 2502.00212, section 3 and algorithm 1):
+"""Plays or resumes a run of self-play (STP, arXiv 2502.00212, section 3 and algorithm 1):
 
     stage 1   supervised training on the initial data
     stage 2   rounds: conjecture, prove, verify, select, train
     stage 3   training from stage 1's network on everything verified
 
-Stages 2 and 3 make up a cycle. Each row of the records' rounds is one training with what comes before it. All that a
-round does is recorded before the next thing begins, with ids and seeds that depend on the run alone; so a run that is
-killed anywhere goes on with the counts that it would have had.
+Stages 2 and 3 make up a cycle. Each row in the store's table of rounds is one training with the steps before it. Every
+step of a round is recorded before the next one begins, and ids and seeds depend only on the run. So a run that is
+killed at any point resumes with the same counts as without the kill.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TRAININGS = "trainings"
 
 
 async def play(work: Work) -> None:
-    """The whole run. Raises StpError, BusError, ConjecturingError."""
+    """Play the whole run. Raises StpError, BusError, ConjecturingError."""
     store = work.store
     store.add_statements(work.data.statements)
     number = 0
@@ -46,14 +46,14 @@ async def play(work: Work) -> None:
                 await asyncio.to_thread(write_report, work.directory)
         solved = work.settings.until_solved and not work.store.unproved()
         if solved or not work.settings.final.train or (number == begun and store.round(number + 1) is None):
-            return  # without a round there is nothing new to train on
+            return  # without a new round there is no new data to train on
         number += 1
         latest = await _training(work, store.begin_round(number, cycle, time.time(), RoundKind.FINAL), latest)
 
 
 def _another_round(work: Work, number: int, cycle: int) -> bool:
-    """Whether a round of the cycle comes after row `number`. What an earlier process has begun goes on as it was,
-    however long the run is to be now."""
+    """Whether another round of the cycle follows row `number`. A row that an earlier process began is continued, even
+    if the settings now ask for fewer rounds."""
     row = work.store.round(number + 1)
     if row is not None:
         return row.kind is RoundKind.SELF_PLAY
@@ -61,11 +61,11 @@ def _another_round(work: Work, number: int, cycle: int) -> bool:
 
 
 async def _round(work: Work, row: RoundRow, latest: Path) -> Path:
-    """One round of stage 2; returns its checkpoint."""
+    """Play one round of stage 2; returns its checkpoint."""
     number = row.number
     if row.reached(Stage.DONE):
         return checkpoint_of(row)
-    if not row.reached(Stage.VERIFIED):  # from then on the mesh may serve what this round has trained
+    if not row.reached(Stage.VERIFIED):  # afterwards the mesh may already serve this round's new weights
         await _served(work, latest, number)
     if not row.reached(Stage.SEEDED):
         draw_seeds(work, number)
@@ -87,7 +87,7 @@ async def _round(work: Work, row: RoundRow, latest: Path) -> Path:
 
 
 async def _training(work: Work, row: RoundRow, latest: Path | None) -> Path:
-    """The training of a round, of any kind, and its evaluation. Returns the checkpoint."""
+    """Run the training and the evaluation of a round of any kind. Returns the checkpoint."""
     number, store = row.number, work.store
     if row.reached(Stage.DONE):
         return checkpoint_of(row)
@@ -109,9 +109,9 @@ async def _training(work: Work, row: RoundRow, latest: Path | None) -> Path:
 
 
 def _row(store: StpStore, number: int) -> RoundRow:
-    found = store.round(number)
-    assert found is not None  # it was begun
-    return found
+    row = store.round(number)
+    assert row is not None  # callers pass rounds that have begun
+    return row
 
 
 def _evaluated_after(work: Work, number: int) -> bool:
@@ -120,7 +120,7 @@ def _evaluated_after(work: Work, number: int) -> bool:
 
 
 async def _trained(work: Work, row: RoundRow, latest: Path | None) -> Path:
-    """The checkpoint at the end of a round's training. Raises StpError."""
+    """Run a round's training; returns the checkpoint. Raises StpError."""
     number, store, settings = row.number, work.store, work.settings
     folder = work.directory / TRAININGS
     name = f"{row.kind}-{number:03}"
@@ -129,7 +129,7 @@ async def _trained(work: Work, row: RoundRow, latest: Path | None) -> Path:
         if latest is not None:
             work.watcher.note(f"round {number}: no proof to learn from; the network stays as it is")
             return latest
-        raise StpError("there is no proof to start from: prepare data with proofs, or name another [stp] data")
+        raise StpError("there is no proof to start from; prepare data with proofs, or name another [stp] data")
     stage = {RoundKind.INITIAL: "initial", RoundKind.SELF_PLAY: "round", RoundKind.FINAL: "final"}[row.kind]
     start = latest
     if row.kind is RoundKind.FINAL:
@@ -140,31 +140,31 @@ async def _trained(work: Work, row: RoundRow, latest: Path | None) -> Path:
 
 
 async def _served(work: Work, checkpoint: Path, version: int) -> None:
-    """Let the inference nodes answer with these weights. Raises BusError, ServingError."""
+    """Make the inference nodes serve these weights. Raises BusError, ServingError."""
     await work.network.serve(work.bus, checkpoint, version)
     work.proving.weights, work.proving.policy = version, work.network.policy
 
 
 def begin_with(store: StpStore, checkpoint: str | Path) -> RoundRow:
-    """Let a run begin with a network that is there, in place of stage 1. One that has begun keeps its own. Returns the
-    row of stage 1."""
+    """Begin a run with an existing network in place of stage 1. A run that has begun keeps its network. Returns the row
+    of stage 1."""
     store.begin_round(0, 0, time.time(), RoundKind.INITIAL)
     store.reach(0, Stage.DONE, time.time(), weights=1, checkpoint=str(checkpoint))
     return _row(store, 0)
 
 
 def checkpoint_of(row: RoundRow) -> Path:
-    """Where the weights of a trained round are."""
-    assert row.checkpoint is not None  # its stage says so
+    """The path of a trained round's checkpoint."""
+    assert row.checkpoint is not None  # always set once the round is trained
     return Path(row.checkpoint)
 
 
 def _proved_in_words(work: Work, round: int) -> str:
-    """What came of a round's attempts."""
-    found = work.store.attempted(round)
+    """The results of a round's attempts in one line."""
+    results = work.store.attempted(round)
     data = {each.theorem.name for each in work.store.statements("train")}
-    statements = [each for name, each in found.items() if name in data]
-    conjectures = [each for name, each in found.items() if name not in data]
+    statements = [each for name, each in results.items() if name in data]
+    conjectures = [each for name, each in results.items() if name not in data]
     barely = sum(0 < each.rate < work.settings.conjecturer.barely for each in conjectures)
     proved, of_conjectures = (sum(each.correct > 0 for each in group) for group in (statements, conjectures))
     return (

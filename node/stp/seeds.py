@@ -1,10 +1,10 @@
-"""Seeds, from which conjectures are written: a proved statement, its proof, and a lemma that the proof invokes. Pure.
+"""Chooses the seeds of conjectures: a proved statement, its proof, and a lemma that the proof invokes. Pure.
 
-Source: STP (arXiv 2502.00212), section 3.2 and algorithm 1, and its code (`Sampler_base.select`). As there: proofs of
-the data set's statements (not of conjectures) whose rate was above the limit, in random order; a seed for each lemma
-of a proof, and with a chance one for the empty lemma; each pair of statement and lemma once; a lemma that has its share
-is passed over; no more seeds than asked for. The reference counts a lemma's share of all statements of the data set,
-though there may be fewer seeds; ours is a share of the seeds asked for.
+Source: STP (arXiv 2502.00212), section 3.2 and algorithm 1, and its code (`Sampler_base.select`). As in STP, proofs of
+the data set's statements (not of conjectures) with a success rate above the limit are taken in random order. Each lemma
+of a proof gives a seed, and with some probability the empty lemma gives one more. Each pair of statement and lemma is
+used once. A lemma that has reached its share is skipped. There are at most `count` seeds. In STP a lemma's share is
+relative to all statements of the data set, although there may be fewer seeds. Here it is relative to `count`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from node.stp.records import EMPTY_LEMMA, Lemma, Proof, Seed
 from node.stp.settings import ConjecturerSettings
 
 MOST_EACH = 8
-"""Conjectures that are sampled for one seed at most."""
+"""Maximum conjectures sampled for one seed."""
 OUTPUTS = 3
-"""Conjectures that are asked for, for each that may be kept: many are refused or known."""
+"""Conjectures sampled per conjecture needed, because many are refused or known."""
 
 Solved = tuple[Theorem, Proof, float]
-"""A statement of the data set, a proof of it, and the best share of its samples in one round that were proofs."""
+"""A statement of the data set, a proof of it, and the statement's best success rate in a round."""
 
 
 def choose_seeds(
@@ -32,7 +32,7 @@ def choose_seeds(
 ) -> list[Seed]:
     """At most `count` seeds. Equal inputs in another order, with an equal `rng`, give equal seeds.
 
-    A lemma that the library does not have (any more) is passed over, as in the reference.
+    Lemmas that the library does not have are skipped, as in STP.
     """
     usable = [each for each in solved if each[2] > settings.seed_rate]
     usable.sort(key=lambda each: (each[0].name, each[1].script))
@@ -53,21 +53,21 @@ def choose_seeds(
 
 
 def outputs_per_seed(seeds: int, count: int) -> int:
-    """How many conjectures to ask for with each seed, where `count` are wanted: 1 to 8, 3 for each that is wanted (the
-    reference's `conjecture_multiplier`)."""
+    """Number of conjectures to sample per seed if `count` are needed: 1 to 8, about 3 samples per needed conjecture
+    (`conjecture_multiplier` in STP's code)."""
     return max(1, min(OUTPUTS * count // seeds, MOST_EACH)) if seeds else 0
 
 
 def _lemmas(theorem: Theorem, proof: Proof, library: Library) -> list[Lemma]:
-    found = []
+    lemmas = []
     for name in proof.lemmas or library.invoked_in(theorem, proof.script):
         try:
-            found.append(library.lemma(name, header_of(theorem)))
+            lemmas.append(library.lemma(name, header_of(theorem)))
         except LemmaGone:
             continue
-    return found
+    return lemmas
 
 
 def header_of(theorem: Theorem) -> str:
-    """What stands above a statement."""
+    """The text above a statement."""
     return theorem.place.context.text if theorem.place is not None else theorem.header

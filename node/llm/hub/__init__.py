@@ -1,5 +1,5 @@
-"""Language models in Hugging Face's format that run in this process, by transformers. Needs the extra `models`.
+"""Runs language models in Hugging Face's format in this process with transformers. Needs the extra `models`.
 
-A thread owns the model (`engine`). It runs rows, one for each sample, in groups (`group`) by transformers' own
-`generate`, a few tokens at a time; between two runs rows that are done leave, and rows that wait join.
+One thread owns the model (`engine`). Each sample is a row, and rows run in groups (`group`). Each turn runs
+transformers' `generate` for a few tokens. Between turns, finished rows leave and waiting rows join.
 """

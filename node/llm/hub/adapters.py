@@ -1,4 +1,4 @@
-"""LoRA adapters on a model in memory. They are merged into its weights: nothing is added to a token then."""
+"""Merges LoRA adapters into a model's weights in memory, so that they cost nothing per token."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from node.model.hub.folders import ADAPTER_CONFIG
 
 
 def with_adapter(model: Any, address: HubAddress) -> Any:
-    """The model with an adapter's weights. Raises BadModel."""
+    """Merge the adapter's weights into the model. Raises BadModel."""
     try:
         from peft import PeftModel
     except ImportError as error:
-        raise BadModel(f"`{address}`: adapters need the package `{error.name}`: {INSTALL}") from error
+        raise BadModel(f"`{address}`: adapters need the package `{error.name}`; run {INSTALL}") from error
     place = place_of(address.adapter, ADAPTER_CONFIG)
     config = read_config(place.folder, ADAPTER_CONFIG, address.adapter)
     check_base(config, address, str(config_of(address.model).get("_name_or_path", "")))
@@ -35,24 +35,25 @@ def with_adapter(model: Any, address: HubAddress) -> Any:
 
 
 def _check_complete(adapted: Any, folder: Path) -> None:
-    """peft only warns of tensors that it does not find, and leaves the model without their change. Raises
-    ValueError."""
+    """Check that all tensors match: peft only warns about missing ones and does not apply them. Raises ValueError."""
     from peft import get_peft_model_state_dict
     from peft.utils import load_peft_weights
 
-    wanted = {name for name in get_peft_model_state_dict(adapted, save_embedding_layers=False) if "lora_" in name}
-    there = {name for name in load_peft_weights(str(folder), device="cpu") if "lora_" in name}
-    if wrong := wanted ^ there:
-        what = "are missing" if wanted - there else "have no place in the model"
-        raise ValueError(f"{len(wrong)} of its tensors {what}, such as {min(wanted - there or wrong)}")
+    expected = {name for name in get_peft_model_state_dict(adapted, save_embedding_layers=False) if "lora_" in name}
+    stored = {name for name in load_peft_weights(str(folder), device="cpu") if "lora_" in name}
+    if wrong := expected ^ stored:
+        problem = "are missing" if expected - stored else "have no place in the model"
+        raise ValueError(f"{len(wrong)} of its tensors {problem}, such as {min(expected - stored or wrong)}")
 
 
 def check_base(config: Mapping[str, Any], address: HubAddress, own_name: str) -> None:
-    """Whether an adapter was made for a model, by their names: folders move, so the last part of a path decides.
-    `own_name`: what the model calls itself. Raises BadModel."""
+    """Check by name that an adapter was made for a model. Folders move, so only the last part of a path counts.
+    `own_name`: the model's name in its own config.json. Raises BadModel."""
     base = str(config.get("base_model_name_or_path") or "")
-    known = {_last(name) for name in (address.model, str(Path(address.model).expanduser().resolve()), own_name) if name}
-    if base and _last(base) not in known:
+    model_names = {
+        _last(name) for name in (address.model, str(Path(address.model).expanduser().resolve()), own_name) if name
+    }
+    if base and _last(base) not in model_names:
         raise BadModel(
             f"hf:{address.adapter}: the adapter is for `{base}`, and the model is `{address.model}`; if that is "
             f"the same model, correct base_model_name_or_path in {ADAPTER_CONFIG}"
@@ -60,7 +61,7 @@ def check_base(config: Mapping[str, Any], address: HubAddress, own_name: str) ->
 
 
 def _last(name: str) -> str:
-    """The last part of a path or an id; of a hub's cache, which has the commit there, the id's."""
+    """The last part of a path or an id. In the hub's cache the path ends with a commit; there it is the id's."""
     parts = [part for part in name.lower().split("/") if part]
     cached = next((part for part in reversed(parts) if part.startswith("models--")), "")
     return cached.rpartition("--")[2] or (parts[-1] if parts else "")

@@ -1,4 +1,4 @@
-"""Beam search, for families that are published with it."""
+"""Beam search with transformers, for families that are published with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from node.llm.sampling import Decoding, Sample, Token
 
 
 class Closing(StoppingCriteria):
-    """Ends all beams once nobody waits for them."""
+    """Ends all beams once their caller stops waiting."""
 
     def __init__(self, closing: Callable[[], bool]) -> None:
         self._closing = closing
@@ -34,10 +34,10 @@ def search(
     decode: Decode,
     closing: Callable[[], bool],
 ) -> tuple[Sample, ...]:
-    """The `count` likeliest answers that a beam search of a width finds, the likeliest first. Length penalty 0: what is
-    compared is the sum of log-probabilities, and it is all that is known of an answer's tokens."""
+    """The `count` likeliest completions of a beam search of this width, the likeliest first. With length penalty 0 the
+    scores are sums of log-probabilities. Log-probabilities of single tokens are not available."""
     ids, mask = padded([prompt], loaded.pad, loaded.device)
-    found: Any = loaded.model.generate(
+    result: Any = loaded.model.generate(
         input_ids=ids,
         attention_mask=mask,
         max_new_tokens=decoding.max_tokens,
@@ -51,10 +51,10 @@ def search(
         stopping_criteria=[Closing(closing)],
     )
     begin = 1 if loaded.encodes else ids.shape[1]
-    answers = found.sequences[:, begin:].tolist()
+    answers = result.sequences[:, begin:].tolist()
     return tuple(
         _sample(loaded, tokens, score, decoding, decode)
-        for tokens, score in zip(answers, found.sequences_scores.tolist(), strict=True)
+        for tokens, score in zip(answers, result.sequences_scores.tolist(), strict=True)
     )
 
 

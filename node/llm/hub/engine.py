@@ -1,4 +1,4 @@
-"""What the model's thread does: which rows it draws next, and what becomes of them."""
+"""The scheduler of the model's thread: chooses which rows to sample next, batches them, and returns finished ones."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from node.llm.settings import HubSettings
 
 STEPS = 8
 """Tokens that a group is run for before rows leave and join. With rows that end at different times, 8, 16 and 32 drew
-2.8, 2.2 and 1.9 times the tokens a second of processor time that `generate` draws; with rows of one length there was no
-difference (the batches of `proofmesh bench models`, three pairs each, on a CPU with other work)."""
+2.8, 2.2 and 1.9 times the tokens per second of processor time that `generate` draws. With rows of one length there was
+no difference (the batches of `proofmesh bench models`, three pairs each, on a CPU with other work)."""
 
 FIRST_READ = 8192
-"""Tokens of prompts, padding included, that are read together: a GPU is busy with these, and more take memory."""
+"""Maximum prompt tokens, including padding, that are read together. They keep a GPU busy; more only take memory."""
 
 PADDED = 2
-"""Groups are not joined if they had more than so many times the tokens then, because of the padding."""
+"""Groups are not joined if padding would make their tokens more than this many times as many."""
 
 MOST_GROUPS = 3
-"""Groups that take turns, because they cannot be joined. More rows wait until one is over: each group costs a run of
-the model, however few rows it has."""
+"""Maximum groups that take turns because they cannot be joined. Further rows wait until a group ends: each group costs
+a run of the model, however few rows it has."""
 
 
 class Engine:
@@ -42,15 +42,15 @@ class Engine:
         self._groups: deque[Group] = deque()
         self._closed = threading.Event()
         self.shrunk = ""
-        """Why batches are smaller than they were set; empty: they are not."""
+        """Why batches are smaller than configured; empty if they are not."""
 
     @property
     def busy(self) -> bool:
-        """Whether a row is still to be drawn."""
+        """Whether some row is unfinished."""
         return bool(self._waiting or self._groups)
 
     def close(self) -> None:
-        """End what runs with its next token."""
+        """Stop running rows at their next token."""
         self._closed.set()
 
     @property
@@ -58,12 +58,11 @@ class Engine:
         return self._closed.is_set()
 
     def turn(self, new: Iterable[Row]) -> list[Row]:
-        """Take rows in, run the group whose turn it is, and return the rows that are over, with what they have
-        drawn."""
+        """Accept new rows, run the next group, and return the finished rows with their samples."""
         over = self._turn(new)
         for row in over:
             if row.end is not None and not row.left:
-                row.drawn = row.sample()  # decoding takes its time, too: here, and not on the event loop
+                row.drawn = row.sample()  # decoding is slow: do it in this thread, not on the event loop
         return over
 
     def _turn(self, new: Iterable[Row]) -> list[Row]:
@@ -73,7 +72,7 @@ class Engine:
         drawn: Sequence[Row] = ()
         try:
             drawn = admitted = self._admitted()
-            # An encoder's padding is read once, and costs no step of the decoder.
+            # For an encoder padding hardly matters: it is read once, and costs no step of the decoder.
             for rows in chunks(admitted, float("inf") if self._loaded.encodes else PADDED):
                 self._add(begin(self._loaded, rows, share=self._share))
             if self._groups:
@@ -88,21 +87,21 @@ class Engine:
             return [*over, *self._smaller(drawn)]
 
     def _admitted(self) -> list[Row]:
-        """Rows that wait, in their order, as many as there is room for; one if nothing runs."""
+        """Take waiting rows in order, as many as there is room for; at least one if nothing runs."""
         rows = sum(len(group.rows) for group in self._groups)
         longest, tokens = 0, sum(group.tokens for group in self._groups)
-        found: list[Row] = []
+        admitted: list[Row] = []
         if len(self._groups) >= MOST_GROUPS:
-            return found
-        while self._waiting and rows + len(found) < self._batch:
+            return admitted
+        while self._waiting and rows + len(admitted) < self._batch:
             longest = max(longest, self._waiting[0].most_tokens)
-            if (rows or found) and tokens + (len(found) + 1) * longest > self._batch_tokens:
+            if (rows or admitted) and tokens + (len(admitted) + 1) * longest > self._batch_tokens:
                 break
-            found.append(self._waiting.popleft())
-        return found
+            admitted.append(self._waiting.popleft())
+        return admitted
 
     def _add(self, new: Group) -> None:
-        """Join it with a group of about its length, or let it run beside the others, in turns."""
+        """Join the group with one of similar length, or let it take turns with the other groups."""
         for group in self._groups if new.can_join else ():
             lengths = [group.ids.shape[1], new.ids.shape[1]]
             alone = len(group.rows) * lengths[0] + len(new.rows) * lengths[1]
@@ -112,7 +111,7 @@ class Engine:
         self._groups.append(new)
 
     def _smaller(self, drawn: Sequence[Row]) -> list[Row]:
-        """A GPU's memory was too small: all begin again, half as many side by side. Returns what cannot be drawn."""
+        """Recover from out of memory: restart all rows with half the batch size. Returns rows that cannot be drawn."""
         rows = [row for group in self._groups for row in group.rows]
         again = [*rows, *(row for row in drawn if row not in rows)]
         self._groups.clear()
@@ -123,7 +122,7 @@ class Engine:
             return again
         self._batch = max(1, min(self._batch, len(again)) // 2)
         self._batch_tokens = max(1, min(self._batch_tokens, sum(row.most_tokens for row in again)) // 2)
-        self.shrunk = f"out of memory: {self._batch} samples side by side from now on"
+        self.shrunk = f"out of memory: the batch size is {self._batch} samples from now on"
         for row in again:
             if not row.is_over:
                 row.restart()
@@ -132,17 +131,17 @@ class Engine:
 
 
 def chunks(rows: Sequence[Row], padded: float = PADDED) -> list[list[Row]]:
-    """Rows to be read together: by length, so that the longest prompt has at most `padded` times the tokens of the
-    shortest, and not too many. Rows with one prompt stay together: it is read once."""
-    found: list[list[Row]] = []
+    """Split rows into batches to be read together: sorted by length, so that the longest prompt has at most `padded`
+    times the tokens of the shortest, and limited in size. Rows with equal prompts stay together: it is read once."""
+    batches: list[list[Row]] = []
     prompts: set[tuple[int, ...]] = set()
     for row in sorted(rows, key=lambda row: (len(row.prompt), row.prompt)):
         length = len(row.prompt)
         new = row.prompt not in prompts
         full = (len(prompts) + 1) * length > FIRST_READ
-        if not found or (new and (full or length > padded * len(found[-1][0].prompt))):
-            found.append([])
+        if not batches or (new and (full or length > padded * len(batches[-1][0].prompt))):
+            batches.append([])
             prompts.clear()
-        found[-1].append(row)
+        batches[-1].append(row)
         prompts.add(row.prompt)
-    return found
+    return batches

@@ -1,4 +1,4 @@
-"""Rows that are drawn side by side: their tokens, left-padded, and the cache of what the model has read of them."""
+"""A batch of rows that are sampled together: their left-padded tokens and the model's key-value cache."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from node.llm.hub.rows import Row, all_over
 
 @dataclass
 class Group:
-    """Rows side by side. Make it with `begin`."""
+    """A batch of rows. Make it with `begin`."""
 
     loaded: Loaded
     rows: list[Row]
     ids: Tensor
-    """(rows, length): prompts with their answers; of an encoder-decoder model, the decoder's tokens."""
+    """(rows, length): prompts with their completions; for an encoder-decoder model, the decoder's tokens."""
     mask: Tensor
-    """(rows, length) where there is no padding; of an encoder-decoder model, of the encoder's tokens."""
+    """(rows, length): 1 where there is no padding; for an encoder-decoder model, the mask of the encoder's tokens."""
     noise: Noise
     cache: Any
-    """None: the model has a cache of its own kind, so the rows are drawn in one go."""
+    """None: the model has a special kind of cache, so one run draws whole completions."""
     encoded: Any = None
-    """What an encoder has made of the prompts."""
+    """The encoder's output for the prompts."""
 
     @property
     def can_join(self) -> bool:
-        """Whether the cache is one that rows can be added to, and padding taken from."""
+        """Whether rows can be added to the cache, and padding removed from it."""
         layers = getattr(self.cache, "layers", [])
         plain = all(type(layer) is DynamicLayer and layer.is_initialized for layer in layers)
         return self.encoded is None and bool(layers) and plain
 
     @property
     def tokens(self) -> int:
-        """Most tokens that its rows may come to, padding included."""
+        """Maximum tokens that its rows can reach, including padding."""
         return len(self.rows) * (self.mask.shape[1] + max((row.still for row in self.rows), default=0))
 
     def run(self, steps: int, closing: Callable[[], bool]) -> None:
-        """Draw tokens, at most `steps` for each row."""
+        """Sample up to `steps` tokens for each row."""
         steps = min(steps, max(row.still for row in self.rows)) if self.cache is not None else self._longest
         choosing = Choosing(self.rows, self.noise, self.ids.device)
         arguments: dict[str, Any] = {"input_ids": self.ids}
@@ -71,17 +71,16 @@ class Group:
         return max(row.still for row in self.rows)
 
     def drop_finished(self) -> list[Row]:
-        """Take out the rows that are over; what is left keeps no padding in vain."""
+        """Remove and return the finished rows, and remove padding that the others do not need."""
         over = [row for row in self.rows if row.is_over]
         if over and not all_over(self.rows):
-            kept = [index for index, row in enumerate(self.rows) if not row.is_over]
-            self._select(kept)
+            self._select([index for index, row in enumerate(self.rows) if not row.is_over])
         elif over:
             self.rows, self.cache = [], None
         return over
 
     def join(self, other: Group) -> None:
-        """Take the rows of another group in."""
+        """Add the rows of another group."""
         length = max(self.ids.shape[1], other.ids.shape[1])
         for group in (self, other):
             group._pad(length - group.ids.shape[1])
@@ -93,10 +92,11 @@ class Group:
             mine.keys = torch.cat([mine.keys, theirs.keys])
             mine.values = torch.cat([mine.values, theirs.values])
 
-    def _select(self, kept: Sequence[int]) -> None:
-        index = torch.tensor(kept, device=self.ids.device)
-        self.rows = [self.rows[each] for each in kept]
-        self.noise = self.noise.kept(kept)
+    def _select(self, remaining: Sequence[int]) -> None:
+        """Keep only the rows with these indices."""
+        index = torch.tensor(remaining, device=self.ids.device)
+        self.rows = [self.rows[each] for each in remaining]
+        self.noise = self.noise.selected(remaining)
         self.ids, self.mask = self.ids[index], self.mask[index]
         if self.encoded is not None:
             self.encoded = type(self.encoded)(self.encoded[0][index])
@@ -106,7 +106,7 @@ class Group:
             self._pad(-int(self.mask.argmax(1).min()))
 
     def _pad(self, width: int) -> None:
-        """Add columns of padding at the left; below 0, take some away."""
+        """Add columns of padding at the left; a negative width removes columns."""
         if width == 0:
             return
         self.ids = F.pad(self.ids, (width, 0), value=self.loaded.pad)
@@ -117,7 +117,7 @@ class Group:
 
 
 def begin(loaded: Loaded, rows: Sequence[Row], *, share: bool) -> Group:
-    """A group whose prompts are read, each once if `share`; only their last tokens are still to be read."""
+    """Make a group and read its prompts except for their last tokens; with `share`, each distinct prompt once."""
     rows = list(rows)
     prompts = list(dict.fromkeys(row.prompt for row in rows)) if share else [row.prompt for row in rows]
     places = [prompts.index(row.prompt) for row in rows] if share else list(range(len(rows)))
@@ -131,8 +131,8 @@ def begin(loaded: Loaded, rows: Sequence[Row], *, share: bool) -> Group:
         caches = (DynamicCache(config=loaded.model.config), DynamicCache(config=loaded.model.config))
         encoded = type(encoded)(encoded[0][index])
         return Group(loaded, rows, start, mask[index], noise, EncoderDecoderCache(*caches), encoded)
-    known = inspect.signature(loaded.model.forward).parameters
-    if "past_key_values" not in known or not loaded.model._supports_default_dynamic_cache():
+    parameters = inspect.signature(loaded.model.forward).parameters
+    if "past_key_values" not in parameters or not loaded.model._supports_default_dynamic_cache():
         return Group(loaded, rows, ids[index], mask[index], noise, None)
     cache = DynamicCache(config=loaded.model.config)
     if ids.shape[1] > 1:
@@ -143,19 +143,19 @@ def begin(loaded: Loaded, rows: Sequence[Row], *, share: bool) -> Group:
 
 
 def _read(model: Any, ids: Tensor, mask: Tensor, cache: DynamicCache) -> None:
-    """Put what the model reads into the cache."""
-    known = inspect.signature(model.forward).parameters
+    """Run the model on the tokens to fill the cache."""
+    parameters = inspect.signature(model.forward).parameters
     arguments: dict[str, Any] = {}
-    if "position_ids" in known:
+    if "position_ids" in parameters:
         arguments["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
-    if "logits_to_keep" in known:
+    if "logits_to_keep" in parameters:
         arguments["logits_to_keep"] = 1
     with torch.no_grad():
         model(input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **arguments)
 
 
 def padded(prompts: Sequence[Sequence[int]], pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Prompts as one tensor with padding at the left, and where there is none, (prompts, length) both."""
+    """Left-padded prompts and their mask (1 where there is no padding), both (prompts, length)."""
     length = max(map(len, prompts))
     ids = torch.tensor([[pad] * (length - len(prompt)) + list(prompt) for prompt in prompts], device=device)
     mask = torch.tensor([[0] * (length - len(prompt)) + [1] * len(prompt) for prompt in prompts], device=device)

@@ -1,4 +1,4 @@
-"""The packages that run models in this process, and the hub's snapshots. transformers itself is imported elsewhere."""
+"""Checks for the required packages, and finds or downloads the hub's snapshots. Does not import transformers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from node.model.hub.folders import ADAPTER_CONFIG, CONFIG
 
 
 def check(address: HubAddress) -> None:
-    """Whether the packages are installed, and local folders are what they should be. Raises BadModel."""
+    """Check that the packages are installed and that local folders hold what they should. Raises BadModel."""
     for package in ("transformers", "huggingface_hub", *(("peft",) if address.adapter else ())):
         if importlib.util.find_spec(package) is None:
-            raise BadModel(f"`{address}`: models in this process need the package `{package}`: {INSTALL}")
+            raise BadModel(f"`{address}`: models in this process need the package `{package}`; run {INSTALL}")
     for name, file in named(address):
         if folder := local_folder(name):
             _check_folder(folder, file, name)
 
 
 def named(address: HubAddress) -> list[tuple[str, str]]:
-    """The model, and the adapter if there is one: the name, and the file that its folder must have."""
+    """The name of the model, and of the adapter if there is one, each with the file that its folder must have."""
     return [(address.model, CONFIG), *([(address.adapter, ADAPTER_CONFIG)] if address.adapter else [])]
 
 
@@ -36,8 +36,8 @@ def _check_folder(folder: Path, file: str, name: str) -> None:
 
 
 def place_of(name: str, file: str, *, code: bool = False) -> Place:
-    """Where the files of a model or an adapter are; those of an id are downloaded if they are not here yet. `file`:
-    what the folder must have; `code`: with Python code. Raises BadModel."""
+    """Find the files of a model or an adapter; a hub id's files are downloaded if they are missing. `file`: the file
+    that the folder must have; `code`: also download Python code. Raises BadModel."""
     folder = local_folder(name)
     place = Place(folder) if folder else _snapshot(name, code)
     _check_folder(place.folder, file, name)
@@ -45,7 +45,7 @@ def place_of(name: str, file: str, *, code: bool = False) -> Place:
 
 
 def _snapshot(name: str, code: bool) -> Place:
-    """Raises BadModel."""
+    """The local snapshot of a hub id, downloaded if it is not complete. Raises BadModel."""
     from huggingface_hub.errors import LocalEntryNotFoundError
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -65,7 +65,7 @@ def _snapshot(name: str, code: bool) -> Place:
 
 
 def _downloaded(name: str, files: list[str], **arguments: Any) -> Path:
-    """Raises BadModel, LocalEntryNotFoundError for files that may not be downloaded."""
+    """Raises BadModel, and LocalEntryNotFoundError if files are missing and `local_files_only` is set."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -80,7 +80,7 @@ def _downloaded(name: str, files: list[str], **arguments: Any) -> Path:
         raise BadModel(f"hf:{name}: there is no such folder, and an id of the hub is written OWNER/NAME") from None
     except GatedRepoError:
         raise BadModel(
-            f"hf:{name}: its owner wants you to ask for it: do so on the model's page, then `hf auth login`"
+            f"hf:{name}: its owner grants access on request; request it on the model's page, then run `hf auth login`"
         ) from None
     except RepositoryNotFoundError:
         raise BadModel(f"hf:{name}: there is no such folder, and no such model on the hub (or a private one)") from None
@@ -88,26 +88,26 @@ def _downloaded(name: str, files: list[str], **arguments: Any) -> Path:
         if arguments:
             raise
         raise _unreachable(name, error) from None
-    except (OSError, ValueError) as error:  # no connection, no space, an answer that is none
+    except (OSError, ValueError) as error:  # no connection, no disk space, or an invalid response
         raise _unreachable(name, error) from None
 
 
 def _unreachable(name: str, error: Exception) -> BadModel:
     why = " ".join(str(error.__cause__ or error).split())[:200]
     return BadModel(
-        f"hf:{name}: there is no such folder, and the model cannot be downloaded ({why or type(error).__name__}): "
-        "name a folder, or download it where there is a network (`hf download`)"
+        f"hf:{name}: there is no such folder, and the model cannot be downloaded ({why or type(error).__name__}); "
+        "name a folder, or download it on a machine with a network (`hf download`)"
     )
 
 
 def weights_of(address: HubAddress) -> str:
-    """Names the weights of a model and its adapter: the commit of the hub's snapshot, or a digest of the folder. Files
-    of an id that are not here yet are downloaded. Raises BadModel."""
-    words = []
+    """The identity of the weights of a model and its adapter: the commit of the hub's snapshot, or a digest of the
+    folder. Missing files of a hub id are downloaded. Raises BadModel."""
+    parts = []
     for name, file in named(address):
         place = place_of(name, file)
         try:
-            words.append(place.commit[:12] or digest_of(place.folder))
+            parts.append(place.commit[:12] or digest_of(place.folder))
         except OSError as error:
             raise BadModel(f"hf:{name}: {error.filename} cannot be read ({error.strerror})") from None
-    return "+".join(words)
+    return "+".join(parts)

@@ -1,4 +1,4 @@
-"""Models, tokenizers and adapters into memory. What is wrong with one is told in one line, and never by a traceback."""
+"""Loads models, tokenizers and adapters into memory. Problems become one-line errors instead of tracebacks."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ from node.model.hub.folders import CONFIG
 from node.model.hub.registering import register
 
 WORDS = 300
-"""Characters of a library's message that people are shown."""
+"""Maximum characters of a library's message in an error."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model that is ready to draw."""
+    """A model that is ready to sample."""
 
     model: Any
     tokenizer: Any
     device: torch.device
-    """Of its inputs."""
+    """Device of its inputs."""
     ends: frozenset[int]
-    """Tokens that end an answer."""
+    """Ids of tokens that end a completion."""
     pad: int
     start: int
-    """The decoder's first token, of an encoder-decoder model."""
+    """First token of the decoder of an encoder-decoder model."""
     encodes: bool
-    """An encoder reads the prompt."""
+    """Whether the model has an encoder that reads the prompt."""
     context: int | None
-    """Tokens that it can read, prompt and answer together; None: no limit of its own."""
+    """Maximum tokens of prompt and completion together; None: the model has no limit."""
 
 
 def load(address: HubAddress, settings: HubSettings) -> Loaded:
-    """The model with its adapter, ready to draw. Files that are not here are downloaded. Raises BadModel."""
-    register()  # networks of ours that were exported need no code of their own here
+    """Load the model with its adapter. Missing files are downloaded. Raises BadModel."""
+    register()  # exported proofmesh networks then need no copied code
     with quiet():
         place = place_of(address.model, CONFIG, code=settings.trust_remote_code)
         name, folder = f"hf:{address.model}", place.folder
@@ -73,8 +73,8 @@ def load(address: HubAddress, settings: HubSettings) -> Loaded:
 
 
 def load_shape(address: HubAddress, settings: HubSettings) -> Loaded:
-    """The same without weights: the tensors are on torch's `meta` device, so that a model of any size takes no memory.
-    An adapter is left out. Raises BadModel."""
+    """Load the model without weights: its tensors are on torch's `meta` device, so that any size takes no memory.
+    Adapters are ignored. Raises BadModel."""
     register()
     with quiet():
         name, folder = f"hf:{address.model}", place_of(address.model, CONFIG, code=settings.trust_remote_code).folder
@@ -90,7 +90,7 @@ def load_shape(address: HubAddress, settings: HubSettings) -> Loaded:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Loading without the libraries' own words: what matters of them is told by us."""
+    """Silence the libraries' messages while loading; our errors contain the important ones."""
     before = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.CRITICAL)
     shown = transformers_logging.is_progress_bar_enabled()
@@ -106,24 +106,24 @@ def quiet() -> Iterator[None]:
 
 
 def _config(name: str, folder: Path, settings: HubSettings) -> Any:
-    """Raises BadModel."""
+    """Read and check the model's configuration. Raises BadModel."""
     read = read_config(folder, CONFIG, name)
     kind, classes = read.get("model_type"), read.get("architectures") or []
     if not isinstance(kind, str | None):
-        raise BadModel(f"{name}: model_type in config.json is no text: {kind!r}")
+        raise BadModel(f"{name}: model_type in config.json must be text, not {kind!r}")
     if not isinstance(classes, list) or not all(isinstance(each, str) for each in classes):
-        raise BadModel(f"{name}: architectures in config.json is no list of names: {classes!r}")
+        raise BadModel(f"{name}: architectures in config.json must be a list of names, not {classes!r}")
     needs_code = bool(read.get("auto_map")) and kind not in CONFIG_MAPPING
     if needs_code and not settings.trust_remote_code:
         raise BadModel(
-            f"{name}: the model needs Python code of its own, which can do whatever you can; once you have read it, "
-            "allow it with --models.hf.trust-remote-code"
+            f"{name}: the model needs its own Python code, which runs with all your permissions; read it, then allow "
+            "it with --models.hf.trust-remote-code"
         )
     if not needs_code and kind not in CONFIG_MAPPING:
         raise BadModel(f"{name}: config.json names a model_type that transformers does not know: `{kind}`")
     if not needs_code and not (_is_causal(read) or _is_seq2seq(read)):
-        what = ", ".join(classes or [str(kind)])
-        raise BadModel(f"{name}: a {what} writes no text; a language model is causal or sequence to sequence")
+        architecture = ", ".join(classes or [str(kind)])
+        raise BadModel(f"{name}: {architecture} does not generate text; choose a causal or sequence-to-sequence model")
     try:
         return AutoConfig.from_pretrained(folder, trust_remote_code=settings.trust_remote_code, local_files_only=True)
     except Exception as error:
@@ -139,7 +139,7 @@ def _is_seq2seq(read: Mapping[str, Any]) -> bool:
 
 
 def _is_of(read: Mapping[str, Any], mapping: Mapping[str, Any]) -> bool:
-    """Whether a configuration names a class of these, or none at all where its type has one."""
+    """Whether a configuration names one of these classes, or names none and its type has one of them."""
     classes = read.get("architectures")
     if not classes:
         return read["model_type"] in mapping
@@ -147,23 +147,23 @@ def _is_of(read: Mapping[str, Any], mapping: Mapping[str, Any]) -> bool:
 
 
 def _tokenizer(name: str, folder: Path, settings: HubSettings) -> Any:
-    """Raises BadModel."""
+    """Load the tokenizer, and check that it works. Raises BadModel."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=settings.trust_remote_code, local_files_only=True
         )
-        # What its file says of padding and truncation is taken back now: not while another thread decodes.
+        # The first call resets the padding and truncation set in its file. Later calls may run while a thread decodes.
         if not tokenizer("x y")["input_ids"]:
-            raise ValueError("it makes nothing of a text")
+            raise ValueError("it gives no tokens for a text")
     except Exception as error:
         missing = [file for file in ("tokenizer.json", "tokenizer_config.json") if not (folder / file).is_file()]
         why = f"the folder has no {' and no '.join(missing)}" if len(missing) == 2 else in_a_line(error)
-        raise BadModel(f"{name}: no tokenizer: {why}; save the model's own beside it") from error
+        raise BadModel(f"{name}: no tokenizer: {why}; save the model's tokenizer in the folder") from error
     return tokenizer
 
 
 def _device(text: str) -> dict[str, Any]:
-    """Where the weights go, as `from_pretrained` takes it. Raises BadModel."""
+    """The device of the weights, as an argument of `from_pretrained`. Raises BadModel."""
     if text == "auto":
         gpus = torch.cuda.device_count()
         return {"device_map": "auto" if gpus > 1 else "cuda" if gpus else "cpu"}
@@ -171,21 +171,21 @@ def _device(text: str) -> dict[str, Any]:
     try:
         device = torch.device(text)
     except RuntimeError:
-        raise BadModel(f"{flag}: there is no such device; there are auto, cpu, cuda, cuda:1") from None
+        raise BadModel(f"{flag}: there is no such device; write auto, cpu, cuda, or cuda:1") from None
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise BadModel(f"{flag}: PyTorch sees {torch.cuda.device_count()} GPUs on this machine")
     return {"device_map": str(device)}
 
 
 def _model(name: str, folder: Path, config: Any, settings: HubSettings, where: Mapping[str, Any]) -> Any:
-    """Raises BadModel."""
+    """Load the weights. Raises BadModel."""
     dtype = settings.dtype
     if dtype == "auto" and where["device_map"] == "cpu":
         dtype = "float32"  # few CPUs are fast at 16 bits
     seq2seq = bool(config.is_encoder_decoder)
     kind: Any = AutoModelForSeq2SeqLM if seq2seq else AutoModelForCausalLM
     try:
-        model, told = kind.from_pretrained(
+        model, loading_info = kind.from_pretrained(
             folder,
             config=config,
             dtype=dtype,
@@ -204,17 +204,17 @@ def _model(name: str, folder: Path, config: Any, settings: HubSettings, where: M
         if "not enough memory" in str(error) or "can't allocate memory" in str(error):
             raise BadModel(f"{name}: out of memory: {_size(folder)} of weights do not fit") from error
         raise BadModel(f"{name}: the weights cannot be read: {in_a_line(error)}") from error
-    _check_complete(name, told)
+    _check_complete(name, loading_info)
     return model.eval()
 
 
-def _check_complete(name: str, told: Mapping[str, Any]) -> None:
-    """transformers fills what is missing with random numbers. Raises BadModel."""
-    wrong = [*told.get("missing_keys", ()), *(each[0] for each in told.get("mismatched_keys", ()))]
+def _check_complete(name: str, loading_info: Mapping[str, Any]) -> None:
+    """Check that all weights were loaded: transformers fills missing ones with random numbers. Raises BadModel."""
+    wrong = [*loading_info.get("missing_keys", ()), *(each[0] for each in loading_info.get("mismatched_keys", ()))]
     if wrong:
         raise BadModel(
-            f"{name}: the weights are not those of config.json: {len(wrong)} tensors are missing or have another "
-            f"shape, such as {min(wrong)}"
+            f"{name}: the weights do not match config.json: {len(wrong)} tensors are missing or have another shape, "
+            f"such as {min(wrong)}"
         )
 
 
@@ -224,7 +224,7 @@ def _size(folder: Path) -> str:
 
 
 def _ready(name: str, model: Any, tokenizer: Any) -> Loaded:
-    """Raises BadModel."""
+    """Collect the special tokens and the context length. Raises BadModel."""
     own = model.generation_config
     ends = {end for source in (own, model.config, tokenizer) for end in _ids(getattr(source, "eos_token_id", None))}
     pads = [*_ids(tokenizer.pad_token_id), *_ids(own.pad_token_id), *sorted(ends), 0]
@@ -232,7 +232,7 @@ def _ready(name: str, model: Any, tokenizer: Any) -> Loaded:
     starts = [*_ids(own.decoder_start_token_id), *_ids(getattr(model.config, "decoder_start_token_id", None))]
     if encodes and not starts:
         raise BadModel(f"{name}: config.json has no decoder_start_token_id")
-    # Its temperature, penalties and lengths would be taken where a request names none. Rows end by themselves.
+    # The model's own temperature, penalties and lengths would apply to requests without them. Rows end individually.
     model.generation_config = GenerationConfig(
         do_sample=False,
         pad_token_id=pads[0],
@@ -247,7 +247,7 @@ def _ready(name: str, model: Any, tokenizer: Any) -> Loaded:
 
 
 def _is_relative(config: Any) -> bool:
-    """T5 and its like know distances alone: no length is too long for them."""
+    """Whether positions are relative, as in T5: such models have no maximum length."""
     return getattr(config, "relative_attention_num_buckets", None) is not None
 
 
@@ -256,6 +256,6 @@ def _ids(value: int | list[int] | None) -> list[int]:
 
 
 def in_a_line(error: BaseException) -> str:
-    """What a library says, short and in one line."""
+    """A library's error message, shortened to one line."""
     text = " ".join(str(error).split())
     return text[:WORDS] or type(error).__name__

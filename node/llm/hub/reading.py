@@ -1,4 +1,4 @@
-"""Prompts as the model's tokens, and its tokens as text."""
+"""Encodes prompts as the model's tokens, and decodes its tokens to text."""
 
 from __future__ import annotations
 
@@ -30,39 +30,39 @@ class Reader:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise SamplerError(f"{self._name} was not asked: the prompt is no text ({error.reason})") from None
+            raise SamplerError(f"{self._name}: the prompt is not valid text ({error.reason})") from None
         ids = self._chat(prompt) if prompt.messages else self._raw(prompt.text)
         if not ids:
-            raise SamplerError(f"{self._name} was not asked: the prompt has no tokens")
+            raise SamplerError(f"{self._name}: the prompt has no tokens")
         return tuple(ids)
 
-    def room(self, prompt: int, wanted: int) -> int:
-        """Tokens of an answer to a prompt of so many. A model with a context too small for both leaves half of it to
-        prompts. Raises ContextExceeded."""
+    def room(self, prompt: int, requested: int) -> int:
+        """Maximum tokens of a completion of a prompt with `prompt` tokens. If the model's context is too small for
+        both, half of it is reserved for prompts. Raises ContextExceeded."""
         if self._context is None:
-            return wanted
+            return requested
         if self._encodes:
             if prompt > self._context:
                 raise self._too_long(prompt, self._context)
-            return min(wanted, self._context - 1)
-        room = min(wanted, max(1, self._context // 2))
+            return min(requested, self._context - 1)
+        room = min(requested, max(1, self._context // 2))
         if prompt > self._context - room:
             raise self._too_long(prompt, self._context - room)
         return room
 
     def _too_long(self, tokens: int, most: int) -> ContextExceeded:
         return ContextExceeded(
-            f"{self._name}: the prompt has {tokens:,} tokens, and the model's context of {self._context:,} leaves it "
-            f"{most:,}"
+            f"{self._name}: the prompt has {tokens:,} tokens, but at most {most:,} of the model's context of "
+            f"{self._context:,} are for the prompt"
         )
 
     def stop_tokens(self, stop: Collection[str]) -> frozenset[int]:
-        """Stop texts that are a special token: decoded text leaves these out."""
+        """Ids of stop texts that are special tokens, which do not occur in decoded text."""
         special = {token.content: at for at, token in self._tokenizer.added_tokens_decoder.items() if token.special}
         return frozenset(special[text] for text in stop if text in special)
 
     def decode(self, ids: list[int]) -> str:
-        """Without special tokens, and with white space as it is."""
+        """Decode without special tokens; white space is unchanged."""
         if self._backend is not None:
             return str(self._backend.decode(ids, skip_special_tokens=True))
         return str(self._tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
@@ -70,15 +70,15 @@ class Reader:
     def _raw(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer(text)["input_ids"]
         if not self._encodes:
-            while len(ids) > 1 and ids[-1] in self._ends:  # some tokenizers end every text
+            while len(ids) > 1 and ids[-1] in self._ends:  # some tokenizers append an end token to every text
                 ids = ids[:-1]
         begin = self._tokenizer.bos_token_id
-        if len(ids) > 1 and begin is not None and ids[0] == ids[1] == begin:  # the text has it, too
+        if len(ids) > 1 and begin is not None and ids[0] == ids[1] == begin:  # the text itself also begins with bos
             ids = ids[1:]
         return ids if ids or begin is None else [begin]
 
     def _chat(self, prompt: Prompt) -> list[int]:
-        """By the tokenizer's own chat template, or else the family's. Raises SamplerError."""
+        """Encode a conversation with the tokenizer's chat template, or else the family's. Raises SamplerError."""
         if self._tokenizer.chat_template:
             messages = [{"role": each.role, "content": each.content} for each in prompt.messages]
             try:
@@ -93,6 +93,6 @@ class Reader:
             except TemplateError as error:
                 raise SamplerError(f"{self._name}: {error}") from error
         raise SamplerError(
-            f"{self._name}: the prompt is a conversation, and neither the model's tokenizer has a chat template nor "
-            f"the template `{self._template.name if self._template else 'none'}` a [chat_text]"
+            f"{self._name}: the prompt is a conversation, but the model's tokenizer has no chat template; name a "
+            f"template with [chat_text] instead of `{self._template.name if self._template else 'none'}`"
         )

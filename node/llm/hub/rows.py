@@ -1,4 +1,4 @@
-"""One sample while it is drawn: its tokens, and when it ends. Pure: knows no tensor."""
+"""The state of one sample while it is drawn: its tokens, and when it ends. Pure, without tensors."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from node.llm.sampling import Decoding, Sample, Token
 
 
 class End(Enum):
-    """Why a sample is over."""
+    """Why a sample ended."""
 
     FINISHED = auto()
-    """The model ended it."""
+    """The model produced an end token."""
     STOPPED = auto()
-    """A stop text."""
+    """A stop text occurred."""
     LENGTH = auto()
 
 
 @dataclass(eq=False)
 class Row:
-    """One sample: what decides it, and its tokens so far."""
+    """One sample: its inputs, and its tokens so far."""
 
     prompt: tuple[int, ...]
     decoding: Decoding
     seed: int
     ends: Collection[int]
-    """Tokens that end it."""
+    """Ids of the end tokens."""
     decode: Decode
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     end: End | None = None
     left: bool = False
-    """Nobody waits for it any more."""
+    """The caller has stopped waiting for it."""
     error: str = ""
     """Why it could not be drawn."""
     drawn: Sample | None = None
-    """Once it is over, and not left."""
+    """The sample, once it has ended and if its caller waits."""
     _pieces: list[str] = field(default_factory=list)
     _text: str = ""
     _texts: TokenTexts | None = None
@@ -49,16 +49,16 @@ class Row:
 
     @property
     def most_tokens(self) -> int:
-        """Of its prompt and its answer."""
+        """Maximum tokens of the prompt and the completion together."""
         return len(self.prompt) + self.decoding.max_tokens
 
     @property
     def still(self) -> int:
-        """Tokens that it may still get."""
+        """Remaining tokens up to the limit."""
         return self.decoding.max_tokens - len(self.tokens)
 
     def take(self, token: int, logprob: float) -> None:
-        """The next token, unless it is over."""
+        """Add the next token, unless the row has ended."""
         if self.is_over:
             return
         self.tokens.append(token)
@@ -71,19 +71,19 @@ class Row:
             self.end = End.LENGTH
 
     def restart(self) -> None:
-        """Forget what was drawn: drawn again, it is the same."""
+        """Forget the drawn tokens. Drawing again with the same seed gives the same ones."""
         self.tokens, self.logprobs, self._pieces = [], [], []
         self.end, self._text, self._texts = None, "", None
 
     def sample(self) -> Sample:
-        """What was drawn, once it is over."""
+        """The sample, once the row has ended."""
         finished = self.end is End.FINISHED
         for token in self.tokens[len(self._pieces) : len(self.tokens) - finished]:
             self._push(token)
         if self._texts is not None and self.end is not End.STOPPED:
-            rest = self._texts.rest()
-            self._pieces[-1] += rest
-            self._text += rest
+            remaining_text = self._texts.rest()
+            self._pieces[-1] += remaining_text
+            self._text += remaining_text
         pieces = [*self._pieces, *([""] if finished else [])]
         text = self._text[: self._stop_at(0)]
         tokens = []
@@ -106,11 +106,11 @@ class Row:
         return self._stop_at(max(0, len(self._text) - len(piece) - longest)) is not None
 
     def _stop_at(self, begin: int) -> int | None:
-        """Where the first stop text is; None: there is none."""
-        found = [at for at in (self._text.find(stop, begin) for stop in self.decoding.stop) if at >= 0]
-        return min(found, default=None)
+        """Position of the first stop text; None if there is none."""
+        positions = [at for at in (self._text.find(stop, begin) for stop in self.decoding.stop) if at >= 0]
+        return min(positions, default=None)
 
 
 def all_over(rows: Sequence[Row]) -> bool:
-    """Whether nothing is left to draw."""
+    """Whether all rows have ended."""
     return all(row.is_over for row in rows)

@@ -1,10 +1,10 @@
-"""A language model that runs in this process: requests of many searches, drawn side by side by one thread.
+"""Samples from a language model in this process. One thread draws the samples of many searches in batches.
 
     async with open_hub(parse_hub_address("hf:ByteDance-Seed/BFS-Prover-V1-7B"), HubSettings()) as sampler:
         samples = await sampler.sample(Prompt(text), 8, seed, Decoding())
 
-Equal arguments give equal samples, whatever is asked beside them: each sample has a random generator of its own. Only
-the rounding of floats depends on what is beside it, so that once in a long while another token is the likeliest.
+Equal arguments give equal samples, whatever else is in the batch, because each sample has a separate random generator.
+Only floating-point rounding depends on the batch, so that very rarely a different token becomes the likeliest.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from node.llm.templates import Template
 from node.llm.usage import Usage
 
 Note = Callable[[str], None]
-"""Hears what a person should know of the model."""
+"""Receives messages about the model for the user."""
 
 
 class HubSampler:
-    """`node.llm.sampling.OpenedModel` by transformers in this process. Make it with `open_hub`."""
+    """`node.llm.sampling.OpenedModel` with transformers in this process. Make it with `open_hub`."""
 
     def __init__(
         self, address: HubAddress, loaded: Loaded, settings: ModelSettings, template: Template | None, note: Note
@@ -54,13 +54,13 @@ class HubSampler:
         self._runner = asyncio.create_task(self._run())
 
     async def sample(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
-        """`count` samples. At temperature 0 one, because all would be equal; or what a beam search finds, for families
-        that are published with one.
+        """Draw `count` samples. At temperature 0 it is one, because all would be equal, or the results of a beam search
+        for families that are published with one.
 
-        Raises SamplerError, and its ContextExceeded.
+        Raises SamplerError, and its subclass ContextExceeded.
         """
         with self.usage.request() as request:
-            request.outcome = Outcome.REFUSED  # unless it turns out otherwise
+            request.outcome = Outcome.REFUSED  # replaced below on success
             try:
                 ids = self._reader.ids(prompt)
                 decoding = replace(decoding, max_tokens=self._reader.room(len(ids), decoding.max_tokens))
@@ -84,14 +84,14 @@ class HubSampler:
         try:
             await self._over(rows)
         finally:
-            for row in rows:  # whoever asked may have ended meanwhile
+            for row in rows:  # if the caller was cancelled, the engine need not finish its rows
                 row.left = True
         if error := self.trouble or next((row.error for row in rows if row.error), ""):
             raise SamplerError(f"{self._name}: {error}")
         return [row.drawn for row in rows if row.drawn is not None]
 
     async def _over(self, rows: Sequence[Row]) -> None:
-        """Wait until rows are over. Raises SamplerError: nothing is drawn any more."""
+        """Wait until all rows have ended. Raises SamplerError if the sampler has stopped."""
         if self._runner.done():
             raise SamplerError(f"{self._name}: {self.trouble or 'it is closed'}")
         events = {row: asyncio.Event() for row in rows}
@@ -109,11 +109,11 @@ class HubSampler:
         """Raises SamplerError."""
         left = False
 
-        def unwanted() -> bool:
+        def is_cancelled() -> bool:
             return left or self._engine.closed
 
         searching = partial(
-            beams.search, self._loaded, ids, count, self._width, decoding, self._reader.decode, unwanted
+            beams.search, self._loaded, ids, count, self._width, decoding, self._reader.decode, is_cancelled
         )
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, searching)
@@ -129,7 +129,7 @@ class HubSampler:
             left = True
 
     async def _run(self) -> None:
-        """Let the thread draw while there is something to draw."""
+        """Run the thread's turns while there are rows to draw."""
         loop = asyncio.get_running_loop()
         try:
             while True:
@@ -143,7 +143,7 @@ class HubSampler:
                             self._waiting[row].set()
                     if self._engine.shrunk != shrunk:
                         self._note(f"{self._name}: {self._engine.shrunk}")
-        except Exception as error:  # what a GPU or a model's own code does wrong has no type of its own
+        except Exception as error:  # errors of a GPU or of a model's own code have no common type
             self.trouble = f"the model failed: {in_a_line(error)}"
         finally:
             self.trouble = self.trouble or "it is closed"
@@ -151,7 +151,7 @@ class HubSampler:
                 event.set()
 
     async def close(self) -> None:
-        """End what runs, with its next token, and let the thread go."""
+        """Stop running rows at their next token, and end the thread."""
         self._engine.close()
         self._runner.cancel()
         with suppress(asyncio.CancelledError):
@@ -167,8 +167,8 @@ async def open_hub(
     template: Template | None = None,
     note: Note = lambda text: None,
 ) -> AsyncIterator[HubSampler]:
-    """A sampler over a model in this process, for as long as the block lasts. `template`: for conversations where the
-    tokenizer has no chat template, and for the width of beams. `note` hears of batches that become smaller.
+    """A sampler over a model in this process, for the duration of the block. `template` gives the form of conversations
+    if the tokenizer has no chat template, and the width of beams. `note` receives messages about reduced batches.
 
     Raises BadModel.
     """

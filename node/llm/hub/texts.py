@@ -1,56 +1,56 @@
-"""Tokens as parts of a text, one after the other. Pure."""
+"""Decodes sampled tokens one by one into pieces of text. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 Decode = Callable[[list[int]], str]
-"""Token ids to text, special tokens left out."""
+"""Converts token ids to text without special tokens."""
 
 CONTEXT = 5
-"""Tokens of the prompt that the first ones of a sample are decoded behind: some tokenizers leave a space at the
-beginning of a text out."""
+"""Prompt tokens decoded before the first tokens of a sample: some tokenizers drop a space at the start of a text."""
 
 PARTIAL = "\N{REPLACEMENT CHARACTER}"
-"""What a decoder writes for bytes that are no whole character."""
+"""The decoder's output for bytes of an incomplete character."""
 
 PENDING = 8
-"""Tokens whose bytes may wait for the end of their character: it has four at most, so more of them are no text."""
+"""Maximum tokens that wait for the rest of a character. A character has at most four bytes, so more tokens than this
+are not valid text."""
 
 
 class TokenTexts:
-    """The text of a sample while its tokens arrive: each gets the characters that it completes.
+    """Incremental decoding of a sample: each token gets the characters that it completes.
 
-    As in vLLM (detokenize_incrementally): a few tokens are decoded with the new one and without it, and the difference
-    is the new one's. A token that ends within a character gets nothing, and the one that completes it all of it.
+    As in vLLM (detokenize_incrementally), the last few tokens are decoded with and without the new token. The
+    difference is the new token's text. The token that completes a character gets all of it, and earlier ones nothing.
     """
 
     def __init__(self, decode: Decode, prompt: Sequence[int]) -> None:
         self._decode = decode
         self._ids = list(prompt[-CONTEXT:])
-        self._told = len(self._ids)
-        """Tokens whose text is told."""
+        self._emitted = len(self._ids)
+        """Number of ids whose text was returned."""
         self._before = decode(self._ids)
-        """What `_ids` up to there give."""
+        """The text of those ids."""
 
     def push(self, token: int) -> str:
-        """The text that a token adds."""
+        """Add a token; returns the text that it completes."""
         self._ids.append(token)
         text = self._decode(self._ids)
         if len(text) <= len(self._before):
             return ""
-        if text.endswith(PARTIAL) and len(self._ids) - self._told < PENDING:
+        if text.endswith(PARTIAL) and len(self._ids) - self._emitted < PENDING:
             return ""
-        return self._tell(text)
+        return self._emit(text)
 
     def rest(self) -> str:
-        """What is left at the end: the beginning of a character."""
+        """The remaining text at the end: an incomplete character."""
         text = self._decode(self._ids)
-        return self._tell(text) if len(text) > len(self._before) else ""
+        return self._emit(text) if len(text) > len(self._before) else ""
 
-    def _tell(self, text: str) -> str:
+    def _emit(self, text: str) -> str:
         piece = text[len(self._before) :]
-        self._ids = self._ids[self._told :]
-        self._told = len(self._ids)
+        self._ids = self._ids[self._emitted :]
+        self._emitted = len(self._ids)
         self._before = self._decode(self._ids)
         return piece

@@ -1,1 +1,1 @@
-"""Networks of ours in Hugging Face's format, and back."""
+"""Converts proofmesh's own networks to Hugging Face's format and back."""

@@ -1,4 +1,4 @@
-"""The model card of an exported network."""
+"""Writes the model card of an exported network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ tags: [lean4, theorem-proving, proofmesh]
 # A network of proofmesh
 
 It reads a proof state of Lean 4 and writes the next tactic; its value head estimates how many steps are left. It was
-trained by proofmesh, a theorem prover in the manner of AlphaProof, and exported after {step:,} training steps by
+trained by proofmesh, a theorem prover in the style of AlphaProof, and exported after {step:,} training steps by
 `proofmesh models export`. {evaluation}
 
 ## Architecture
@@ -43,11 +43,11 @@ proofmesh renames both ways (template `proofmesh`):
     print(model(**prompt).value[0, -1])         # minus the expected number of remaining steps
     print(tokenizer.decode(model.generate(**prompt, max_new_tokens=32)[0], skip_special_tokens=True))
 
-The tokenizer reads special tokens wherever a text spells them. A state that spells one must not reach it as it is:
-proofmesh puts a space into it.
+The tokenizer reads text such as `<|eos|>` as a special token. Change such text in a state before encoding it:
+proofmesh inserts a space.
 
-`proofmesh models import FOLDER CHECKPOINT` makes a checkpoint of proofmesh of this folder again, also after it was
-trained on with transformers.
+`proofmesh models import FOLDER CHECKPOINT` converts this folder back to a proofmesh checkpoint, also after further
+training with transformers.
 
 ## Training configuration
 
@@ -58,7 +58,7 @@ trained on with transformers.
 
 
 def card(model: Transformer, step: int, training: Mapping[str, Any], evaluation: str) -> str:
-    """README.md of a network."""
+    """The text of a network's README.md."""
     config = model.config
     numbers = {name: value for name, value in vars(config).items() if isinstance(value, int)}
     return _CARD.format(
@@ -72,7 +72,7 @@ def card(model: Transformer, step: int, training: Mapping[str, Any], evaluation:
 
 
 def without_paths(value: Any) -> Any:
-    """A configuration without the paths of the machine that it was used on: a card is for everybody."""
+    """Replace the paths in a configuration, because cards are published."""
     if isinstance(value, dict):
         return {key: without_paths(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -82,10 +82,10 @@ def without_paths(value: Any) -> Any:
 
 def _options(model: Transformer) -> str:
     config = model.config
-    found = [
+    options = [
         f"sliding window {config.window} (all but every {config.full_every}th layer and the last)"
         * bool(config.window),
         f"logits softly capped at {config.softcap:g}" * bool(config.softcap),
         "embedding and output matrix tied" * config.tied,
     ]
-    return "".join(f", {each}" for each in found if each)
+    return "".join(f", {each}" for each in options if each)

@@ -1,5 +1,7 @@
-"""Shape of a proofmesh network as transformers reads it. Every exported folder holds this file: it imports transformers
-and nothing of proofmesh."""
+"""The configuration of a proofmesh network for transformers.
+
+Every exported folder has a copy of this file, so it imports only transformers and nothing of proofmesh.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from transformers import PreTrainedConfig
 
 
 class ProofmeshConfig(PreTrainedConfig):
-    """A decoder for Lean tactics with a value: see `modeling_proofmesh`. Keys are named as in Llama and Gemma 2."""
+    """A decoder for Lean tactics with a value head (`modeling_proofmesh`). Keys are named as in Llama and Gemma 2."""
 
     model_type = "proofmesh"
     keys_to_ignore_at_inference = ["past_key_values", "value_logits", "value"]  # noqa: RUF012 - transformers' own way
@@ -22,16 +24,16 @@ class ProofmeshConfig(PreTrainedConfig):
     num_key_value_heads: int = 4
     max_position_embeddings: int = 512
     value_bins: int = 64
-    """Bin b of the value head is b remaining steps, the last one "at least"."""
+    """Bin b of the value head is b remaining steps; the last bin means "at least"."""
     rope_theta: float = 10_000.0
     final_logit_softcapping: float | None = None
-    """Logits are cap * tanh(logits / cap); None: as they are."""
+    """Logits become cap * tanh(logits / cap); None: no cap."""
     sliding_window: int | None = None
-    """Tokens that a layer with sliding attention sees, its own included."""
+    """Tokens that a layer with sliding attention sees, including the current one."""
     full_every: int = 4
-    """With a window: layers number `full_every`, twice that, ... and the last one see all."""
+    """With a window: every `full_every`-th layer and the last layer see all tokens."""
     layer_types: list[str] | None = None
-    """`sliding_attention` or `full_attention` for each layer; by default as `full_every` says."""
+    """`sliding_attention` or `full_attention` for each layer; by default derived from `full_every`."""
     use_cache: bool = True
     tie_word_embeddings: bool = False
     pad_token_id: int | None = 0

@@ -1,4 +1,4 @@
-"""Writes a network of ours as a folder in Hugging Face's format."""
+"""Writes one of our networks as a folder in Hugging Face's format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from node.model.trained import PROOFS_KEY
 from node.model.transformer import Transformer
 
 TEMPLATE = "proofmesh"
-"""The family of prompts (`node/llm/families`) that exported networks are asked in."""
+"""The prompt template (in `node/llm/families`) of exported networks."""
 
 AUTO_MAP = {
     "AutoConfig": "configuration_proofmesh.ProofmeshConfig",
@@ -36,24 +36,24 @@ CODE = ("configuration_proofmesh.py", "modeling_proofmesh.py")
 
 
 class NotExportable(ValueError):
-    """A network that Hugging Face's format has no place for; the text says why."""
+    """A network that Hugging Face's format cannot represent; the text says why."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a network comes from, for its card and for the way back."""
+    """The origin of a network, for its card and for importing it again."""
 
     step: int = 0
     training: Mapping[str, Any] = field(default_factory=dict)
     """The configuration of the run that trained it."""
     evaluation: str = ""
-    """What is known of how much it proves, in a sentence."""
+    """A sentence with its evaluation result; may be empty."""
 
 
 def export(model: Transformer, tokenizer: Tokenizer, out: Path, origin: Origin, *, force: bool = False) -> None:
-    """Write the folder: weights, configuration, tokenizer, the code of the architecture, a model card.
+    """Write the folder: weights, configuration, tokenizer, model code and model card.
 
-    Raises NotExportable; FolderExists; OSError: disk full, read-only.
+    Raises NotExportable, FolderExists, and OSError (disk full, read-only).
     """
     try:
         shape = hub_shape(model.config)
@@ -83,7 +83,7 @@ def export(model: Transformer, tokenizer: Tokenizer, out: Path, origin: Origin, 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' bars: our networks are written in a moment."""
+    """Hide transformers' progress bars: writing one of our networks takes only a moment."""
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:

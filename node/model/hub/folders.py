@@ -1,4 +1,4 @@
-"""Folders of models that are written whole: nobody ever reads half of one."""
+"""Writes model folders atomically, so that no reader sees an incomplete one."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from common.files import sync
 
 
 class FolderExists(ValueError):
-    """There is something in the place of what should be written; the text says where, and what to do."""
+    """The output path already exists; the text says where, and what to do."""
 
 
 CONFIG = "config.json"
-"""Of a model in Hugging Face's format."""
+"""Configuration file of a model in Hugging Face's format."""
 ADAPTER_CONFIG = "adapter_config.json"
-"""Of a LoRA adapter."""
+"""Configuration file of a LoRA adapter."""
 
 MODEL_FILES = (CONFIG, ADAPTER_CONFIG)
 """A folder with one of these holds a model or an adapter in Hugging Face's format."""
 
 
 def check_free(out: Path, *, force: bool, holds: Sequence[str] = MODEL_FILES) -> None:
-    """Raises FolderExists: something is there and may not be replaced, or is no folder. `holds`: a folder without any
-    of these files is not replaced, unless it is empty: it is no model, and may be somebody's work."""
+    """Check that `out` may be written. A non-empty folder without any of the files `holds` is never replaced, because
+    it may be other work of the user's. Raises FolderExists if `out` exists and may not be replaced."""
     if not out.exists():
         return
     if not out.is_dir():
-        raise FolderExists(f"{out} is there already: it is no folder")
+        raise FolderExists(f"{out} exists and is not a folder; name another folder")
     if not force:
-        raise FolderExists(f"{out} is there already: name another folder, or replace it with --force")
+        raise FolderExists(f"{out} exists already; name another folder, or replace it with --force")
     if any(out.iterdir()) and not any((out / name).is_file() for name in holds):
         raise FolderExists(
-            f"{out} holds something else (no {' and no '.join(holds)}), which --force does not replace: name another "
+            f"{out} holds other files (no {' and no '.join(holds)}), which --force does not replace; name another "
             "folder"
         )
 
 
 @contextmanager
 def written_folder(out: Path, *, force: bool = False) -> Iterator[Path]:
-    """Give a folder beside `out`; when the block ends well, it becomes `out`. `force`: an old one is replaced.
+    """Yield a temporary folder that is renamed to `out` if the block succeeds. `force`: replace an existing folder.
 
-    Raises FolderExists; OSError: disk full, read-only.
+    Raises FolderExists, and OSError (disk full, read-only).
     """
     check_free(out, force=force)
     out = out.absolute()
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     out.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(part, ignore_errors=True)  # of a process with this id that was killed
+    shutil.rmtree(part, ignore_errors=True)  # left by a killed process with the same id
     part.mkdir()
     try:
         yield part

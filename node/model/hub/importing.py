@@ -1,4 +1,4 @@
-"""Reads a network of ours back out of a folder in Hugging Face's format, where somebody may have trained it on."""
+"""Reads one of our networks from a folder in Hugging Face's format, also after further training."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TOKENIZER, WEIGHTS, INDEX = "tokenizer.json", "model.safetensors", "model.safete
 
 
 class BadFolder(ValueError):
-    """A folder that holds no network of ours, or half of one; the text says what is wrong, where, and what to do."""
+    """A folder without a complete network of ours; the text says what is wrong, where, and what to do."""
 
 
 class _Config(HubShape, frozen=True):
-    """What is read of config.json."""
+    """The parts of config.json that are read."""
 
     model_type: str = ""
     proofmesh_step: int = 0
@@ -44,26 +44,26 @@ class _Index(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Imported:
-    """What a folder holds."""
+    """The network in a folder."""
 
     model: Transformer
     tokenizer: Tokenizer
     step: int
-    """Training steps before it was exported."""
+    """Training steps before the export."""
     proofs: bool = False
-    """Whether it was trained on whole proofs."""
+    """Whether the network was trained on whole proofs."""
 
 
 def read_folder(folder: Path) -> Imported:
-    """A network from its folder. Raises BadFolder."""
+    """Read a network from its folder. Raises BadFolder."""
     config = _config(folder)
     try:
         shape = own_shape(config)
         tokenizer = _tokenizer(folder)
         if config.proofmesh_tokenizer not in ("", tokenizer.digest):
             raise BadFolder(
-                f"{folder / TOKENIZER} is not the tokenizer that was exported ({tokenizer.vocab_size:,} tokens now): a "
-                "network keeps its vocabulary; train on without adding tokens"
+                f"{folder / TOKENIZER} is not the tokenizer that was exported ({tokenizer.vocab_size:,} tokens now); "
+                "train without adding tokens, because a network's vocabulary is fixed"
             )
         tensors = {own_name(name): tensor.float() for name, tensor in _tensors(folder, config).items()}
         model = build_model(shape, tensors, tokenizer)
@@ -73,21 +73,21 @@ def read_folder(folder: Path) -> Imported:
 
 
 def _config(folder: Path) -> _Config:
-    """Raises BadFolder: there is none, it is damaged, or it is of another architecture."""
+    """Read config.json. Raises BadFolder if it is missing, damaged, or of another architecture."""
     path = folder / CONFIG
     if (folder / ADAPTER_CONFIG).is_file():
         raise BadFolder(
-            f"{folder} holds an adapter: merge it into its base (peft's merge_and_unload), then import that"
+            f"{folder} holds an adapter; merge it into its base (peft's merge_and_unload), then import the result"
         )
     try:
         content = path.read_bytes()
         kind = msgspec.json.decode(content, type=_Kind).model_type
         if kind != "proofmesh":
-            what = f"a model of type `{kind}`" if kind else "a model of no named type"
-            raise BadFolder(f"{folder} holds {what}: only networks that proofmesh has exported can come back")
+            content_type = f"a model of type `{kind}`" if kind else "a model without a model_type"
+            raise BadFolder(f"{folder} holds {content_type}; only networks exported by proofmesh can be imported")
         return msgspec.json.decode(content, type=_Config)
     except FileNotFoundError as error:
-        raise BadFolder(f"{folder} holds no model in Hugging Face's format, or half of one: no {CONFIG}") from error
+        raise BadFolder(f"{folder} holds no complete model in Hugging Face's format: no {CONFIG}") from error
     except OSError as error:
         raise BadFolder(f"{path}: {error.strerror}") from error
     except msgspec.DecodeError as error:
@@ -95,36 +95,36 @@ def _config(folder: Path) -> _Config:
 
 
 def _tokenizer(folder: Path) -> Tokenizer:
-    """Our tokenizer, without what transformers adds to it. Raises BadFolder."""
+    """Read our tokenizer without the settings that transformers adds. Raises BadFolder."""
     path = folder / TOKENIZER
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return Tokenizer.from_json(json.dumps(content | {"post_processor": None, "padding": None, "truncation": None}))
     except OSError as error:
         raise BadFolder(f"{path}: {error.strerror}; the folder is not complete") from error
-    except (ValueError, TypeError) as error:  # TokenizerError among them
+    except (ValueError, TypeError) as error:  # includes TokenizerError
         raise BadFolder(f"{path}: {error}") from error
 
 
 def _tensors(folder: Path, config: HubShape) -> dict[str, torch.Tensor]:
-    """All tensors of the folder, an output matrix that is the embedding left out. Raises BadFolder."""
+    """All tensors of the folder, without an output matrix that is tied to the embedding. Raises BadFolder."""
     tensors: dict[str, torch.Tensor] = {}
     for path in _files(folder):
         try:
             tensors |= load_file(path)
         except (OSError, safetensors.SafetensorError) as error:
-            raise BadFolder(f"{path}: not a whole safetensors file ({error})") from error
+            raise BadFolder(f"{path}: not a complete safetensors file ({error})") from error
     if "value_head.weight" not in tensors:
         raise BadFolder(f"{folder}: the value head is missing (`value_head.weight`); a search needs it")
     if config.tie_word_embeddings and OUTPUT_MATRIX in tensors:
         if not torch.equal(tensors[OUTPUT_MATRIX], tensors[EMBEDDING]):
-            raise BadFolder(f"{folder}: `{OUTPUT_MATRIX}` differs from the embedding, to which config.json ties it")
+            raise BadFolder(f"{folder}: `{OUTPUT_MATRIX}` differs from the embedding, but config.json ties them")
         del tensors[OUTPUT_MATRIX]
     return tensors
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files of the weights: one, or those that an index names. Raises BadFolder."""
+    """The weights files: a single one, or those in the index. Raises BadFolder."""
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     try:

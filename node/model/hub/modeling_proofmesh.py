@@ -1,8 +1,8 @@
 """A proofmesh network in transformers: RMSNorm and QK-norm without gains, one gain for each query head, rotary pairs
 (2i, 2i + 1), squared ReLU, grouped-query attention, sliding windows, a soft cap on the logits, and a value head.
 
-Every exported folder holds this file: it imports torch and transformers, and nothing of proofmesh. A prompt is
-`<|bos|><|state|>STATE<|tactic|>`; the value is meant at `<|tactic|>`: the state has been read, and no tactic begun.
+Every exported folder has a copy of this file, so it imports only torch and transformers. A prompt is
+`<|bos|><|state|>STATE<|tactic|>`. The value is valid at `<|tactic|>`, after the state and before the tactic.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from transformers.utils.generic import ModelOutput
 from .configuration_proofmesh import ProofmeshConfig
 
 NORM_FLOOR = 1e-6
-"""Smallest root mean square that normalisation divides by."""
+"""Minimum root mean square that normalization divides by."""
 
 
 def normalize(x: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ def plain_attention(
     scaling: float,
     **more: Any,
 ) -> tuple[Tensor, Tensor]:
-    """Attention written out, for `attn_implementation="eager"`."""
+    """Attention without fused kernels, for `attn_implementation="eager"`."""
     key = key.repeat_interleave(module.num_key_value_groups, dim=1)
     value = value.repeat_interleave(module.num_key_value_groups, dim=1)
     scores = query @ key.transpose(2, 3) * scaling
@@ -72,7 +72,7 @@ def plain_attention(
 
 
 class ProofmeshAttention(nn.Module):
-    """Attention with normalised queries and keys; `q_gain` (one per head) sets how sharp a head can be."""
+    """Attention with normalized queries and keys; `q_gain` (one per head) scales how sharp a head can be."""
 
     def __init__(self, config: ProofmeshConfig, layer_idx: int) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class ProofmeshPreTrainedModel(PreTrainedModel):
     _supports_attention_backend = True
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Fresh weights; what was loaded is left alone by transformers."""
+        """Initialize new weights; transformers skips weights that were loaded."""
         if isinstance(module, nn.Linear):
             nn.init.normal_(module.weight, 0.0, 0.02)
         elif isinstance(module, nn.Embedding):
@@ -170,7 +170,7 @@ class ProofmeshPreTrainedModel(PreTrainedModel):
 class ProofmeshModel(ProofmeshPreTrainedModel):
     """The network without its heads."""
 
-    # vLLM makes its own policy head, and has no place for a value.
+    # vLLM makes its own policy head, and does not support a value head.
     _keys_to_ignore_on_load_unexpected = [r"value_head.*"]  # noqa: RUF012
 
     def __init__(self, config: ProofmeshConfig) -> None:
@@ -191,16 +191,16 @@ class ProofmeshModel(ProofmeshPreTrainedModel):
         output_hidden_states: bool | None = None,
         **more: Any,
     ) -> BaseModelOutputWithPast:
-        """Normalised final states (B, T, hidden_size)."""
+        """Normalized final states (B, T, hidden_size)."""
         if (input_ids is None) == (inputs_embeds is None):
-            raise ValueError("give either input_ids or inputs_embeds")
+            raise ValueError("pass either input_ids or inputs_embeds")
         if inputs_embeds is None:
             inputs_embeds = self.embed_tokens(input_ids)
         if (self.config.use_cache if use_cache is None else use_cache) and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         if position_ids is None:
             position_ids = self._positions(inputs_embeds, attention_mask, past_key_values)
-        what: dict[str, Any] = {
+        mask_arguments: dict[str, Any] = {
             "config": self.config,
             "inputs_embeds": inputs_embeds,
             "attention_mask": attention_mask,
@@ -209,7 +209,7 @@ class ProofmeshModel(ProofmeshPreTrainedModel):
         }
         kinds = set(self.config.layer_types or [])
         make = {"full_attention": create_causal_mask, "sliding_attention": create_sliding_window_causal_mask}
-        masks = {kind: make[kind](**what) for kind in kinds}
+        masks = {kind: make[kind](**mask_arguments) for kind in kinds}
         angles = rotary(self.config, position_ids)
         x = normalize(inputs_embeds)
         states = [x]
@@ -225,7 +225,7 @@ class ProofmeshModel(ProofmeshPreTrainedModel):
 
     @staticmethod
     def _positions(embedded: Tensor, attention_mask: Tensor | None, cache: Cache | None) -> Tensor:
-        """Places 0, 1, ... of the tokens that are no padding."""
+        """Positions 0, 1, ... of the tokens, not counting padding."""
         length = embedded.shape[1]
         if attention_mask is not None and attention_mask.ndim == 2:
             return (attention_mask.long().cumsum(-1) - 1).clamp_min(0)[:, -length:]
@@ -235,7 +235,7 @@ class ProofmeshModel(ProofmeshPreTrainedModel):
 
 @dataclass
 class ProofmeshOutput(ModelOutput):
-    """What `ProofmeshForCausalLM` gives; each kept position has its value."""
+    """The output of `ProofmeshForCausalLM`, with a value for each position in `logits_to_keep`."""
 
     loss: Tensor | None = None
     logits: Tensor | None = None
@@ -246,11 +246,11 @@ class ProofmeshOutput(ModelOutput):
     value_logits: Tensor | None = None
     """(B, kept, value_bins) float32, over remaining steps."""
     value: Tensor | None = None
-    """(B, kept): minus the expected number of remaining steps. It means something at `<|tactic|>`."""
+    """(B, kept): minus the expected number of remaining steps. It is only valid at `<|tactic|>`."""
 
 
 class ProofmeshForCausalLM(ProofmeshPreTrainedModel, GenerationMixin):
-    """The network with its policy and its value."""
+    """The network with its policy head and value head."""
 
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}  # noqa: RUF012
 
@@ -275,8 +275,8 @@ class ProofmeshForCausalLM(ProofmeshPreTrainedModel, GenerationMixin):
         return_dict: bool | None = None,
         **more: Any,
     ) -> ProofmeshOutput | tuple[Any, ...]:
-        """`labels`: ids shifted by nobody, -100 where there is no loss. `logits_to_keep`: only the last so many
-        positions, or these; 0: all."""
+        """`labels`: ids that are not shifted yet, -100 where there is no loss. `logits_to_keep`: the number of last
+        positions to return, or their indices; 0: all."""
         out = self.model(
             input_ids=input_ids,
             attention_mask=attention_mask,
@@ -286,8 +286,8 @@ class ProofmeshForCausalLM(ProofmeshPreTrainedModel, GenerationMixin):
             use_cache=use_cache,
             output_hidden_states=output_hidden_states,
         )
-        kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
-        states = out.last_hidden_state[:, kept]
+        positions = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
+        states = out.last_hidden_state[:, positions]
         logits = self.lm_head(states).float()
         cap = self.config.final_logit_softcapping
         if cap:
@@ -297,7 +297,7 @@ class ProofmeshForCausalLM(ProofmeshPreTrainedModel, GenerationMixin):
             loss = self.loss_function(logits=logits, labels=labels, vocab_size=self.config.vocab_size, **more)
         value_logits = self.value_head(states).float()
         bins = torch.arange(self.config.value_bins, dtype=torch.float32, device=states.device)
-        found = ProofmeshOutput(
+        output = ProofmeshOutput(
             loss=loss,
             logits=logits,
             past_key_values=out.past_key_values,
@@ -305,5 +305,5 @@ class ProofmeshForCausalLM(ProofmeshPreTrainedModel, GenerationMixin):
             value_logits=value_logits,
             value=-(value_logits.softmax(-1) @ bins),
         )
-        wanted = self.config.return_dict if return_dict is None else return_dict
-        return found if wanted else found.to_tuple()
+        as_dict = self.config.return_dict if return_dict is None else return_dict
+        return output if as_dict else output.to_tuple()

@@ -1,4 +1,4 @@
-"""How tensors and shapes of our networks are called in Hugging Face's format, and back. Pure, without transformers."""
+"""Translates tensor names and shapes between our networks and Hugging Face's format. Pure, without transformers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ OUTPUT_MATRIX, EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
 
 
 class ShapeError(ValueError):
-    """A shape that one side has and the other cannot have; the text says which."""
+    """A shape or tensor that the other format cannot represent; the text says which."""
 
 
 class HubShape(msgspec.Struct, frozen=True):
-    """What config.json of an exported network says of its shape."""
+    """The shape in the config.json of an exported network."""
 
     vocab_size: int
     hidden_size: int
@@ -51,21 +51,21 @@ class HubShape(msgspec.Struct, frozen=True):
 
 
 def hub_name(own: str) -> str:
-    """The name of a tensor of ours."""
+    """Hugging Face's name of one of our tensors. Raises ShapeError."""
     return _renamed(own, _TO_HUB)
 
 
 def own_name(hub: str) -> str:
-    """Our name of a tensor in Hugging Face's format. Raises ShapeError."""
+    """Our name for a tensor in Hugging Face's format. Raises ShapeError."""
     return _renamed(hub, _TO_OWN)
 
 
 def hub_shape(config: ModelConfig) -> dict[str, Any]:
-    """A shape of ours as arguments of `ProofmeshConfig`. Raises ShapeError."""
+    """One of our shapes as arguments of `ProofmeshConfig`. Raises ShapeError."""
     if config.prefix_lm:
         raise ShapeError(
-            "it reads its prompt in both directions (prefix_lm), which transformers' causal models and the servers "
-            "built on them cannot do"
+            "the network reads its prompt in both directions (prefix_lm), which transformers' causal models and the "
+            "servers built on them do not support"
         )
     return {
         "vocab_size": config.vocab_size,
@@ -85,7 +85,7 @@ def hub_shape(config: ModelConfig) -> dict[str, Any]:
 
 
 def own_shape(shape: HubShape) -> ModelConfig:
-    """A shape in Hugging Face's format as ours. Raises ShapeError."""
+    """Convert a shape in Hugging Face's format to ours. Raises ShapeError."""
     try:
         return ModelConfig(
             vocab_size=shape.vocab_size,
@@ -107,9 +107,9 @@ def own_shape(shape: HubShape) -> ModelConfig:
 
 
 def _renamed(name: str, table: dict[str, str]) -> str:
-    """Raises ShapeError: the table has no such tensor."""
+    """Raises ShapeError if the table does not have the tensor."""
     number = _NUMBER.search(name)
     pattern = name if number is None else f"{name[: number.start()]}{{}}{name[number.end() :]}"
     if pattern not in table:
-        raise ShapeError(f"there is no place for a tensor `{name}`")
+        raise ShapeError(f"unknown tensor `{name}`; a proofmesh network does not have it")
     return table[pattern].format(number.group() if number else "")

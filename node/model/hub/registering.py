@@ -1,4 +1,4 @@
-"""Makes our architecture known to transformers in this process: no `trust_remote_code`, no copied code."""
+"""Registers our architecture with transformers in this process, so that it needs no `trust_remote_code`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from node.model.hub.modeling_proofmesh import ProofmeshForCausalLM, ProofmeshMod
 
 
 def register() -> None:
-    """Once is enough; more does no harm."""
-    # By names, too: the Trainer and others look there for what predicts the next token.
+    """Register the architecture; repeated calls are harmless."""
+    # Also by name: transformers' Trainer and other libraries look up causal models in this table.
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[ProofmeshConfig.model_type] = ProofmeshForCausalLM.__name__
     AutoConfig.register(ProofmeshConfig.model_type, ProofmeshConfig, exist_ok=True)
     AutoModel.register(ProofmeshConfig, ProofmeshModel, exist_ok=True)
     AutoModelForCausalLM.register(ProofmeshConfig, ProofmeshForCausalLM, exist_ok=True)
-    # What is saved again, after more training, keeps the code beside it.
+    # Networks that are saved again after further training then include the model code.
     ProofmeshConfig.register_for_auto_class()
     ProofmeshModel.register_for_auto_class("AutoModel")
     ProofmeshForCausalLM.register_for_auto_class("AutoModelForCausalLM")

@@ -1,4 +1,4 @@
-"""Our tokenizers as Hugging Face's."""
+"""Converts our tokenizers to Hugging Face's format."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from node.model.tokenizer import BOS, EOS, PAD, SPECIAL, Tokenizer
 
 
 def fast_tokenizer(tokenizer: Tokenizer, context: int, *, reads_specials: bool) -> PreTrainedTokenizerFast:
-    """A tokenizer with the same ids that begins each text with bos.
+    """A tokenizer with the same ids that puts bos before each text.
 
-    `reads_specials`: whether a text can spell special tokens. False: what spells one is text, as in our own tokenizer.
+    `reads_specials`: whether text such as "<|eos|>" becomes a special token. In our own tokenizer it stays text.
     """
     inner = tokenizers.Tokenizer.from_str(tokenizer.to_json())
     bos = SPECIAL[BOS]
@@ -29,16 +29,16 @@ def fast_tokenizer(tokenizer: Tokenizer, context: int, *, reads_specials: bool) 
         split_special_tokens=not reads_specials,
         clean_up_tokenization_spaces=False,
         model_max_length=context,
-        # Without token types, which `generate` would refuse.
+        # Without token types, which `generate` rejects.
         model_input_names=["input_ids", "attention_mask"],
     )
 
 
 def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """Write a tokenizer so that transformers 4 reads it as well."""
+    """Write a tokenizer that transformers 4 can also read."""
     tokenizer.save_pretrained(folder)
     path = folder / "tokenizer_config.json"
     settings = json.loads(path.read_text(encoding="utf-8"))
-    # transformers 5 writes a name that 4 does not know, and reads both.
+    # transformers 5 writes a class name that version 4 does not know. Version 5 reads both names.
     settings["tokenizer_class"] = "PreTrainedTokenizerFast"
     path.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -222,5 +222,5 @@ async def test_a_model_that_the_server_does_not_have_ends_the_node_with_one_reas
         out, errors = await asyncio.wait_for(node.communicate(), 60)
     said = (out + errors).decode()
     assert node.returncode == 2, said
-    assert "[inference] model: " in said and "does not have the model `other`; it has `prover`" in said
+    assert "[inference] model: " in said and "does not have the model `other`; choose one of `prover`" in said
     assert "Traceback" not in said

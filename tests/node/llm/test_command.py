@@ -85,18 +85,21 @@ def test_what_was_left_out_is_said_beside_the_prompt(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["shw"], "no command `shw`; there are list, show, try, export, import and update"),
+        (["shw"], "unknown command `shw`; use list, show, try, export, import or update"),
         (["show", "stpp"], "no template `stpp`; did you mean `stp`?"),
         (["show", "nowhere/mine.toml"], "nowhere/mine.toml: cannot be read (No such file or directory)"),
         (["show", "stp", "--prompt", STATE], "a statement begins with `theorem NAME`"),
         (["show", "reprover", "--prompt", STATEMENT], "`reprover` reads proof states"),
-        (["show", "reprover", "--prompt", "⊢ " + "x" * 3000], "the goals make a prompt of 3,004 tokens"),
+        (["show", "reprover", "--prompt", "⊢ " + "x" * 3000], "the goals alone make a prompt of 3,004 tokens"),
         (["show", "deepseek-prover-v2", "--raw", "--prompt", STATEMENT], "the chat template of `deepseek-prover-v2`"),
         (
             ["try", "stp", STATEMENT, "--policy", "own:net"],
-            "`own:net` is no language model; write openai:URL#MODEL",
+            "`own:net` is not a language model; write openai:URL#MODEL",
         ),
-        (["try", "stp", STATEMENT, "--policy", "openai:x", "--temperature", "-1"], "--temperature -1: it is between 0"),
+        (
+            ["try", "stp", STATEMENT, "--policy", "openai:x", "--temperature", "-1"],
+            "--temperature -1: choose a value between 0",
+        ),
         (["try", "stp", STATEMENT, "--policy", "openai:http://localhost:1"], "`openai:http://localhost:1` names no"),
     ],
 )
@@ -126,7 +129,7 @@ async def test_a_tried_model_shows_why_an_answer_is_dropped(capsys):
     async with running(Server(texts=lambda payload, chance: "I would \x1b[2Jrather not.")) as server:
         assert await tried(server, "goedel-prover-v2", STATEMENT, "--samples", "2", "--max-tokens", "99") == 1
     out = capsys.readouterr().out
-    assert "dropped of answer 2 (no code block: prose without a block of Lean)" in out
+    assert "dropped of answer 2 (no code block: prose without a Lean code block)" in out
     assert "0 of 2 answers kept" in out and "\x1b" not in out
     assert server.sent[0]["max_tokens"] == 99
 

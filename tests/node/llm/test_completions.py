@@ -9,7 +9,7 @@ import time
 import msgspec
 import pytest
 
-from node.llm.completions import Known, aligned, output_limit, read_completion, request_of
+from node.llm.completions import Supported, aligned, output_limit, read_completion, request_of
 from node.llm.faults import html_or_garbled, retry_after
 from node.llm.sampling import Decoding, Prompt
 
@@ -85,14 +85,14 @@ def test_what_is_no_answer_is_refused(answer: bytes) -> None:
     ],
 )
 def test_a_refusal_tells_what_a_server_does_not_know(message: str, left_out: str) -> None:
-    known = Known()
+    known = Supported()
     assert known.forget(message, several=True) == left_out
-    assert known == Known(**({left_out: False} if left_out else {}))
+    assert known == Supported(**({left_out: False} if left_out else {}))
     assert known.forget(message, several=True) == ""  # it is left out once
 
 
 def test_one_sample_is_never_refused_for_being_several() -> None:
-    assert Known().forget("n must be 1", several=False) == ""
+    assert Supported().forget("n must be 1", several=False) == ""
 
 
 def test_a_server_says_how_long_to_wait_in_seconds_or_with_a_date() -> None:
@@ -108,11 +108,11 @@ def test_a_server_says_how_long_to_wait_in_seconds_or_with_a_date() -> None:
 def test_a_web_page_is_called_one() -> None:
     page, other = b" <!DOCTYPE html>\n<html>", b'{"x": '
     assert "a web page" in html_or_garbled(page, "http://a/v1", "cut").text
-    assert html_or_garbled(other, "http://a/v1", "cut").text == "http://a/v1: the answer cannot be read: cut"
+    assert html_or_garbled(other, "http://a/v1", "cut").text == "http://a/v1: the response cannot be read: cut"
 
 
 def test_a_server_that_does_not_take_minus_one_for_all_tokens_is_sent_zero() -> None:
-    known = Known()
+    known = Supported()
     refusal = "1 validation error: {'loc': ('body', 'top_k'), 'msg': 'Input should be greater than or equal to 0'}"
     assert known.forget(refusal, several=True) == "top_k=-1"
     sent = request_of("prover", Prompt("x"), 1, 0, Decoding(), known)
@@ -140,7 +140,7 @@ def test_a_server_that_does_not_take_minus_one_for_all_tokens_is_sent_zero() -> 
     ],
 )
 def test_a_refusal_tells_how_long_samples_may_be(message: str, limit: int) -> None:
-    known = Known()
+    known = Supported()
     assert output_limit(message) == limit
     if limit:
         assert known.forget(message, several=True) == f"max_tokens above {limit}"

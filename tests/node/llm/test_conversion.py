@@ -45,7 +45,7 @@ def test_a_weights_file_is_exported_and_an_old_folder_replaced_when_asked(tmp_pa
     arguments = ["export", f"own:{tmp_path}/net.safetensors", str(out)]
     assert main(arguments) == 0
     assert main(arguments) == 2
-    assert f"{out} is there already: name another folder, or replace it with --force" in capsys.readouterr().err
+    assert f"{out} exists already; name another folder, or replace it with --force" in capsys.readouterr().err
     (out / "old").touch()
     assert main([*arguments, "--force"]) == 0
     assert not (out / "old").exists() and (out / "config.json").exists()
@@ -66,11 +66,11 @@ def test_what_cannot_be_exported_is_one_line(tmp_path, capsys):
     out = tmp_path / "out"
     line = refused(["export", f"own:{tmp_path}/prefix.safetensors", out], capsys)
     assert line.startswith(
-        f"proofmesh models: {tmp_path}/prefix.safetensors cannot be exported: it reads its prompt in"
+        f"proofmesh models: {tmp_path}/prefix.safetensors cannot be exported: the network reads its prompt in"
     )
-    assert "there is no checkpoint, weights file" in refused(["export", f"own:{tmp_path}/none", out], capsys)
-    assert "not a whole safetensors file" in refused(["export", f"own:{tmp_path}/torn.safetensors", out], capsys)
-    assert "is no network of ours: write own:PATH" in refused(["export", "openai:http://x#y", out], capsys)
+    assert "there is no such checkpoint, weights file" in refused(["export", f"own:{tmp_path}/none", out], capsys)
+    assert "not a complete safetensors file" in refused(["export", f"own:{tmp_path}/torn.safetensors", out], capsys)
+    assert "is not one of proofmesh's own networks; write own:PATH" in refused(["export", "openai:http://x#y", out], capsys)
     assert not out.exists()
     write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer())
     line = refused(["export", f"own:{tmp_path}/net.safetensors", tmp_path / "net.safetensors/out"], capsys)
@@ -81,8 +81,8 @@ def test_what_cannot_be_imported_is_one_line(run_folder, tmp_path, capsys):
     out = tmp_path / "exported"
     assert main(["export", f"own:{run_folder}", str(out)]) == 0
     target = run_folder / "checkpoints/step-000003"
-    assert f"{target} is there already" in refused(["import", out, target], capsys)
-    assert "holds no model in Hugging Face's format" in refused(["import", run_folder, tmp_path / "new"], capsys)
+    assert f"{target} exists already" in refused(["import", out, target], capsys)
+    assert "holds no complete model in Hugging Face's format" in refused(["import", run_folder, tmp_path / "new"], capsys)
     assert "no model in Hugging Face's" in refused(["import", tmp_path / "nowhere", tmp_path / "new"], capsys)
     half = shutil.copytree(out, tmp_path / "half")
     (half / "model.safetensors").unlink()
@@ -95,10 +95,10 @@ def test_force_replaces_no_folder_that_holds_something_else(tmp_path, capsys):
     (tmp_path / "work").mkdir()
     (tmp_path / "work/thesis.txt").write_text("years")
     told = refused(["export", f"own:{tmp_path}/net.safetensors", tmp_path / "work", "--force"], capsys)
-    assert "work holds something else" in told and "name another folder" in told
+    assert "work holds other files" in told and "name another folder" in told
     assert main(["export", f"own:{tmp_path}/net.safetensors", str(tmp_path / "out")]) == 0
     told = refused(["import", tmp_path / "out", tmp_path / "out", "--force"], capsys)
-    assert "out holds something else (no state.json)" in told
+    assert "out holds other files (no state.json)" in told
     assert (tmp_path / "work/thesis.txt").read_text() == "years"
 
 

@@ -45,7 +45,7 @@ def test_a_server_that_failed_last_is_asked_after_those_that_are_well() -> None:
     fleet = fleet_of("a", "b")
     assert not fails(fleet, picked(fleet, 0.0), 0.0)
     assert [picked(fleet, 0.0).url for _ in range(3)] == ["b", "b", "b"]
-    assert fleet.has_a_well_one(0.0) and fleet.problem == "" and fleet.words == "a is down"
+    assert fleet.has_healthy_server(0.0) and fleet.problem == "" and fleet.words == "a is down"
 
 
 def test_after_failures_in_a_row_a_server_rests_twice_as_long_each_time() -> None:

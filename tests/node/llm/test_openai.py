@@ -200,7 +200,7 @@ async def test_patience_begins_with_the_first_failure() -> None:
 
 async def test_a_prompt_that_is_no_text_is_an_error_of_its_own() -> None:
     async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
-        with pytest.raises(SamplerError, match="the prompt is no text"):
+        with pytest.raises(SamplerError, match="the prompt is not valid text"):
             await sampler.sample(Prompt("\ud800"), 2, 7, SHORT)
         assert not sampler.trouble
 
@@ -304,10 +304,10 @@ def counted() -> Counter[str]:
 
 async def test_a_key_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(Server(key="secret")) as server:
-        with pytest.raises(BadModel, match=r"wants a key: set \$PROOFMESH_OPENAI_KEY or \$OPENAI_API_KEY"):
+        with pytest.raises(BadModel, match=r"requires a key: set \$PROOFMESH_OPENAI_KEY or \$OPENAI_API_KEY"):
             await opened(address(server))
         monkeypatch.setenv("OPENAI_API_KEY", "wrong")
-        with pytest.raises(BadModel, match=r"refuses the key in \$OPENAI_API_KEY"):
+        with pytest.raises(BadModel, match=r"rejects the key in \$OPENAI_API_KEY"):
             await opened(address(server))
         monkeypatch.setenv("PROOFMESH_OPENAI_KEY", "secret")
         async with open_openai(address(server), QUICK) as sampler:
@@ -321,7 +321,7 @@ async def opened(text: str) -> OpenAISampler:
 
 async def test_models_that_a_server_does_not_have_are_told_at_once() -> None:
     async with running(Server()) as server:
-        with pytest.raises(BadModel, match="does not have the model `gpt`; it has `prover`"):
+        with pytest.raises(BadModel, match="does not have the model `gpt`; choose one of `prover`"):
             await opened(address(server, model="gpt"))
     for status in (404, 500):
         async with running(Server(lists=status)) as server:

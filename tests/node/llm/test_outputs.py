@@ -119,7 +119,7 @@ def test_a_score_is_of_the_tokens_that_are_kept():
     sample = sampled(("intro", -1.0), (" x", -2.0), ("\nexact", -4.0), (" h", -8.0))
     for name, expected in (("bfs-prover-v1", -3.0), ("bfs-prover-v2", -1.5)):
         parsed = parse_tactic(load(name), sample)
-        assert parsed.kept == "intro x"
+        assert parsed.scored_prefix == "intro x"
         assert score(load(name), sample, parsed) == expected
 
 
@@ -302,7 +302,7 @@ def test_no_answer_makes_the_parser_fail(text, cut, template):
     is_tactic = template.mode == "tactic"
     parsed = parse_tactic(template, sample) if is_tactic else parse_proof(template, sample, THEOREM)
     assert bool(parsed.text) == (parsed.problem is None or parsed.problem in NOTED)
-    assert text.startswith(parsed.kept)
+    assert text.startswith(parsed.scored_prefix)
     assert not parsed.text[:1].isspace()
 
 

@@ -10,7 +10,7 @@ from common.subjects import samples
 from node.llm.address import BadModel, parse_address, parse_hub_address
 from node.llm.sampling import ChatMessage, Decoding, Prompt, Sample, Token
 from node.llm.served import (
-    TOKENS_TOLD,
+    MOST_TOKENS_SENT,
     decoding_of,
     mesh_name,
     parse_served,
@@ -40,11 +40,11 @@ def test_a_model_is_the_same_on_all_servers_and_with_all_templates() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("openai:http://a/v1#m", "know the servers; write `openai:m`"),
+        ("openai:http://a/v1#m", "of a mesh choose it; write `openai:m`"),
         ("openai:", "names no model"),
         ("openai:m@", "names no model"),
-        ("own:m", "is no language model"),
-        ("hf:@t", "is no model"),
+        ("own:m", "is not a language model"),
+        ("hf:@t", "is not a model address"),
     ],
 )
 def test_names_that_a_mesh_has_not(text: str, says: str) -> None:
@@ -77,9 +77,9 @@ def test_half_a_character_does_not_stop_a_message() -> None:
 
 
 def test_the_longest_proofs_fit_into_a_message() -> None:
-    tokens = tuple(Token("∀ x,", -0.5) for _ in range(4 * TOKENS_TOLD))
+    tokens = tuple(Token("∀ x,", -0.5) for _ in range(4 * MOST_TOKENS_SENT))
     sample = Sample("∀ x," * len(tokens), True, tokens, len(tokens))
-    assert samples_a_request(4 * TOKENS_TOLD) == 1 and samples_a_request(256) > 32
+    assert samples_a_request(4 * MOST_TOKENS_SENT) == 1 and samples_a_request(256) > 32
     (back,) = samples_of(decode(encode(reply_of([sample])), SampleReply))
     assert back.text == sample.text and back.token_count == len(tokens)
     assert back.logprob(back.text) == sample.logprob(sample.text)

@@ -97,7 +97,7 @@ def test_an_unknown_template_names_the_nearest():
 
 
 def test_an_unknown_model_asks_for_a_template():
-    with pytest.raises(TemplateError, match=r"no template is known for the model `gpt-2`: name one"):
+    with pytest.raises(TemplateError, match=r"no template is known for the model `gpt-2`; name one"):
         for_model("gpt-2")
 
 
@@ -108,26 +108,34 @@ def test_an_unknown_model_asks_for_a_template():
         ("top_p =", "topp =", "[sampling] unknown key `topp`; did you mean `top_p`?"),
         ('mode = "tactic"\n', "", "[top] the key `mode` is missing"),
         ("prompt = 512\n", "", "[limits] the key `prompt` is missing"),
-        ('mode = "tactic"', 'mode = "step"', "`mode`: invalid enum value 'step'; it is one of tactic, whole-proof"),
+        ('mode = "tactic"', 'mode = "step"', "`mode`: invalid enum value 'step'; choose one of tactic, whole-proof"),
         (
             "[limits]",
             '[output]\ncode = "x"\n[limits]',
-            "`output.code`: invalid enum value 'x'; it is one of plain, open",
+            "`output.code`: invalid enum value 'x'; choose one of plain, open",
         ),
         ("prompt = 512", 'prompt = "512"', "`limits.prompt`: expected `int`, got `str`"),
         ("temperature = 0.7", "temperature = 7.0", "`sampling.temperature`: expected `float` <= 2.0"),
-        ("max_tokens = 64", "max_tokens = 65", "`sampling.max_tokens` is above `limits.output`, 64"),
-        ("{state} => ", "{stat} => ", "`template` has a field {stat}; did you mean `state`?"),
+        ("max_tokens = 64", "max_tokens = 65", "`sampling.max_tokens` must be at most `limits.output`, 64"),
+        ("{state} => ", "{stat} => ", "`template` has an unknown field {stat}; did you mean `state`?"),
         ("{state} => ", "{name} => ", "`template` has no field {state}"),
-        ("{state} => ", "{state => ", "`template`: expected '}' before end of string (write {{ and }} for braces"),
-        ("{state} => ", "{state!r} => ", "`template`: a field is a name in braces, without `:` or `!`"),
+        (
+            "{state} => ",
+            "{state => ",
+            "`template`: expected '}' before end of string; write {{ and }} for literal braces",
+        ),
+        ("{state} => ", "{state!r} => ", "`template`: write a field as a name in braces, without `:` or `!`"),
         ('kind = "raw"', 'kind = "raw"\nsystem = "x"', '`system`, `correction` and `chat_text` need `kind = "chat"`'),
-        ('mode = "tactic"', 'mode = "whole-proof"', "`template` has a field {state}; did you mean `statement`?"),
-        ("[limits]", '[output]\ncode = "last"\n[limits]', '`output.code` must be "plain" where `mode = "tactic"`'),
-        ('title = "Mine"', 'title = "Mine"\nname = "x"', "`name` is no key: a template is called as its file"),
-        ('title = "Mine"', 'title = "Mine"\nnames = "short"', "`names`: invalid enum value 'short'; it is one of own"),
-        ('title = "Mine"', 'title = "Mine"\nspecial = "("', "`special` is no regular expression: missing )"),
-        ('title = "Mine"', 'title = "Mine"\nspecial = "x*"', "`special` matches an empty text"),
+        (
+            'mode = "tactic"',
+            'mode = "whole-proof"',
+            "`template` has an unknown field {state}; did you mean `statement`?",
+        ),
+        ("[limits]", '[output]\ncode = "last"\n[limits]', '`output.code` must be "plain" with `mode = "tactic"`'),
+        ('title = "Mine"', 'title = "Mine"\nname = "x"', "remove the key `name`; a template has the name of its file"),
+        ('title = "Mine"', 'title = "Mine"\nnames = "short"', "`names`: invalid enum value 'short'; choose one of own"),
+        ('title = "Mine"', 'title = "Mine"\nspecial = "("', "`special` is not a regular expression: missing )"),
+        ('title = "Mine"', 'title = "Mine"\nspecial = "x*"', "`special` matches the empty text"),
         ('title = "Mine"', 'title = "Mine', "not TOML: "),
     ],
 )
@@ -144,7 +152,7 @@ def test_a_family_that_reads_statements_has_no_canonical_names(tmp_path):
     text = (FAMILIES / "stp.toml").read_text(encoding="utf-8")
     path = written(tmp_path, f'names = "canonical"\n{text}')
     with pytest.raises(
-        TemplateError, match='`names = "canonical"` is for proof states, and this family reads statements'
+        TemplateError, match='`names = "canonical"` needs `mode = "tactic"`; this family reads statements'
     ):
         load(path)
 

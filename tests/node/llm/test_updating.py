@@ -89,7 +89,10 @@ async def test_all_servers_pause_before_one_reloads_and_go_on_with_the_new_weigh
 async def test_where_one_server_cannot_pause_nothing_changes() -> None:
     well, ill = Administration(), Administration(refuses="/pause")
     async with served(well, ill) as fleet:
-        with pytest.raises(UpdateFailed, match=f"nothing was changed, because {ill.url} .500: .*CUDA out of memory"):
+        with pytest.raises(
+            UpdateFailed,
+            match=f"nothing was changed, because a server cannot be paused: {ill.url} .500: .*CUDA out of memory",
+        ):
             await update_weights(fleet, Path("/models/step-7"), "step-7")
     assert (well.weights, well.paused, ill.weights) == ("old", False, "old")
 
@@ -117,7 +120,9 @@ async def test_a_server_that_stays_paused_is_named_and_freed_by_another_try() ->
 async def test_an_adapter_is_loaded_everywhere_or_nowhere_and_pauses_nothing() -> None:
     well, ill = Administration(), Administration(refuses="/v1/load_lora_adapter")
     async with served(well, ill) as fleet:
-        with pytest.raises(UpdateFailed, match=f"`prover-3` was loaded nowhere, because of {ill.url}"):
+        with pytest.raises(
+            UpdateFailed, match=f"`prover-3` was not loaded on any server, because some failed: {ill.url}"
+        ):
             await add_adapter(fleet, Path("/adapters/3"), "prover-3")
         assert well.adapters == {}
         ill.refuses = ""
@@ -166,5 +171,7 @@ def test_what_cannot_be_updated_is_said_in_one_line(
 async def test_servers_that_can_neither_be_paused_nor_resumed_are_told_with_what_that_means() -> None:
     async with served(Administration()) as servers:
         pass
-    with pytest.raises(UpdateFailed, match=r"nothing was changed, because .* cannot be paused; may still be paused"):
+    with pytest.raises(
+        UpdateFailed, match=r"nothing was changed, because a server cannot be paused: .* may still be paused"
+    ):
         await update_weights(servers, Path("/models/new"), "new")

@@ -100,7 +100,7 @@ def test_what_cannot_be_evaluated_is_a_clear_line(called: Run, rows: Path, tmp_p
     for arguments, reason in [
         (["--bench", "minif2g:test", *policy], "did you mean `minif2f`?"),
         (["--bench", "empty.txt", *policy], "there is no statement in it"),
-        ([*bench, "--policy", "own:run"], "no checkpoint under run/checkpoints is whole"),
+        ([*bench, "--policy", "own:run"], "all checkpoints under run/checkpoints are damaged"),
         ([*bench, "--policy", "magic"], "there is no policy `magic`"),
         ([*bench, "--checkpoint", "run", *policy], "--checkpoint and --policy both name a policy"),
         ([*bench, *policy, "--simulations", "0"], "without any budget would not end"),

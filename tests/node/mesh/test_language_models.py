@@ -64,7 +64,7 @@ def test_what_cannot_be_asked_is_a_clear_line(prove: Run) -> None:
     with in_a_thread(Server(model=MODEL, key="secret")) as server:
         told = {
             f"openai:{server.url}": "names no model",
-            f"openai:{server.url}#{MODEL}": "wants a key: set $PROOFMESH_OPENAI_KEY or $OPENAI_API_KEY",
+            f"openai:{server.url}#{MODEL}": "requires a key: set $PROOFMESH_OPENAI_KEY or $OPENAI_API_KEY",
             f"openai:{server.url}#gpt": "no template is known for the model `gpt`",
             f"openai:{server.url}#{MODEL}@nope": "no template `nope`",
         }

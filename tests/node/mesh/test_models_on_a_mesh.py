@@ -277,7 +277,7 @@ def test_a_mesh_that_learns_may_serve_models_besides(tmp_path: Path) -> None:
         (["--policy", "openai:http://a/v1"], "names no model"),
         (["--policy", "openai:http://a/v1#gpt"], "no template is known for the model `gpt`"),
         (["--policy", f"openai:http://a/v1#{BFS}@stp+openai:http://b/v1#{BFS}"], "are one model: write its servers"),
-        (["--models", "gpt"], "`gpt` is no language model"),
+        (["--models", "gpt"], "`gpt` is not a language model"),
         (["--models", "openai:http://a/v1#m", "openai:http://b/v1#m"], "are one model"),
     ],
 )
@@ -294,7 +294,7 @@ def test_models_that_cannot_be_served_are_told_before_anything_starts(
     ("text", "says"),
     [
         ('[inference]\nmodel = "openai:http://a/v1#m"\nweights = "w"', "not both"),
-        ('[inference]\nmodel = "gpt"', "`gpt` is no language model"),
+        ('[inference]\nmodel = "gpt"', "`gpt` is not a language model"),
         ('[prover]\npolicy = "openai:gpt"', "no template is known"),
         ('[prover]\npolicy = "openai:http://a/v1#m"', "write `openai:m`"),
     ],

@@ -131,7 +131,7 @@ async def test_a_mesh_whose_network_knows_no_proofs_says_so(
     async with inference_node(bus, broker, str(tmp_path / "step-000001")):
         found = (await played(bus, [attempt]))["a"]
     assert found.outcome is AttemptOutcome.ERROR
-    assert "this network writes no whole proofs: its tokenizer has no marks of roles" in found.message
+    assert "this network cannot write whole proofs: its tokenizer has no marks of roles" in found.message
 
 
 async def test_what_cannot_write_proofs_is_refused_before_anything_starts(run_folder: Path, writer: Path) -> None:
@@ -140,7 +140,7 @@ async def test_what_cannot_write_proofs_is_refused_before_anything_starts(run_fo
     check(f"own:{writer}", whole, "mcts")
     check(f"own:{writer}+tactics", whole, "mcts")
     check(f"own:{writer}", "mcts")
-    with pytest.raises(BadPolicy, match=r"writes no whole proofs: .* no marks of roles.*; train one with `proofmesh"):
+    with pytest.raises(BadPolicy, match=r"cannot write whole proofs: .* no marks of roles.*; train one with `proofmesh"):
         check(f"own:{run_folder}", whole)
     with pytest.raises(BadPolicy, match="a network of ours corrects nothing; leave --correct out"):
         check(f"own:{writer}", whole, correct=1)

@@ -82,7 +82,7 @@ def test_a_key_that_has_moved_into_a_part_is_shown_its_place(
 
 def test_a_shape_that_no_network_can_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learner", "--model.heads", "3", "--dry-run"]) == USAGE_ERROR
-    assert "--model: width 128 cannot be divided among 3 heads" in capsys.readouterr().err
+    assert "--model: width is 128; it must be a multiple of heads, 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", [["prove", "theorem t : True", "--simulations", "0"], ["demo", "--port", "-1"]])

@@ -85,8 +85,8 @@ def test_damaged_checkpoints_are_passed_over_with_a_word(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("policy", "says"),
     [
-        ("own:nothing", "there is no checkpoint, weights file or run's folder nothing"),
-        ("own:text", "text: not a whole safetensors file"),
+        ("own:nothing", "nothing: there is no such checkpoint, weights file or run's folder"),
+        ("own:text", "text: not a complete safetensors file"),
         ("own:other", "other: not a weights file of proofmesh"),
         ("own:a+own:b", "a mesh has one network"),
         ("tactics:nothing", "nothing: the list of tactics cannot be read"),

@@ -77,7 +77,7 @@ def prove(calling: Callable[[Command], Run]) -> Run:
 def test_it_proves_a_theorem_step_by_step(served: str, prove: Run) -> None:
     code, out, err = prove("--policy", f"{served}@bfs-prover-v1", "--json", SWAP)
     assert code == prove_command.PROVED, err
-    assert "gives one sample a request" in err and json.loads(out)["outcome"] == "proved", err
+    assert "returns one sample per request" in err and json.loads(out)["outcome"] == "proved", err
 
 
 def test_it_proves_a_theorem_by_a_whole_proof(served: str, prove: Run) -> None:

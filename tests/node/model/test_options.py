@@ -70,7 +70,7 @@ def test_the_prompt_of_a_prefix_lm_ends_where_the_value_is_read() -> None:
     with torch.inference_mode():
         policy, _ = model(x, at, torch.tensor([6, 24 + 13]))
     assert torch.allclose(policy.unflatten(0, (2, 24)), logits(model, x, prefix=torch.tensor([7, 14])), atol=1e-5)
-    with pytest.raises(ValueError, match="one prompt in each of 2 rows"):
+    with pytest.raises(ValueError, match="one prompt per row: 2 rows"):
         model(x, at, torch.tensor([6]))
 
 
@@ -101,7 +101,7 @@ def test_presets_have_the_size_of_their_name(name: str, low: float, high: float)
 
 def test_presets_take_changes_and_refuse_what_cannot_be() -> None:
     assert preset("nano", vocab_size=999).vocab_size == 999 and PRESETS["nano"].vocab_size == 2048
-    with pytest.raises(ModelConfigError, match="no model `tiny`; there are demo, nano"):
+    with pytest.raises(ModelConfigError, match="no model `tiny`; choose one of demo, nano"):
         preset("tiny")
     with pytest.raises(ModelConfigError, match="window is -1"):
         preset("nano", window=-1)

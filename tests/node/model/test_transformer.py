@@ -106,9 +106,9 @@ def test_value_is_minus_the_expected_number_of_steps() -> None:
     ("changes", "message"),
     [
         ({"depth": 0}, "depth"),
-        ({"width": 130}, "divided among 4 heads"),
-        ({"kv_heads": 3}, "share 3"),
-        ({"width": 12}, "odd"),
+        ({"width": 130}, "must be a multiple of heads, 4"),
+        ({"kv_heads": 3}, "must be a multiple of kv_heads, 3"),
+        ({"width": 12}, "must be even"),
         ({"value_bins": 1}, "value_bins"),
     ],
 )

@@ -190,7 +190,7 @@ async def test_what_cannot_be_opened_is_told(monkeypatch: pytest.MonkeyPatch) ->
     [
         ("openai", "names no server and model; write `openai:URL#MODEL`"),
         ("openai:http://a/v1", "names no model; write openai:URL#MODEL"),
-        ("openai:http://a/v1#gpt", "no template is known for the model `gpt`: .*behind the model: MODEL@TEMPLATE"),
+        ("openai:http://a/v1#gpt", "no template is known for the model `gpt`; .*behind the model: MODEL@TEMPLATE"),
         (f"openai:http://a/v1#{BFS}@nope", "no template `nope`"),
         (f"openai:http://a/v1#{BFS}*0", "share 0 proposes nothing"),
         (f"openai:http://a/v1#{BFS}+openai:http://a/v1#{BFS}*2", "twice"),
@@ -208,7 +208,7 @@ def test_a_mesh_is_asked_for_a_model_without_its_servers() -> None:
     wrong = {
         f"openai:http://a/v1#{BFS}": f"inference nodes of a mesh know the servers; write `openai:{BFS}`",
         "openai": "names no model; write `openai:MODEL`",
-        "openai:gpt": "no template is known for the model `gpt`: .*MODEL@TEMPLATE",
+        "openai:gpt": "no template is known for the model `gpt`; .*MODEL@TEMPLATE",
         "openai:gpt@goedel-prover-v2": "gives whole proofs: they go with --method whole-proof",
         "hf:gpt@nope+tactics:list": "`tactics:list` is a file of this machine",
     }

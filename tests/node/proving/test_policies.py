@@ -81,7 +81,7 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path, content: bytes, s
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadPolicy, match="no-list: the list of tactics cannot be read: No such file"):
         check(f"tactics:{tmp_path / 'no-list'}")
-    with pytest.raises(BadPolicy, match=r"there is no checkpoint, weights file or run's folder .*nothing"):
+    with pytest.raises(BadPolicy, match=r"nothing: there is no such checkpoint, weights file or run's folder"):
         check(f"own:{tmp_path / 'nothing'}")
     with pytest.raises(BadPolicy, match="there is no checkpoint in"):
         check(f"own:{tmp_path}")
@@ -103,7 +103,7 @@ def test_damaged_checkpoints_are_passed_over_with_a_word_and_named_ones_refused(
     with pytest.raises(BadPolicy, match=r"damaged checkpoint: .*model.safetensors has 5 bytes"):
         weights_at(newest, unheard)
     (run_folder / "checkpoints/step-000003/tokenizer.json").unlink()
-    with pytest.raises(BadPolicy, match=r"no checkpoint under .* is whole"):
+    with pytest.raises(BadPolicy, match=r"all checkpoints under .* are damaged"):
         weights_at(run_folder, unheard)
 
 
@@ -116,7 +116,7 @@ def test_the_demos_checkpoints_are_used_if_there_are_any(run_folder: Path, monke
     for state in run_folder.glob("checkpoints/*/state.json"):
         state.write_text("{}")
     notes: list[str] = []
-    assert of_the_demo(notes.append) is None and "is whole" in notes[0]
+    assert of_the_demo(notes.append) is None and "are damaged" in notes[0]
 
 
 async def test_a_network_answers_in_this_process_beside_the_list(run_folder: Path) -> None:

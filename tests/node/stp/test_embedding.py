@@ -101,7 +101,7 @@ def test_a_bad_checkpoint_is_one_line(checkpoint: Path, tmp_path: Path, capsys: 
     checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
     folder = tmp_path / "step-000001"
     folder.mkdir()
-    for bad, says in ((checkpoint, "not a whole safetensors file"), (folder, "step-000001")):
+    for bad, says in ((checkpoint, "not a complete safetensors file"), (folder, "step-000001")):
         assert embedding.main([str(bad), str(given), str(tmp_path / "out.npy")]) == 1
         (line,) = capsys.readouterr().err.splitlines()
         assert says in line

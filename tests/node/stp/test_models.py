@@ -126,7 +126,7 @@ def test_the_base_is_the_model_itself_unless_another_is_named() -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        (StpSettings(model="model"), r"\[stp\] model: .*is no language model"),
+        (StpSettings(model="model"), r"\[stp\] model: .*is not a language model"),
         (StpSettings(model="hf:/gone"), r"\[stp\] model: hf:/gone: there is no such folder"),
         (StpSettings(model="hf:owner/model", base="/gone"), r"\[stp\] base: hf:/gone: there is no such folder"),
         (StpSettings(model="openai:http://a#m@stp"), r"name the template as \[stp\] template"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from node.stp import prepare_command
-from node.stp.prepare import PASSED_OVER, PrepareError, load_prepared, said
+from node.stp.prepare import PASSED_OVER, PrepareError, load_prepared, stated
 from node.stp.records import EMPTY_LEMMA
 from tests.node.stp.test_formats import CONJECTURER, GENERATED, HEADER, MATHLIB
 
@@ -72,9 +72,9 @@ def test_what_is_measured_on_is_nowhere_in_what_is_trained_on(tmp_path: Path) ->
     assert _run(source, "--test", held_out, "--out", out, "--lemmas", "pocket") == prepare_command.DONE
     data = load_prepared(out)
     assert {each.theorem.name for each in data.statements if each.split == "test"} == {"t1", "t2", "v"}
-    keys = {said(each.theorem) for each in data.statements if each.split == "test"}
-    assert not keys & {said(each.theorem) for each in data.statements if each.split == "train"}
-    assert not keys & {said(theorem) for theorem, _ in data.proofs}
+    keys = {stated(each.theorem) for each in data.statements if each.split == "test"}
+    assert not keys & {stated(each.theorem) for each in data.statements if each.split == "train"}
+    assert not keys & {stated(theorem) for theorem, _ in data.proofs}
     assert [theorem.name for theorem, _ in data.proofs] == ["p2", "p3"]
     assert not any("p1" in each.conjecture or each.seed.theorem.name in ("p1", "x") for each in data.conjectures)
     assert data.manifest.left_out == {
@@ -184,7 +184,7 @@ def test_equal_sources_give_equal_bytes(tmp_path: Path) -> None:
 def test_the_bank_gives_its_warm_start_proofs_and_holds_its_test_out(tmp_path: Path) -> None:
     assert _run("--out", tmp_path / "out") == prepare_command.DONE
     data = load_prepared(tmp_path / "out")
-    held_out = {said(each.theorem) for each in data.statements if each.split != "train"}
+    held_out = {stated(each.theorem) for each in data.statements if each.split != "train"}
     assert len(held_out) == 828 and len(data.proofs) > 3000 and len(data.conjectures) > 2000
     assert data.manifest.sources == ("bank",)
     trained = [each.theorem for each in data.statements if each.split == "train"]

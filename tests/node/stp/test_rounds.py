@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from node.stp.prepare import said
+from node.stp.prepare import stated
 from node.stp.records import Fate
 from node.stp.store import FILE, RoundKind, Stage, StpStore
 from tests.node.stp.tiny_run import TEST, stp, tiny_recipe
@@ -88,11 +88,11 @@ async def test_a_run_proves_conjectures_and_learns_from_what_is_verified_alone(t
     proved = {each.name for each in store.conjectures(None, Fate.PROVED)}
     assert {each.theorem.name for each in store.prover_examples(2)} & proved, "the second round trains on them"
     verified = {(each.name, each.script) for each in store.proofs()}
-    held_out = {said(each) for each in TEST}
+    held_out = {stated(each) for each in TEST}
     for row in rows:
         for each in store.prover_examples(row.number):
             assert each.theorem.name.startswith("given_") or (each.theorem.name, each.proof) in verified
-            assert said(each.theorem) not in held_out
+            assert stated(each.theorem) not in held_out
         for made in store.conjecturer_examples(row.number):
             assert not made.name or made.name in proved
     assert store.evaluations().keys() == {0, 1, 2, 3}

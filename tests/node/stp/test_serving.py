@@ -63,7 +63,7 @@ async def test_what_cannot_be_served_is_told_and_the_old_version_stays(bus: Bus,
     with pytest.raises(CheckpointError, match="damaged checkpoint"):
         await serve(bus, damaged, 2)
     (tmp_path / "no-weights.safetensors").write_bytes(b"none")
-    with pytest.raises(ServingError, match=r"the weights of .* cannot be written: .* not a whole safetensors file"):
+    with pytest.raises(ServingError, match=r"the weights of .* cannot be written: .* not a complete safetensors file"):
         await serve(bus, tmp_path / "no-weights.safetensors", 2)
     with pytest.raises(CheckpointError, match="there is no checkpoint"):
         await serve(bus, tmp_path / "missing", 2)

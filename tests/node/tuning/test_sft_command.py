@@ -54,7 +54,7 @@ def test_what_is_wrong_is_one_line_and_code_2(
 
 def test_a_model_that_is_none_is_one_line(steps: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sft_command.main(flags(tmp_path, steps, tmp_path / "out")) == 2
-    assert "the folder has no config.json, so it is no model" in capsys.readouterr().err
+    assert "the folder has no config.json, so it is not a model" in capsys.readouterr().err
 
 
 def test_an_encoder_decoder_is_refused(steps: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

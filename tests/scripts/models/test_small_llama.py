@@ -86,10 +86,10 @@ def test_an_adapter_is_saved_without_its_base(folder, adapter):
 
 
 def test_a_folder_is_not_written_over(folder, tmp_path, capsys):
-    with pytest.raises(FolderExists, match="is there already: name another folder, or replace it with --force"):
+    with pytest.raises(FolderExists, match="exists already; name another folder, or replace it with --force"):
         train(examples(), folder, Training(steps=1))
     assert small_llama.main([str(folder)]) == small_llama.UNUSABLE
-    assert capsys.readouterr().err.startswith(f"small-llama: {folder} is there already")
+    assert capsys.readouterr().err.startswith(f"small-llama: {folder} exists already")
     (tmp_path / "file").touch()
     assert small_llama.main([str(tmp_path / "file"), "--force"]) == small_llama.UNUSABLE
 

@@ -55,5 +55,5 @@ def test_noise_goes_on_where_it_was_when_rows_move() -> None:
     begin = torch.zeros(3, 9)
     moved.add(begin)
     later = torch.zeros(2, 9)
-    moved.kept([2]).joined(Noise(rows[3:], CPU)).add(later)
+    moved.selected([2]).joined(Noise(rows[3:], CPU)).add(later)
     assert torch.equal(begin, first[:3]) and torch.equal(later[0], second[2]) and torch.equal(later[1], first[3])

@@ -61,9 +61,9 @@ def without_tokenizer(folder: Path) -> None:
 
 
 BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no config": (lambda at: (at / "config.json").unlink(), "has no config.json, so it is no model"),
-    "no JSON": (lambda at: (at / "config.json").write_text("{"), "config.json is no JSON"),
-    "no object": (lambda at: (at / "config.json").write_text("[]"), "config.json holds no object"),
+    "no config": (lambda at: (at / "config.json").unlink(), "has no config.json, so it is not a model"),
+    "no JSON": (lambda at: (at / "config.json").write_text("{"), "config.json is not JSON"),
+    "no object": (lambda at: (at / "config.json").write_text("[]"), "config.json is not a JSON object"),
     "no weights": (lambda at: (at / WEIGHTS).unlink(), "the folder has no weights"),
     "cut weights": (lambda at: broken(at / WEIGHTS), "the weights cannot be read: "),
     "other weights": (lambda at: (at / WEIGHTS).write_bytes(b"hello" * 99), "the weights cannot be read: "),
@@ -72,17 +72,17 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no tokenizer": (without_tokenizer, "no tokenizer: the folder has no tokenizer.json and no tokenizer_config.json"),
     "broken tokenizer": (lambda at: (at / "tokenizer.json").write_text("{}"), "no tokenizer: "),
     "unknown type": (lambda at: edit(at / "config.json", model_type="lama"), "does not know: `lama`"),
-    "a type that is no text": (lambda at: edit(at / "config.json", model_type=["llama"]), "model_type .* is no text"),
-    "classes that are no list": (lambda at: edit(at / "config.json", architectures=5), "architectures .* is no list"),
+    "a type that is no text": (lambda at: edit(at / "config.json", model_type=["llama"]), "model_type .* must be text"),
+    "classes that are no list": (lambda at: edit(at / "config.json", architectures=5), "architectures .* must be a list"),
     "own code": (
         lambda at: edit(at / "config.json", model_type="lama", auto_map={"AutoModelForCausalLM": "code.Lama"}),
-        "needs Python code of its own.*--models.hf.trust-remote-code",
+        "needs its own Python code.*--models.hf.trust-remote-code",
     ),
     "masked": (
         lambda at: BertForMaskedLM(
             BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2)
         ).save_pretrained(at),
-        "a BertForMaskedLM writes no text",
+        "BertForMaskedLM does not generate text",
     ),
 }
 
@@ -107,7 +107,7 @@ def test_what_is_wrong_with_a_folder_is_told_in_one_line(
         ("./nowhere", "hf:./nowhere: there is no such folder"),
         ("a/b/c", "hf:a/b/c: there is no such folder"),
         ("no blanks", "there is no such folder, and an id of the hub is written OWNER/NAME"),
-        ("pyproject.toml", "a file; name the folder that it is in"),
+        ("pyproject.toml", "this is a file; name its folder"),
         ("nobody-at-all/no-model", "there is no such folder, and the model cannot be downloaded"),
     ],
 )
@@ -119,7 +119,7 @@ def test_what_is_not_there_is_told_in_one_line(name: str, says: str, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("device", "says"), [("cuda:7", "PyTorch sees 0 GPUs"), ("gpu", "there is no such device; there are auto, cpu")]
+    ("device", "says"), [("cuda:7", "PyTorch sees 0 GPUs"), ("gpu", "there is no such device; write auto, cpu")]
 )
 def test_a_device_that_is_not_there_is_told(
     device: str, says: str, llama_folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -141,7 +141,7 @@ def test_too_little_memory_is_told(llama_folder: Path, monkeypatch: pytest.Monke
 def test_a_missing_package_is_told_with_how_to_get_it(llama_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "peft" else object())
     check_library(HubAddress(str(llama_folder)))
-    with pytest.raises(BadModel, match=r"need the package `peft`: pip install 'proofmesh\[models\]'"):
+    with pytest.raises(BadModel, match=r"need the package `peft`; run pip install 'proofmesh\[models\]'"):
         check_library(HubAddress(str(llama_folder), "adapter"))
 
 
@@ -174,7 +174,7 @@ def test_an_adapter_that_does_not_fit_is_told_with_both_models(llama_folder: Pat
     told = says(wide)
     assert f"hf:{wide}: the adapter does not fit hf:{llama_folder} (it was made for `elsewhere/tiny-llama`)" in told
     assert "size mismatch" in told
-    assert "has no adapter_config.json, so it is no LoRA adapter" in says(llama_folder)
+    assert "has no adapter_config.json, so it is not a LoRA adapter" in says(llama_folder)
     assert "it is a model: write hf:MODEL" in says(llama_folder)
     assert "there is no such folder" in says("./nowhere")
     with pytest.raises(BadModel, match="it is an adapter: write hf:MODEL\\+ADAPTER"):
@@ -202,7 +202,7 @@ def test_a_folder_whose_name_reads_as_something_else_is_told(
     (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path)
     for text in (f"hf:{name}", f"hf:{tmp_path / name}"):
-        with pytest.raises(BadModel, match="cannot be named: rename it, or make a link to it"):
+        with pytest.raises(BadModel, match="rename the folder, or make a link to it"):
             parse_model(text)
 
 

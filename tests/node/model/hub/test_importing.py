@@ -87,7 +87,7 @@ def test_saved_in_parts_and_in_bfloat16_it_comes_back(tmp_path):
 
 
 def test_a_prefix_lm_cannot_be_exported(tmp_path):
-    with pytest.raises(NotExportable, match="it reads its prompt in both directions"):
+    with pytest.raises(NotExportable, match="the network reads its prompt in both directions"):
         export(tiny_model(prefix_lm=True), tiny_tokenizer(), tmp_path / "out", Origin())
     assert list(tmp_path.iterdir()) == []
 
@@ -119,8 +119,11 @@ def as_llama(folder):
 
 
 DAMAGES = {
-    "another architecture": (as_llama, "{folder} holds a model of type `llama`: only networks that proofmesh has"),
-    "no configuration": (lambda folder: (folder / "config.json").unlink(), "{folder} holds no model in Hugging Face's"),
+    "another architecture": (as_llama, "{folder} holds a model of type `llama`; only networks exported by proofmesh"),
+    "no configuration": (
+        lambda folder: (folder / "config.json").unlink(),
+        "{folder} holds no complete model in Hugging Face's",
+    ),
     "torn configuration": (lambda folder: (folder / "config.json").write_text("{"), "{folder}/config.json: "),
     "missing key": (
         lambda folder: rewritten(folder, lambda config: {**config, "full_every": None}),
@@ -128,20 +131,20 @@ DAMAGES = {
     ),
     "impossible shape": (
         lambda folder: rewritten(folder, lambda config: {**config, "num_attention_heads": 5}),
-        "{folder}: width 32 cannot be divided among 5 heads",
+        "{folder}: width is 32; it must be a multiple of heads, 5",
     ),
     "no value head": (lambda folder: without(folder, "value_head.weight"), "{folder}: the value head is missing"),
-    "missing tensor": (lambda folder: without(folder, "lm_head.weight"), "{folder}: 1 tensors do not fit"),
+    "missing tensor": (lambda folder: without(folder, "lm_head.weight"), "{folder}: 1 tensors do not match"),
     "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "{folder}: no model.safetensors"),
     "torn weights": (
         lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-9]),
-        "{folder}/model.safetensors: not a whole safetensors file",
+        "{folder}/model.safetensors: not a complete safetensors file",
     ),
     "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "{folder}/tokenizer.json: No such file"),
     "torn tokenizer": (lambda folder: (folder / "tokenizer.json").write_text("["), "{folder}/tokenizer.json: "),
     "another tokenizer": (other_tokenizer, "{folder}/tokenizer.json is not the tokenizer that was exported"),
     "one token more": (one_token_more, "{folder}/tokenizer.json: "),
-    "an adapter": (lambda folder: (folder / "adapter_config.json").touch(), "{folder} holds an adapter: merge it"),
+    "an adapter": (lambda folder: (folder / "adapter_config.json").touch(), "{folder} holds an adapter; merge it"),
 }
 
 
