@@ -111,7 +111,7 @@ def verdict(messages: Sequence[LeanMessage], name: str = CHECK) -> tuple[str, tu
     foreign = [name for name in axioms if name not in AXIOMS]
     if "sorryAx" in foreign:
         return "the proof is not finished: it uses sorry", axioms
-    return (f"it rests on other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""), axioms
+    return (f"it uses other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""), axioms
 
 
 def rejection(finished: FinishedProcess, header: str, theorem: Theorem) -> str:
